@@ -236,6 +236,32 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
+// maxPackage is how many lines a package under internal/ may have without its tests.
+const maxPackage = 1500
+
+// TestPackagesAreSmall: a package that does more than one thing is divided by what it does.
+func TestPackagesAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, f := range parse(t) {
+		if f.test || !isBelow(f.folder, "internal") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines[f.folder] += strings.Count(string(data), "\n")
+	}
+	if len(lines) < 20 {
+		t.Errorf("only %d packages were found", len(lines))
+	}
+	for folder, n := range lines {
+		if n > maxPackage {
+			t.Errorf("%s has %d lines, and may have %d", folder, n, maxPackage)
+		}
+	}
+}
+
 // TestSizes tells of what is long. Sizes are a guide: it never fails.
 func TestSizes(t *testing.T) {
 	for _, f := range parse(t) {

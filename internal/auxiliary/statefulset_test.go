@@ -115,7 +115,7 @@ func TestStrays(t *testing.T) {
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
-			p := &look{scaled: test.scaled, Look: Look{Owner: &sparkv1.SparkCluster{}, Set: &dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
+			p := &look{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
 			first, err := k.first(t.Context(), p, object, test.existed)
 			if err != nil {

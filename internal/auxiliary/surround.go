@@ -57,14 +57,6 @@ type Keeper struct {
 	Memory *Memory
 }
 
-// Look is what a pass knows of a custom resource when it comes to what stands beside the driver.
-type Look struct {
-	Owner client.Object // as stored
-	Set   *dependents.Set
-	Seen  lifecycle.Observed
-	Now   time.Time
-}
-
 // Outcome is what came of it.
 type Outcome struct {
 	// Told is to be told once the status is stored.
@@ -77,9 +69,9 @@ type Outcome struct {
 	Remove []client.Object
 }
 
-// look is a Look that is being acted on.
+// look is a view that is being acted on.
 type look struct {
-	Look
+	dependents.View
 	Outcome
 	mu       sync.Mutex // guards Check while objects are brought side by side
 	scaled   []string   // the StatefulSets among what is wanted whose number of pods an autoscaler decides
@@ -104,8 +96,8 @@ func (p *look) hear(wanted kind.Surroundings, results []lifecycle.Surrounding) {
 // Surround brings what stands beside the driver to what the kind wants, within a time: it creates, updates in place and
 // deletes. What somebody else made is never touched. No failure ends the pass: it becomes part of the status that the pass
 // writes anyway, and is tried again after a while.
-func (k Keeper) Surround(ctx context.Context, at Look, wanted kind.Surroundings, within time.Duration) Outcome {
-	p := &look{Look: at}
+func (k Keeper) Surround(ctx context.Context, view dependents.View, wanted kind.Surroundings, within time.Duration) Outcome {
+	p := &look{View: view}
 	if !wanted.Unsettled {
 		k.surround(ctx, p, wanted, within)
 	}
@@ -153,11 +145,11 @@ func (k Keeper) surround(ctx context.Context, p *look, wanted kind.Surroundings,
 
 // Clear deletes what stands beside a driver that does not go on, and returns when to look again; 0 = no wish. That the
 // driver is over is stored by then, and nobody waits for this.
-func (k Keeper) Clear(ctx context.Context, at Look, remove []client.Object) time.Duration {
+func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client.Object) time.Duration {
 	if len(remove) == 0 {
 		return 0
 	}
-	p := &look{Look: at}
+	p := &look{View: view}
 	key, asked := identity.Key(p.Owner), DigestOf(nil, remove)
 	last := k.Memory.last(key, p.Owner.GetUID())
 	if last.asked != asked {

@@ -70,7 +70,7 @@ func TestUnwanted(t *testing.T) {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	content := map[string]string{lifecycle.ContentLabel: "c"}
-	p := &look{Look: Look{Set: &dependents.Set{Others: []metav1.PartialObjectMetadata{
+	p := &look{View: dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
 		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),

@@ -11,14 +11,16 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/statuswrite"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // BenchmarkStatusPatch tells what it costs to find out what is to be written, and whether that may rest.
 func BenchmarkStatusPatch(b *testing.B) {
 	kind := kinds.SparkApplications(config.Default())
-	r := &Reconciler{kind: kind}
 	for _, executors := range []int{5, 1000} {
 		for _, step := range []struct {
 			name   string
@@ -29,17 +31,17 @@ func BenchmarkStatusPatch(b *testing.B) {
 			{"end", func(seen *lifecycle.Observed) { seen.Drivers[0].Phase = lifecycle.DriverSucceeded }},
 		} {
 			b.Run(fmt.Sprintf("%s/%d-executors", step.name, executors), func(b *testing.B) {
-				p := atWork(b, kind, executors)
-				step.change(&p.seen)
-				p.object = p.stored.DeepCopyObject().(client.Object)
-				p.plan = kind.Decide(p.object, p.seen, p.now)
+				o := atWork(b, kind, executors)
+				step.change(&o.Seen)
+				o.object = o.Owner.DeepCopyObject().(client.Object)
+				o.plan = kind.Decide(o.object, o.Seen, o.Now)
 				b.ReportAllocs()
 				for b.Loop() {
-					patch, err := r.statusPatch(p)
+					patch, err := statuswrite.Patch(o.Owner, o.object, kind.Status)
 					if err != nil || (patch == nil) != (step.name == "nothing") {
 						b.Fatalf("%s, %v", patch, err)
 					}
-					if patch != nil && r.ofTheCrowd(p, patch) != (step.name == "executor") {
+					if patch != nil && statuswrite.OfTheCrowd(kind.Crowd, o.plan, patch) != (step.name == "executor") {
 						b.Fatal("it is not what is expected to rest")
 					}
 				}
@@ -49,7 +51,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 }
 
 // atWork is a pass over an application whose driver and so many executors run, and whose status says so.
-func atWork(b *testing.B, kind Kind, executors int) *pass {
+func atWork(b *testing.B, kind Kind, executors int) outcome {
 	b.Helper()
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "8a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Generation: 1, ResourceVersion: "4711"},
@@ -58,24 +60,24 @@ func atWork(b *testing.B, kind Kind, executors int) *pass {
 			MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
 		},
 	}
-	withDriver(app)
+	scene.WithDriver(app)
 	app.Spec.Executor.Instances = new(int32(executors))
-	kind.Decide(app, lifecycle.Observed{}, noon)
-	kind.Decide(app, lifecycle.Observed{Confirmed: true}, noon)
-	p := &pass{now: noon.Add(time.Minute)}
-	p.seen = lifecycle.Observed{Remains: []int32{1}, Drivers: []lifecycle.Driver{{
-		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: noon, StartedAt: noon, ReadyAt: noon, AppID: "spark-1",
+	kind.Decide(app, lifecycle.Observed{}, scene.Noon)
+	kind.Decide(app, lifecycle.Observed{Confirmed: true}, scene.Noon)
+	o := outcome{View: dependents.View{Now: scene.Noon.Add(time.Minute)}}
+	o.Seen = lifecycle.Observed{Remains: []int32{1}, Drivers: []lifecycle.Driver{{
+		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: scene.Noon, StartedAt: scene.Noon, ReadyAt: scene.Noon, AppID: "spark-1",
 	}}}
 	for i := range executors {
-		p.seen.Executors = append(p.seen.Executors, lifecycle.Executor{
-			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: noon,
+		o.Seen.Executors = append(o.Seen.Executors, lifecycle.Executor{
+			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: scene.Noon,
 		})
 	}
-	if plan := kind.Decide(app, p.seen, noon); plan.Next.Phase != lifecycle.Running {
+	if plan := kind.Decide(app, o.Seen, scene.Noon); plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", plan.Next.Phase)
 	}
-	p.stored = readBack(b, app)
-	return p
+	o.Owner = readBack(b, app)
+	return o
 }
 
 // readBack is an application as it comes back from the API server.

@@ -2,10 +2,11 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/observe"
 )
 
 // keeper brings what stands beside drivers to what is wanted.
@@ -13,39 +14,32 @@ func (r *Reconciler) keeper() auxiliary.Keeper {
 	return auxiliary.Keeper{Client: r.dependents, Beside: r.kind.Beside, Memory: &r.around}
 }
 
-// beside is what the pass knows when it comes to what stands beside the driver.
-func (p *pass) beside() auxiliary.Look {
-	return auxiliary.Look{Owner: p.stored, Set: &p.children, Seen: p.seen, Now: p.now}
+// observer finds the dependents of the kind's custom resources.
+func (r *Reconciler) observer() observe.Observer {
+	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explains: r.explains, Ended: &r.ends}
 }
 
-// surround brings what stands beside the driver to what the kind wants.
-func (r *Reconciler) surround(ctx context.Context, p *pass) {
+// surround brings what stands beside the driver to what the kind wants, and returns with it when to look again.
+func (r *Reconciler) surround(ctx context.Context, o outcome, began time.Time) (outcome, time.Duration) {
 	if r.kind.Beside.Wanted == nil {
-		return
-	}
-	p.take(r.keeper().Surround(ctx, p.beside(), r.kind.Beside.Wanted(p.object, p.seen), p.besideFor(ctx)))
-}
-
-// take keeps what came of what stands beside the driver.
-func (p *pass) take(came auxiliary.Outcome) {
-	p.told, p.remove, p.check = came.Told, came.Remove, lifecycle.Soonest(p.check, came.Check)
-	if came.Plan != nil {
-		p.plan.Trail, p.plan.Tell = append(p.plan.Trail, came.Plan.Trail...), append(p.plan.Tell, came.Plan.Tell...)
-		p.plan.Next = came.Plan.Next
-	}
-}
-
-// besideFor is how long what stands beside the driver may take in this pass.
-func (p *pass) besideFor(ctx context.Context) time.Duration {
-	var spent time.Duration
-	if !p.spent.began.IsZero() {
-		spent = time.Since(p.spent.began)
+		return o, 0
 	}
 	left := passTimeout
 	if end, bounded := ctx.Deadline(); bounded {
 		left = time.Until(end)
 	}
-	return besideFor(spent, left)
+	came := r.keeper().Surround(ctx, o.View, r.kind.Beside.Wanted(o.object, o.Seen), besideFor(time.Since(began), left))
+	return o.with(came), came.Check
+}
+
+// with returns the outcome with what came of what stands beside the driver.
+func (o outcome) with(came auxiliary.Outcome) outcome {
+	o.told, o.remove = came.Told, came.Remove
+	if came.Plan != nil {
+		o.plan.Trail, o.plan.Tell = slices.Concat(o.plan.Trail, came.Plan.Trail), slices.Concat(o.plan.Tell, came.Plan.Tell)
+		o.plan.Next = came.Plan.Next
+	}
+	return o
 }
 
 // besideFor is as long as the rest of the pass took, so that a Service whose creation is as slow as that of all else is in the same status; within bounds, and no

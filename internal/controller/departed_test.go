@@ -27,13 +27,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
 
 // sweeper is a reconciler that reads caches, of what the operator watches for it.
-func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
+func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := testkit.Rest(w.T), w.API.Scheme()
 	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
@@ -66,14 +67,14 @@ func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
 	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	return &Reconciler{
-		kind: tiny.Kind(), clock: time.Now, scope: everywhere{}, explains: explain.New(w.API, cached, nil),
+		kind: tiny.Kind(), clock: time.Now, scope: scene.Everywhere{}, explains: explain.New(w.API, cached, nil),
 		dependents: dependents.Client{Client: cached, Live: w.API}, term: term{limit: time.Minute},
 		reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
 	}
 }
 
 // waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
-func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
+func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
 		of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
@@ -91,7 +92,7 @@ func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
 }
 
 // configMap makes one that is labelled as an application's, with the owners given.
-func (w *world) configMap(app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	w.T.Helper()
 	meta := tiny.Meta(app, name, 1)
 	meta.OwnerReferences = owners
@@ -107,8 +108,8 @@ func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
 // TestSweepDeletesWhatIsLeft: all whose owners are gone, and nothing else.
 func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.sweeper()
+	w := scene.New(t)
+	r := sweeper(w)
 	app, other := w.Application("pi"), w.Application("other")
 	driver := tiny.Driver(app, 1)
 	w.Create(driver)
@@ -125,12 +126,12 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	shared.Name, shared.OwnerReferences = "driver-of-two", append(shared.OwnerReferences, appRef(other))
 	w.Create(shared)
 	executor("exec-of-two", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: shared.Name, UID: shared.UID, Controller: new(true)})
-	w.configMap(app, "conf", appRef(app))
-	w.configMap(app, "of-two", appRef(app), appRef(other))
-	w.configMap(app, "of-nobody")
-	w.configMap(app, "of-other", appRef(other))
+	configMap(w, app, "conf", appRef(app))
+	configMap(w, app, "of-two", appRef(app), appRef(other))
+	configMap(w, app, "of-nobody")
+	configMap(w, app, "of-other", appRef(other))
 	w.Create(tiny.Driver(other, 1))
-	w.waitCached(r, app.UID, 10)
+	waitCached(w, r, app.UID, 10)
 
 	r.departed.Note(app)
 	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
@@ -175,18 +176,18 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := scene.New(t)
 			race := &racing{before: func(object client.Object) {
 				changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}
 				if err := w.API.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
 					t.Error(err)
 				}
 			}}
-			r := w.sweeper(func(c client.Client) client.Client { race.Client = c; return race })
+			r := sweeper(w, func(c client.Client) client.Client { race.Client = c; return race })
 			app := w.Application("pi")
 			w.Create(tiny.Driver(app, 1))
-			w.configMap(app, "conf", appRef(app))
-			w.waitCached(r, app.UID, 2)
+			configMap(w, app, "conf", appRef(app))
+			waitCached(w, r, app.UID, 2)
 			r.departed.Note(app)
 			if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
@@ -211,13 +212,13 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 // TestSweepOfAnother: one of the same name that is there now keeps what it has.
 func TestSweepOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.sweeper()
+	w := scene.New(t)
+	r := sweeper(w)
 	app := w.Application("pi")
 	before := app.DeepCopy()
 	before.UID = "before"
 	w.Create(tiny.Driver(app, 1))
-	w.waitCached(r, app.UID, 1)
+	waitCached(w, r, app.UID, 1)
 	r.departed.Note(before)
 	if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
@@ -243,12 +244,12 @@ func (c *webhookless) Delete(ctx context.Context, object client.Object, options 
 // TestSweepHoldsNothingUp: what cannot be deleted of one that is gone does not keep another of its name from its own life, and is tried again until it is gone.
 func TestSweepHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	keeps := &webhookless{}
-	r := w.sweeper(func(c client.Client) client.Client { keeps.Client = c; return keeps })
+	r := sweeper(w, func(c client.Client) client.Client { keeps.Client = c; return keeps })
 	other, app := w.Application("other"), w.Application("pi")
-	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
-	w.waitCached(r, other.UID, 1)
+	configMap(w, other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
+	waitCached(w, r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
 		return r.dependents.Client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
 	})

@@ -22,11 +22,14 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apply"
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -120,17 +123,17 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (heard, asked func([]byte) (
 
 // lead leads an object through its life: it is seen first, its pods run, its driver fails, and it is seen again after that.
 func (l *hostileLife) lead(raw []byte) error {
-	p := &pass{now: noon}
+	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
 	l.step("first pass", func() {
-		if p.stored, failed = l.read(raw); failed == nil {
-			failed = l.pass(p)
+		if o.Owner, failed = l.read(raw); failed == nil {
+			failed = l.pass(o)
 		}
 	})
 	if failed != nil {
 		return failed
 	}
-	created := noon.Add(time.Second)
+	created := scene.Noon.Add(time.Second)
 	for _, next := range []struct {
 		name string
 		seen lifecycle.Observed
@@ -139,9 +142,9 @@ func (l *hostileLife) lead(raw []byte) error {
 		{"pass with a failed driver", failedFacts(created)},
 		{"pass after the end", lifecycle.Observed{Confirmed: true}},
 	} {
-		p.stored = p.object.DeepCopyObject().(client.Object)
-		p.seen, p.now = next.seen, p.now.Add(time.Minute)
-		l.step(next.name, func() { failed = l.pass(p) })
+		o.Owner = o.object.DeepCopyObject().(client.Object)
+		o.Seen, o.Now = next.seen, o.Now.Add(time.Minute)
+		l.step(next.name, func() { failed = l.pass(o) })
 		if failed != nil {
 			return failed
 		}
@@ -197,23 +200,23 @@ func processCPU() time.Duration {
 }
 
 // pass is a pass without an API server: it decides, renders, makes the auxiliary objects, and encodes all that it would send.
-func (l *hostileLife) pass(p *pass) error {
+func (l *hostileLife) pass(o *outcome) error {
 	var sent []client.Object
 	for range maxRounds {
-		p.object = p.stored.DeepCopyObject().(client.Object)
-		p.plan = l.kind.Decide(p.object, p.seen, p.now)
-		fact, objects := l.apply(p)
+		o.object = o.Owner.DeepCopyObject().(client.Object)
+		o.plan = l.kind.Decide(o.object, o.Seen, o.Now)
+		fact, objects := l.apply(o)
 		sent = append(sent, objects...)
 		if fact == nil {
 			break
 		}
-		fact(&p.seen)
+		fact(&o.Seen)
 	}
 	if l.kind.Beside.Wanted != nil {
-		sent = append(sent, l.surround(p)...)
+		sent = append(sent, l.surround(o)...)
 	}
-	if l.kind.Executors.Render != nil && len(p.seen.Executors) > 0 {
-		if pod, err := l.kind.Executors.Render(p.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", p.now); err == nil {
+	if l.kind.Executors.Render != nil && len(o.Seen.Executors) > 0 {
+		if pod, err := l.kind.Executors.Render(o.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", o.Now); err == nil {
 			l.send(pod)
 		}
 	}
@@ -221,13 +224,12 @@ func (l *hostileLife) pass(p *pass) error {
 		l.send(object)
 	}
 	l.spent.Objects = len(sent)
-	r := &Reconciler{kind: l.kind}
-	patch, err := r.statusPatch(p)
+	patch, err := statuswrite.Patch(o.Owner, o.object, l.kind.Status)
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
 	l.spent.Written += len(patch)
-	for _, event := range append(l.kind.Events(p.object, p.plan), p.told...) {
+	for _, event := range append(l.kind.Events(o.object, o.plan), o.told...) {
 		l.spent.Written += len(event.Message)
 		if event.Type == corev1.EventTypeWarning && !l.spent.Renders && l.spent.Refusal == "" {
 			l.spent.Refusal = event.Reason + ": " + event.Message[:min(len(event.Message), 160)]
@@ -237,23 +239,23 @@ func (l *hostileLife) pass(p *pass) error {
 }
 
 // apply renders what the plan's actions make. Its fact is what a live read would add.
-func (l *hostileLife) apply(p *pass) (fact, []client.Object) {
+func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
-	for _, action := range p.plan.Do {
+	for _, action := range o.plan.Do {
 		switch {
-		case action.Verb == lifecycle.Confirm && action.Part != lifecycle.Executors && !p.seen.Confirmed:
+		case action.Verb == lifecycle.Confirm && action.Part != lifecycle.Executors && !o.Seen.Confirmed:
 			return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Inspected, seen.Reread = true, true, true }, sent
 		case action.Verb == lifecycle.Create && action.Part == lifecycle.ScheduledRun:
-			run, err := l.kind.Runs.Render(p.object, action)
+			run, err := l.kind.Runs.Render(o.object, action)
 			if err != nil {
-				return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+				return apply.Refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
 			l.spent.Renders = true
 			sent = append(sent, run)
 		case action.Verb == lifecycle.Create && action.Part != lifecycle.DriverBudget:
-			objects, err := l.kind.Render(p.object, action, p.now)
+			objects, err := l.kind.Render(o.object, action, o.Now)
 			if err != nil {
-				return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+				return apply.Refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
 			l.spent.Renders = true
 			for _, object := range objects.Before {
@@ -268,8 +270,8 @@ func (l *hostileLife) apply(p *pass) (fact, []client.Object) {
 }
 
 // surround makes what stands beside the driver, and tells the object that all of it stands.
-func (l *hostileLife) surround(p *pass) []client.Object {
-	wanted := l.kind.Beside.Wanted(p.object, p.seen)
+func (l *hostileLife) surround(o *outcome) []client.Object {
+	wanted := l.kind.Beside.Wanted(o.object, o.Seen)
 	if wanted.Unsettled {
 		return nil
 	}
@@ -282,7 +284,7 @@ func (l *hostileLife) surround(p *pass) []client.Object {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
 	}
-	p.take(auxiliary.Tell(wanted, stand, p.now))
+	*o = o.with(auxiliary.Tell(wanted, stand, o.Now))
 	return wanted.Objects
 }
 

@@ -1,8 +1,8 @@
 // Package controller turns decisions into API calls. It holds the one reconciler of the operator, whose passes all go the same way:
 // observe, decide, render, apply, record, tell.
 //
-// What is particular to a custom resource is a kind. What is here is I/O only, and every rule about it is
-// in one place: create first and adopt by identity, delete with a UID precondition, one status write at the end, events after it.
+// What is particular to a custom resource is a kind. Each step returns what came of it. Here that is put together: one status write at the end, events after
+// it, and the time of the next look.
 package controller
 
 import (

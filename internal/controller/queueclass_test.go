@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/queue"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -58,7 +59,7 @@ func TestClasses(t *testing.T) {
 // TestClassOfWhatIsGone: it is urgent while something is to be deleted that it left, and not where another replica did that long since.
 func TestClassOfWhatIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
 	left, class := &r.departed, r.Class(t.Context())
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}

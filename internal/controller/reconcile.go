@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,13 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/apply"
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/hold"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/memory"
+	"github.com/sparkoperator/spark-operator/internal/observe"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -70,13 +72,13 @@ type reports struct {
 type memories struct {
 	writes   statuswrite.Own
 	paces    statuswrite.Paces
-	waits    waits
+	waits    hold.Memory
 	budgets  apianswer.Replies // what was said against a driver's budget
 	around   auxiliary.Memory
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
 	departed dependents.Departed                                 // what those left that are gone; a sweep forgets it
-	caught   caughtUp
+	caught   statuswrite.CaughtUp
 }
 
 // forget drops what is remembered of a custom resource, but for what those of its name have left that are gone.
@@ -89,27 +91,14 @@ func (m *memories) forget(key types.NamespacedName) {
 	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
-// pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
-type pass struct {
-	mu       sync.Mutex // guards made and children while objects are created side by side
-	stored   client.Object
-	children dependents.Set
-	seen     lifecycle.Observed
-	now      time.Time
-
-	object   client.Object // stored, with the status that Decide wrote
-	plan     lifecycle.Plan
-	made     []client.Object // created in this pass: the cache cannot know them yet
-	warnings []string
-	hindered *apianswer.Wait // a deletion or a budget was refused; the rest of the pass went on
-	told     []Event         // about what stands beside the driver
-	remove   []client.Object // what stands beside a driver that does not go on
-	expired  bool            // the custom resource itself was deleted
-	spent    spent
-	check    time.Duration // the reconciler's own wish to look again; 0 = none
-	rest     time.Duration // for which the status is not written yet; 0 = none
-	started  []runStart    // runs that exist since this pass, or one that did not come to write it down
-	ends     []feed.End    // executors that are counted in this pass, whether or not they are still there
+// outcome is what a pass came to so far: a decision that was carried out, of a view that has what came up meanwhile.
+type outcome struct {
+	dependents.View
+	object client.Object // the custom resource with the status that Decide wrote
+	plan   lifecycle.Plan
+	acts   apply.Outcome   // of all rounds; its warnings are of the last
+	told   []Event         // about what stands beside the driver
+	remove []client.Object // what stands beside a driver that does not go on
 }
 
 // Scope says in which namespaces custom resources are acted on.
@@ -159,8 +148,11 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		r.departed.Forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	if err := r.catchUp(ctx); err != nil {
-		return reconcile.Result{}, err
+	if r.lead != nil && !r.caught.In(r.lead.Terms()) {
+		from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespaces: r.scope.Watched()}
+		if err := r.caught.CatchUp(ctx, r.lead.Terms(), &r.writes, from, r.clock()); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	again := time.Duration(0)
 	changed, unswept := r.dependents.Sweep(ctx, &r.departed, req.NamespacedName)
@@ -184,13 +176,17 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	if apart, result, err := r.apart(ctx, stored); apart || err != nil {
 		return result, err
 	}
-	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
-	p := &pass{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}, check: again}
+	began := time.Now()
 	r.metrics.Meet(r.subject(stored), r.standing(stored))
-	if err := r.observe(ctx, p); err != nil {
+	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
+	sight, err := r.observer().Look(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return r.conclude(ctx, req.NamespacedName, p)
+	sight.Check = lifecycle.Soonest(sight.Check, again)
+	sight.Seen.ShortSince = r.paces.ShortSince(req.NamespacedName)
+	sight.Seen.Lacks, _ = r.lacks.Get(req.NamespacedName)
+	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
 // missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it.
@@ -230,36 +226,39 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
 // that cannot be had, so that the rest of it is stored, and with it what the application waits for.
-func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, p *pass) (reconcile.Result, error) {
-	held := r.holdOf(key, p, r.settle(ctx, p))
+func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Sight, began time.Time) (reconcile.Result, error) {
+	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
+	done, err := r.settle(ctx, outcome{View: sight.View})
+	held := note(err)
 	stands := held == nil
-	if held != nil && held.lasts() {
-		p.seen.Weather = held.weather()
-		// What failed may have taken effect since.
-		p.seen.Confirmed, p.seen.Inspected, p.seen.Reread, p.seen.Behind = false, false, false, false
-		if err := r.settle(ctx, p); err != nil {
-			held = r.holdOf(key, p, err)
+	if held != nil && held.Lasts() {
+		done.View = done.Learn(func(seen *lifecycle.Observed) {
+			seen.Weather = held.Weather()
+			// What failed may have taken effect since.
+			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
+		})
+		if done, err = r.settle(ctx, done); err != nil {
+			held = note(err)
 		} else {
 			stands = true
 		}
 	}
-	r.traces.Decided(ctx, r.standing(p.stored).Phase, p.plan)
+	r.traces.Decided(ctx, r.standing(done.Owner).Phase, done.plan)
 	var result reconcile.Result
 	if stands {
-		var err error
-		if result, err = r.finish(ctx, key, p); err != nil {
-			held = r.holdOf(key, p, err)
+		if result, err = r.finish(ctx, key, done, sight, began); err != nil {
+			held = note(err)
 		}
 	}
 	if held != nil {
-		after, err := r.wait(ctx, key, p, held)
+		after, err := r.wait(ctx, key, done.View, held)
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(result.RequeueAfter, after)}, err
 	}
-	if p.hindered == nil {
+	if done.acts.Hindered == nil {
 		r.waits.Forget(key)
 		return result, nil
 	}
-	_, err := r.wait(ctx, key, p, r.holdOf(key, p, p.hindered)) // the decision says when to try again
+	_, err = r.wait(ctx, key, done.View, note(done.acts.Hindered)) // the decision says when to try again
 	return result, err
 }
 
@@ -271,34 +270,40 @@ func passLimit(shutdown time.Duration) time.Duration {
 
 // settle decides and applies until an application brings up no new fact. Each round starts from the stored object, so that nothing
 // of a decision that did not come to pass is kept.
-func (r *Reconciler) settle(ctx context.Context, p *pass) error {
+func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
+	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explains: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {
-		p.object = p.stored.DeepCopyObject().(client.Object)
-		p.plan = r.kind.Decide(p.object, p.seen, p.now)
-		p.warnings = nil
-		fact, err := r.apply(ctx, p)
+		o.object = o.Owner.DeepCopyObject().(client.Object)
+		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
+		came, err := applier.Apply(ctx, o.View, apply.Decision{Object: o.object, Plan: o.plan, Begun: r.waits.Begun(identity.Key(o.Owner), o.Now)})
+		o.View = o.Add(came.Found, came.Made)
+		fact := came.Fact
+		came.Fact, o.acts.Warnings = nil, nil
+		o.acts = o.acts.Then(came)
 		if err != nil {
-			return err
+			return o, err
 		}
 		if fact == nil {
-			return nil
+			return o, nil
 		}
-		fact(&p.seen)
+		o.View = o.Learn(fact)
 	}
-	return fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, p.plan.Do)
+	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Do)
 }
 
 // finish records and tells. A conflict ends the pass without an error: somebody changed the object, which is an event of its own.
-func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pass) (reconcile.Result, error) {
-	if p.expired {
+func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Sight, began time.Time) (reconcile.Result, error) {
+	if o.acts.Expired {
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
 	r.lacks.Update(key, func(lifecycle.Lacks, bool) (lifecycle.Lacks, bool) {
-		return p.plan.Lacks, p.plan.Lacks != lifecycle.Lacks{}
+		return o.plan.Lacks, o.plan.Lacks != lifecycle.Lacks{}
 	})
-	r.surround(ctx, p)
-	written, err := r.record(ctx, p)
+	check := lifecycle.Soonest(sight.Check, o.acts.Check)
+	o, again := r.surround(ctx, o, began)
+	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.Check)
+	written, rest, err := r.record(ctx, o)
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -306,16 +311,15 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 		return reconcile.Result{}, nil // deleted meanwhile; its own event tells
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
-	case p.rest > 0:
-		return reconcile.Result{RequeueAfter: lifecycle.Soonest(lifecycle.Soonest(p.plan.Check, p.check), p.rest)}, nil
+	case rest > 0:
+		return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, rest)}, nil
 	}
 	if written {
-		r.tell(ctx, p)
+		r.tell(ctx, o, began)
 	}
-	r.ends.Counted(key, p.ends)
-	r.metrics.Is(r.subject(p.object), r.standing(p.object))
-	p.check = lifecycle.Soonest(p.check, r.keeper().Clear(ctx, p.beside(), p.remove))
-	return reconcile.Result{RequeueAfter: lifecycle.Soonest(p.plan.Check, p.check)}, nil
+	r.ends.Counted(key, sight.Ends)
+	r.metrics.Is(r.subject(o.object), r.standing(o.object))
+	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }
 
 // forget drops what is remembered of a custom resource (memories.forget), here and in what the reconciler uses.

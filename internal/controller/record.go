@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,41 +18,46 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
-// record writes the status if it changed, and reports whether it did; what is of the crowd alone may have to rest first. The patch carries the resourceVersion that the decision was
-// made from: a change by anybody meanwhile is a conflict, which ends the pass.
-func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
-	patch, err := r.statusPatch(p)
+// record writes the status if it changed, and reports whether it did; what is of the crowd alone may have to rest first, for as long as it returns. The patch carries
+// the resourceVersion that the decision was made from: a change by anybody meanwhile is a conflict, which ends the pass.
+func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest time.Duration, _ error) {
+	key := identity.Key(o.Owner)
+	patch, err := statuswrite.Patch(o.Owner, o.object, r.kind.Status)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	if patch == nil {
-		r.paces.Over(identity.Key(p.stored))
-		return false, nil
+		r.paces.Over(key)
+		return false, 0, nil
 	}
-	crowd := r.ofTheCrowd(p, patch)
-	news := crowd && len(p.plan.Tell) > 0
+	crowd := !o.acted() && statuswrite.OfTheCrowd(r.kind.Crowd, o.plan, patch)
 	switch {
-	case news:
-		p.rest = r.paces.NewsRest(identity.Key(p.stored), p.now)
+	case crowd && len(o.plan.Tell) > 0:
+		rest = r.paces.NewsRest(key, o.Now)
 	case crowd:
-		p.rest = r.paces.Rest(identity.Key(p.stored), p.now, statuswrite.PauseOf(p.plan, p.seen.Executors), len(p.seen.Executors), patch)
+		rest = r.paces.Rest(key, o.Now, statuswrite.PauseOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
 	}
-	if p.rest > 0 {
-		r.paces.Rests(identity.Key(p.stored), p.plan.Next.ShortSince)
-		return false, nil
+	if rest > 0 {
+		r.paces.Rests(key, o.plan.Next.ShortSince)
+		return false, rest, nil
 	}
-	target, err := r.metadataOf(p.stored)
+	target, err := r.metadataOf(o.Owner)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	err = r.dependents.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	r.writes.Wrote(target)
-	r.paces.Wrote(identity.Key(p.stored), p.now, crowd && r.kind.Crowd.News)
-	return true, nil
+	r.paces.Wrote(key, o.Now, crowd && r.kind.Crowd.News)
+	return true, 0, nil
+}
+
+// acted reports whether the pass did something that is stored or told at once. That takes along whatever rests.
+func (o outcome) acted() bool {
+	return len(o.told)+len(o.acts.Warnings)+len(o.Made) > 0 || o.acts.Hindered != nil
 }
 
 // metadataOf names an object for a request of which nothing but metadata is to come back: the whole object, as JSON, would cost the API server and the operator
@@ -75,11 +81,6 @@ func writeResult(err error) string {
 		return telemetry.WriteConflict
 	}
 	return telemetry.WriteFailed
-}
-
-// statusPatch is the patch of a pass; nil where nothing changed.
-func (r *Reconciler) statusPatch(p *pass) ([]byte, error) {
-	return statuswrite.Patch(p.stored, p.object, r.kind.Status)
 }
 
 // NoEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with

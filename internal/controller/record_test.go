@@ -16,10 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/apply"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -35,7 +38,7 @@ func jsonOf(t testing.TB, value any) []byte {
 
 func TestRecordConflictsWithAnyChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	w.Application("pi")
 	r := &Reconciler{
 		kind: tiny.Kind(), dependents: dependents.Client{Client: w.API},
@@ -45,22 +48,22 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if err := w.API.Patch(t.Context(), w.Get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	submitted := func(stored *v1beta2.SparkApplication) *pass {
+	submitted := func(stored *v1beta2.SparkApplication) outcome {
 		object := stored.DeepCopy()
 		object.Status.SubmissionID = "x"
-		return &pass{stored: stored, object: object}
+		return outcome{View: dependents.View{Owner: stored}, object: object}
 	}
-	if _, err := r.record(t.Context(), submitted(read)); !apierrors.IsConflict(err) {
+	if _, _, err := r.record(t.Context(), submitted(read)); !apierrors.IsConflict(err) {
 		t.Errorf("a status was written over a change of the object: %v", err)
 	}
-	p := submitted(w.Get("pi"))
-	if written, err := r.record(t.Context(), p); err != nil || !written {
+	o := submitted(w.Get("pi"))
+	if written, _, err := r.record(t.Context(), o); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
-	if ahead, _ := r.writes.Ahead(p.stored, noon); !ahead {
+	if ahead, _ := r.writes.Ahead(o.Owner, scene.Noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
-	if ahead, _ := r.writes.Ahead(w.Get("pi"), noon); ahead {
+	if ahead, _ := r.writes.Ahead(w.Get("pi"), scene.Noon); ahead {
 		t.Error("the read of the write counts as stale")
 	}
 }
@@ -84,7 +87,7 @@ func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) e
 // TestStaleReadOfTheObjectIsWaitedOut: after its own write a reconciler does not decide from a read that is older than it.
 func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	app := w.Application("pi")
 	decided := 0
 	kind := tiny.Kind()
@@ -94,7 +97,7 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now,
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now,
 		dependents: dependents.Client{Client: frozen{w.API, w.Get("pi")}, Live: w.API},
 		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 	}
@@ -115,12 +118,12 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 // TestChildrenThatTheCacheDoesNotShowAreAdopted: a pass over a fresh object and a stale cache of pods makes nothing twice.
 func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	app := w.Application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
+			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
 			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
 			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}
@@ -158,15 +161,15 @@ func TestPassIsOverBeforeTheShutdown(t *testing.T) {
 // long as it is.
 func TestRestoredStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	app := w.Application("pi")
-	now := noon
+	now := scene.Noon
 	cached := w.Get("pi")
 	late := frozen{w.API, cached.DeepCopy()}
 	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return now }, dependents: dependents.Client{Client: late, Live: w.API}}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
-		now = noon.Add(at)
+		now = scene.Noon.Add(at)
 		if got, err := r.stale(t.Context(), cached); err != nil || got != want {
 			t.Errorf("after %s: stale is %t, %v", at, got, err)
 		}
@@ -194,7 +197,7 @@ func TestComesMeanwhile(t *testing.T) {
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
-	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return noon }, dependents: dependents.Client{Client: frozen{app: written}}}
+	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon }, dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
 	if !r.writes.Echo(written) {
 		t.Error("the event that brings a write back is no echo")
@@ -213,5 +216,24 @@ func TestComesMeanwhile(t *testing.T) {
 	}
 	if r.writes.Echo(written) {
 		t.Error("an event that a pass waits for would be left out as an echo")
+	}
+}
+
+// TestActed: what is told of what stands beside the driver, warned of, made or refused is stored at once.
+func TestActed(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		pass outcome
+		want bool
+	}{
+		{"nothing", outcome{}, false},
+		{"an event of what stands beside the driver", outcome{told: []Event{{}}}, true},
+		{"a warning", outcome{acts: apply.Outcome{Warnings: []string{"w"}}}, true},
+		{"something was made", outcome{View: dependents.View{Made: []client.Object{&corev1.Pod{}}}}, true},
+		{"something cannot be deleted", outcome{acts: apply.Outcome{Hindered: &apianswer.Wait{}}}, true},
+	} {
+		if got := test.pass.acted(); got != test.want {
+			t.Errorf("%s: got %t", test.name, got)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
@@ -29,13 +30,13 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 // there; a live read tells.
 func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	s := w.Schedule("nightly", "a", forbid)
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	pass := func() {
 		t.Helper()
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(), clock: time.Now,
+			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(), clock: time.Now,
 			dependents: dependents.Client{Client: blindToRuns{w.API}, Live: w.API},
 			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}

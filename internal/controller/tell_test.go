@@ -3,6 +3,7 @@ package controller
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,12 +41,15 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	r := &Reconciler{
 		kind: kind, dependents: dependents.Client{Client: testkit.Client(t, v1beta2.AddToScheme)}, reports: reports{metrics: metrics},
 	}
-	r.tell(ctrllog.IntoContext(t.Context(), log), &pass{
-		stored: &v1beta2.SparkApplication{}, object: &v1beta2.SparkApplication{}, now: noon,
-		seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
+	r.tell(ctrllog.IntoContext(t.Context(), log), outcome{
+		View: dependents.View{
+			Owner: &v1beta2.SparkApplication{}, Now: scene.Noon,
+			Seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
+		},
+		object: &v1beta2.SparkApplication{},
 		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
-	})
+	}, time.Now())
 	got := said.String()
 	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)

@@ -28,7 +28,7 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 	asked := map[types.UID]keeper{}
 	for i := range pods {
 		if IsStray(&pods[i]) {
-			set.AddStray(&pods[i])
+			set.Strays = append(set.Strays, stray(pods[i]))
 			continue
 		}
 		ref := metav1.GetControllerOfNoCopy(&pods[i])
@@ -47,11 +47,17 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 		case keeper == setOurs:
 			set.Members = append(set.Members, pods[i])
 		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache has not heard yet that it has no owner any more
-			set.AddStray(&pods[i])
+			set.Strays = append(set.Strays, stray(pods[i]))
 		}
 	}
 	slices.SortFunc(set.Members, func(a, b corev1.Pod) int { return CompareNames(a.Name, b.Name) })
 	return nil
+}
+
+// stray is a pod that has lost its StatefulSet, with its kind: it is deleted by that.
+func stray(pod corev1.Pod) corev1.Pod {
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return pod
 }
 
 // keeper says whose a StatefulSet is.

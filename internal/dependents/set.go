@@ -53,9 +53,9 @@ func Sort(pods []corev1.Pod, uid types.UID) Set {
 			s.Submitters = append(s.Submitters, *pod)
 		}
 	}
+	s.driverUIDs, s.setDrivers = indexOf(s.Drivers)
 	if executors > 0 {
 		s.Executors = make([]corev1.Pod, 0, executors)
-		s.indexDrivers()
 	}
 	for i := range pods {
 		pod := &pods[i]
@@ -70,16 +70,17 @@ func Sort(pods []corev1.Pod, uid types.UID) Set {
 	return s
 }
 
-// indexDrivers prepares Drives. Anybody who may create pods can create thousands of drivers and executors: they are not
+// indexOf prepares Drives. Anybody who may create pods can create thousands of drivers and executors: they are not
 // compared with each other.
-func (s *Set) indexDrivers() {
-	s.driverUIDs, s.setDrivers = map[types.UID]bool{}, map[identity.SetDriver]bool{}
-	for i := range s.Drivers {
-		s.driverUIDs[s.Drivers[i].UID] = true
-		if goesOnWithSets(&s.Drivers[i]) {
-			s.setDrivers[identity.SetDriverOf(&s.Drivers[i])] = true
+func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]bool) {
+	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
+	for i := range drivers {
+		uids[drivers[i].UID] = true
+		if goesOnWithSets(&drivers[i]) {
+			ofSets[identity.SetDriverOf(&drivers[i])] = true
 		}
 	}
+	return uids, ofSets
 }
 
 // goesOnWithSets reports whether executors of a set can be a driver's: it has told Spark's id of the application, and
@@ -95,11 +96,8 @@ func goesOnWithSets(driver *corev1.Pod) bool {
 	return true
 }
 
-// Drives reports whether a pod is an executor of one of the drivers.
+// Drives reports whether a pod is an executor of one of the drivers that Sort found.
 func (s *Set) Drives(executor *corev1.Pod) bool {
-	if s.driverUIDs == nil {
-		s.indexDrivers()
-	}
 	for _, ref := range executor.OwnerReferences {
 		if s.driverUIDs[ref.UID] {
 			return true
@@ -228,11 +226,4 @@ func (s *Set) Deletable() []client.Object {
 func IsStray(pod *corev1.Pod) bool {
 	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil &&
 		pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
-}
-
-// AddStray notes a pod that has lost its set.
-func (s *Set) AddStray(pod *corev1.Pod) {
-	stray := *pod
-	stray.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	s.Strays = append(s.Strays, stray)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
@@ -70,7 +71,7 @@ func doubling(t *testing.T) (url string, ca []byte) {
 }
 
 func withVolume(app *v1beta2.SparkApplication) {
-	withDriver(app)
+	scene.WithDriver(app)
 	app.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 }
@@ -95,7 +96,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	if n := volumesNamed(driver, "data"); n != 1 {
 		t.Errorf("the driver has the volume %d times", n)
 	}
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	theirs := w.theirPod(app, "theirs-exec-1", identity.RoleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
 	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
@@ -157,7 +158,7 @@ func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	w := newWorld(t)
 	configuration := w.leftover(dead(t))
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
 	if err := w.API.Delete(t.Context(), configuration); err != nil {
 		t.Fatal(err)

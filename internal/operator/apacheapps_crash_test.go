@@ -11,6 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the attempt after it, one in each life. Another process
@@ -31,14 +32,14 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	})
 	m.witness(app, identity.RoleDriver)
 	first := w.readyDriver(app, 1)
-	w.kubelet(first.Name, corev1.PodFailed, exited(3, "again"))
+	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(3, "again"))
 	testkit.Wait(t, "the second attempt", func(context.Context) error {
 		s := w.getApache("pi").Status.CurrentAttemptSummary
 		return want(s != nil && s.AttemptInfo != nil && s.AttemptInfo.ID == 1, true)
 	})
 	second := w.readyDriver(app, 2)
 	w.there(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
-	w.kubelet(second.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(second.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.waitNothing(app)
 	checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased)[1:]...))

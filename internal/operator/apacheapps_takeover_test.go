@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -59,9 +60,9 @@ func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	case corev1.PodRunning:
 		w.ready(driver.Name)
 	case corev1.PodSucceeded:
-		w.kubelet(driver.Name, a.driver, exited(0, ""))
+		w.kubelet(driver.Name, a.driver, scene.Exited(0, ""))
 	case corev1.PodFailed:
-		w.kubelet(driver.Name, a.driver, exited(1, "boom"))
+		w.kubelet(driver.Name, a.driver, scene.Exited(1, "boom"))
 	}
 	return app, driver
 }
@@ -140,7 +141,7 @@ func TestApacheTakeOver(t *testing.T) {
 				if w.uidOf(driver.Name) != driver.UID || got.Status.CurrentAttemptSummary.AttemptInfo.ID != 0 {
 					t.Errorf("the driver was replaced: %+v", got.Status.CurrentAttemptSummary)
 				}
-				w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+				w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 			}
 			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, taken), ran(done...))
 			w.WaitGone(driver)

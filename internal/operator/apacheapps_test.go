@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // These tests live whole lives of SparkApplications of spark.apache.org on a real API server. The test plays the kubelet and Spark.
@@ -53,7 +54,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 	}
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	w.readyDriver(app, 1)
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	checkHistory(t, got, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 	w.waitNothing(app)
@@ -81,7 +82,7 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 			driver := w.apacheDriver(app, 1)
 			w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 			stop()
-			w.kubelet(driver.Name, map[int32]corev1.PodPhase{0: corev1.PodSucceeded, 1: corev1.PodFailed}[end], exited(end, ""))
+			w.kubelet(driver.Name, map[int32]corev1.PodPhase{0: corev1.PodSucceeded, 1: corev1.PodFailed}[end], scene.Exited(end, ""))
 			w.runApache(testConfig(w.Namespace), time.Now)
 			got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 			checkHistory(t, got, ran(map[int32]apacheState{0: sparkv1.ApplicationSucceeded, 1: sparkv1.ApplicationFailed}[end], sparkv1.ApplicationResourceReleased))
@@ -97,7 +98,7 @@ func TestApacheRetention(t *testing.T) {
 	keeps := tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: new(int64(3600_000))})
 	app := w.apacheApp("bad", keeps)
 	driver := w.readyDriver(app, 1)
-	w.kubelet(driver.Name, corev1.PodFailed, exited(3, "no input"))
+	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(3, "no input"))
 	got := w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	checkHistory(t, got, ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources))
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-spark-drv-conf-map"}}
@@ -114,7 +115,7 @@ func TestApacheRetention(t *testing.T) {
 	w.waitNothing(app)
 
 	good := w.apacheApp("good", keeps)
-	w.kubelet(w.readyDriver(good, 1).Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(w.readyDriver(good, 1).Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	checkHistory(t, w.waitApache("good", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 	w.waitNothing(good)
 }
@@ -154,7 +155,7 @@ func TestApacheRestarts(t *testing.T) {
 			}
 			checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran()[1:]...))
 		}
-		w.kubelet(driver.Name, corev1.PodFailed, exited(3, "again"))
+		w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(3, "again"))
 		last = driver
 	}
 	got := w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)

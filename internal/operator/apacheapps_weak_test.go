@@ -18,6 +18,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -82,7 +83,7 @@ func TestApacheSidecarEnds(t *testing.T) {
 	before := driver.DeepCopy()
 	driver.Status.Phase = corev1.PodRunning
 	driver.Status.ContainerStatuses = []corev1.ContainerStatus{
-		{Name: "logger", State: exited(0, "")}, {Name: "proxy", State: exited(1, "")}, {Name: overlay.DriverContainer, State: running(), Ready: true},
+		{Name: "logger", State: scene.Exited(0, "")}, {Name: "proxy", State: scene.Exited(1, "")}, {Name: overlay.DriverContainer, State: running(), Ready: true},
 	}
 	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestApacheSidecarEnds(t *testing.T) {
 	w.lookApache(app, clock)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	before = driver.DeepCopy()
-	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: exited(0, "")}
+	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: scene.Exited(0, "")}
 	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	executor := w.apacheExecutor(app, driver, 1)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	goes := []func(){w.TakesItsTime(driver), w.TakesItsTime(executor)}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitDeleting(driver)
 	w.waitDeleting(executor)
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart)
@@ -123,7 +124,7 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	if next.UID == driver.UID {
 		t.Error("the driver of the first attempt was taken for the second's")
 	}
-	w.kubelet(next.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(next.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 }
 
@@ -161,11 +162,11 @@ func TestApacheForeignObjects(t *testing.T) {
 	}
 	attempt := w.getApache("pi").Status.Operator.Attempt
 	driver = w.readyDriver(app, int(attempt))
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.WaitGone(ours)
 
-	pod := foreignPod(w.Namespace, "taken-0-driver")
+	pod := scene.ForeignPod(w.Namespace, "taken-0-driver")
 	w.Create(pod)
 	taken := w.apacheApp("taken")
 	got := w.waitApache("taken", sparkv1.ApplicationResourceReleased)
@@ -266,7 +267,7 @@ func TestApacheForce(t *testing.T) {
 	w.Bind(driver, "lost") // whose kubelet stops nothing
 	w.ready(driver.Name)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
-	w.kubelet(driver.Name, corev1.PodRunning, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.WaitGone(driver)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
@@ -74,7 +75,7 @@ func TestApacheDoors(t *testing.T) {
 	if *ingress.Spec.IngressClassName != "nginx" || ingress.Spec.TLS[0].SecretName != "s" || backend.Name != "pi-ui" || backend.Port.Number != 80 {
 		t.Errorf("the Ingress is %+v", ingress.Spec)
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	for _, object := range []client.Object{service, ingress} {
 		uid := object.GetUID()
@@ -155,7 +156,7 @@ func TestApacheDoorsOfAnotherOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.readyDriver(app, 2)
 	testkit.Wait(t, "a Service of ours", func(ctx context.Context) error {
 		w.pokeApache("pi")

@@ -11,6 +11,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // samplesOf are the metrics of a name by the value of a label, of those that have a value of another label.
@@ -44,7 +45,7 @@ func TestApacheMetrics(t *testing.T) {
 	app := w.apacheApp("pi")
 	driver := w.readyDriver(app, 1)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.waitMetric("sparkoperator_transitions_total", 6)
 

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestApacheRelabelled: pods are found though they have not the labels that are selected; an application that loses them is left as it is while it runs, and
@@ -28,7 +29,7 @@ func TestApacheRelabelled(t *testing.T) {
 
 	w.patchApache("pi", `{"metadata":{"labels":{"closed":"yes"}}}`)
 	before := w.getApache("pi")
-	w.kubelet(driver.Name, corev1.PodRunning, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))
 	// Another that is created now is led to a state: what was to be done about the first would have been done.
 	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
 	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestLackOutlivesTheOperator: a lack of executors becomes a state when it has lasted for its time, although nothing else
@@ -24,7 +25,7 @@ func TestLackOutlivesTheOperator(t *testing.T) {
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitApache("below", sparkv1.ApplicationRunningHealthy)
 
-	w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}

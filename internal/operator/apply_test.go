@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -53,7 +54,7 @@ func (w *world) release(name string) {
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	foreign := func(app *v1beta2.SparkApplication) client.Object {
-		return foreignPod(app.Namespace, driverName(app.Name))
+		return scene.ForeignPod(app.Namespace, driverName(app.Name))
 	}
 	configMap := func(change func(*corev1.ConfigMap)) func(*v1beta2.SparkApplication) client.Object {
 		return func(app *v1beta2.SparkApplication) client.Object {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,7 +23,7 @@ func BenchmarkPass(b *testing.B) {
 	w := newWorld(b)
 	op := w.runIdle()
 	r := w.reconciler(op, func(*controller.Options) {})
-	app := w.Application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
+	app := w.Application("pi", scene.WithDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	pass := func(ctx context.Context) error {
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
 		return err

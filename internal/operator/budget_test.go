@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -90,7 +91,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, withBudget, onFailure(1))
+	app := w.Application("pi", scene.WithDriver, withBudget, onFailure(1))
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitBudgets(app, 1)
@@ -121,12 +122,12 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	}
 	w.budget("pi", true)
 	w.waitBudgets(app, 1)
-	w.kubelet(driver.Name, corev1.PodFailed, exited(1, "again"))
+	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, "again"))
 	second := w.driverOf(app, 2)
 	w.ready(second.Name)
 	w.waitBudgets(app, 2)
 	// A sidecar goes on: its pod may be drained all the same.
-	w.kubelet(second.Name, corev1.PodRunning, exited(0, ""))
+	w.kubelet(second.Name, corev1.PodRunning, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
 	if got.Status.ExecutionAttempts != 2 {
@@ -139,7 +140,7 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, withBudget)
+	app := w.Application("pi", scene.WithDriver, withBudget)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitBudgets(app, 1)
 	w.suspend("pi", true)
@@ -162,12 +163,12 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	theirs := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("pi")}}
 	w.Create(theirs)
 	w.runReal()
-	app := w.Application("pi", withDriver, withBudget)
+	app := w.Application("pi", scene.WithDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.waitEvent(app, dependents.ReasonNameTaken, "not kept from evictions", "does not belong to this resource")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
 		t.Errorf("theirs: %v", err)
@@ -192,7 +193,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
 	begun := time.Now()
-	app := w.Application("pi", withDriver, withBudget)
+	app := w.Application("pi", scene.WithDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	for i := range 20 {
@@ -209,7 +210,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 	if asked < 1 || asked > most {
 		t.Errorf("asked %d times, want at most %d", asked, most)
 	}
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 

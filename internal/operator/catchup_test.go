@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -182,9 +183,9 @@ func TestLateEndTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	w.runningDriver(app, 1)
-	w.execute(w.driverOf(app, 1), exited(0, ""))
+	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
 	over := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
 	w.runningDriver(app, 2)

@@ -19,6 +19,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // refuseSets keeps a namespace from getting another StatefulSet.
@@ -91,7 +92,7 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	<-first.op.Elected()
 	next := f.start()
 	first.kill()
-	stray := foreignPod(f.Namespace, "c-worker-0")
+	stray := scene.ForeignPod(f.Namespace, "c-worker-0")
 	stray.Labels = map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", identity.AppUIDLabel: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
 	f.Create(stray)
 	<-next.op.Elected()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestFailedExecutorsOfAServerAreStoredTogether: executors that crash one after the other, each gone at once as Spark removes them, make a write a second
@@ -33,7 +34,7 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	for id := 2; id < 2+many; id++ {
 		executor := w.serverExecutor(pod, id)
 		w.Create(executor)
-		w.kubelet(executor.Name, corev1.PodFailed, exited(1, fmt.Sprintf("crash %d", id)))
+		w.kubelet(executor.Name, corev1.PodFailed, scene.Exited(1, fmt.Sprintf("crash %d", id)))
 		if kept = executor; id < 1+many {
 			w.Remove(executor)
 		}

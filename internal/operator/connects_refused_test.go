@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
@@ -98,7 +99,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 		},
 		{
 			name: "a pod of that name", hinder: func(w *world) func() {
-				pod := foreignPod(w.Namespace, "x-server")
+				pod := scene.ForeignPod(w.Namespace, "x-server")
 				w.Create(pod)
 				return func() { w.untouchedObject(pod); w.Remove(pod) }
 			},
@@ -238,7 +239,7 @@ func TestServerWithoutRights(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	w.serverPod(sc, 1)
-	w.kubelet("x-server", corev1.PodFailed, exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
+	w.kubelet("x-server", corev1.PodFailed, scene.Exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, apianswer.ReasonForbidden,
 		`service account "default" is forbidden to get pods`, "Role"))
 	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)

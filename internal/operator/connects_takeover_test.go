@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
@@ -108,7 +109,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	// Another process finds it the same.
 	stop()
 	w.runServers(testConfig(w.Namespace), clock.now)
-	w.kubelet(left.executor.Name, corev1.PodFailed, exited(1, "boom"))
+	w.kubelet(left.executor.Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Executors["failed"], 1) })
 	if uid := w.uidOf("x-server"); uid != left.pod.UID {
 		t.Fatal("the server was replaced")
@@ -136,7 +137,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	left := w.leaveServer("x", true)
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator != nil, true) })
-	w.kubelet("x-server", corev1.PodRunning, exited(7, "")) // the logger goes on
+	w.kubelet("x-server", corev1.PodRunning, scene.Exited(7, "")) // the logger goes on
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"))
 	clock.advance(time.Minute)
 	w.pokeServer("x")
@@ -168,7 +169,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	left := w.leaveServer("x", true)
 	app := w.leave(theirs{name: "x", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
-	ourApp := w.Application("y", withDriver)
+	ourApp := w.Application("y", scene.WithDriver)
 	ourServer := w.server("y")
 	w.ready(w.driverOf(ourApp, 1).Name)
 	w.readyServer(ourServer, 1)
@@ -216,7 +217,7 @@ func TestServersAreSwitchedOff(t *testing.T) {
 	}
 	stop := w.run(op)
 	w.server("x")
-	w.driverOf(w.Application("pi", withDriver), 1)
+	w.driverOf(w.Application("pi", scene.WithDriver), 1)
 	stop()
 	for what := range made.since(nil) {
 		if what == "GET sparkconnects" || what == "PATCH sparkconnects/status" {

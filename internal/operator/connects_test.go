@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
@@ -50,7 +51,7 @@ func TestServerLives(t *testing.T) {
 		holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"), absent("Reconciling"), absent("Stalled"))
 	w.waitEvent(sc, "SparkServerReady")
 
-	w.kubelet("x-server", corev1.PodFailed, exited(137, "killed"))
+	w.kubelet("x-server", corev1.PodFailed, scene.Exited(137, "killed"))
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"),
 		holds("Progressing", metav1.ConditionTrue, "Error"))
 	w.waitEvent(sc, "SparkServerFailed", "137")

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -27,7 +28,7 @@ func TestCrashInALongLife(t *testing.T) {
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)
-	app := w.Application("pi", withDriver, withBudget, onFailure(1))
+	app := w.Application("pi", scene.WithDriver, withBudget, onFailure(1))
 	m.witness(app, identity.RoleDriver)
 
 	w.attemptRuns(1)
@@ -37,9 +38,9 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	w.attemptRuns(2)
 	w.patchPi(`{"spec":{"arguments":["9"]}}`)
 	w.attemptRuns(3)
-	w.kubelet("pi-driver", corev1.PodFailed, exited(3, "again"))
+	w.kubelet("pi-driver", corev1.PodFailed, scene.Exited(3, "again"))
 	w.attemptRuns(4)
-	w.kubelet("pi-driver", corev1.PodSucceeded, exited(0, ""))
+	w.kubelet("pi-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
 	if got.Status.ExecutionAttempts != 2 || got.Status.Operator.Attempt != 4 {

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -28,7 +29,7 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
+	app := w.Application("pi", scene.WithDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "not found"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -49,7 +50,7 @@ func TestDeadlineBehindAGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}),
+	app := w.Application("pi", scene.WithDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}),
 		func(app *v1beta2.SparkApplication) {
 			app.Spec.Driver.Template = &runtime.RawExtension{
 				Raw: []byte(`{"spec":{"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}],"containers":[]}}`)}
@@ -86,7 +87,7 @@ func TestRunOnALostNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(1), timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
+	app := w.Application("pi", scene.WithDriver, onFailure(1), timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
 	driver := w.driverOf(app, 1)
 	w.Bind(driver, "lost")
 	w.kubelet(driver.Name, corev1.PodRunning, running())
@@ -110,7 +111,7 @@ func TestRunOnALostNode(t *testing.T) {
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.execute(w.driverOf(app, 2), exited(0, ""))
+	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 

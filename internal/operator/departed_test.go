@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
@@ -31,7 +32,7 @@ func TestApplicationIsDeleted(t *testing.T) {
 			}
 			w := newWorld(t)
 			w.runReal()
-			app, last := w.Application("pi", withDriver), w.Application("last", withDriver)
+			app, last := w.Application("pi", scene.WithDriver), w.Application("last", scene.WithDriver)
 			w.runningDriver(app, 1)
 			driver := w.runningDriver(last, 1)
 			had := w.childrenOf(app)
@@ -74,7 +75,7 @@ func (w *world) collectorHears() {
 	w.T.Helper()
 	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "heard", OwnerReferences: nobody}
-	pod := foreignPod(w.Namespace, "heard")
+	pod := scene.ForeignPod(w.Namespace, "heard")
 	pod.OwnerReferences = nobody
 	all := []client.Object{&corev1.ConfigMap{ObjectMeta: meta}, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}, pod}
 	for _, object := range all {

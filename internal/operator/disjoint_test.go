@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // release is an operator that serves the namespaces with one label, with the account of its writes.
@@ -90,10 +91,10 @@ func (w *world) carry(names ...string) {
 	w.T.Helper()
 	apps := map[string]*v1beta2.SparkApplication{}
 	for _, name := range names {
-		apps[name] = w.Application(name, withDriver)
+		apps[name] = w.Application(name, scene.WithDriver)
 	}
 	for name, app := range apps {
-		w.execute(w.driverOf(app, 1), exited(0, ""))
+		w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
 		if now := w.waitState(name, v1beta2.ApplicationStateCompleted); now.Status.Operator.Attempt != 1 {
 			w.T.Errorf("%s/%s took %d attempts", w.Namespace, name, now.Status.Operator.Attempt)
 		}
@@ -113,7 +114,7 @@ func TestDisjointSelectors(t *testing.T) {
 	moves.relabel(key, "a")
 	ofA, ofB := a.startRelease(key+"=a"), b.startRelease(key+"=b")
 
-	moving := moves.Application("moving", withDriver)
+	moving := moves.Application("moving", scene.WithDriver)
 	driver := moves.runningDriver(moving, 1)
 	a.carry("one", "two", "three")
 	b.carry("one", "two", "three") // names are no secret between them
@@ -125,7 +126,7 @@ func TestDisjointSelectors(t *testing.T) {
 		t.Errorf("the other wrote in a namespace that was not its own yet: %v", got)
 	}
 	moves.relabel(key, "b")
-	moves.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	moves.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	moves.waitState("moving", v1beta2.ApplicationStateCompleted)
 	delete(before, "POST events") // which are written later than what they tell
 	after := ofA.writes(moves.Namespace)

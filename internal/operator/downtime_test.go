@@ -10,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestEditWhileNoOperatorRuns: an edit that no process saw happen is found by the remembered hash, once, also where metadata and the operator's own
@@ -18,7 +19,7 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	first := w.runningDriver(app, 1)
 	stop()
 	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
@@ -40,7 +41,7 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	}
 	stop()
 	w.runReal()
-	w.execute(second, exited(0, ""))
+	w.execute(second, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.Operator.Attempt != 2 || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("attempt %d, %d runs since the edit; want 2 and 1", got.Status.Operator.Attempt, got.Status.ExecutionAttempts)
@@ -53,14 +54,14 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(app, 1)
 	stop()
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	w.WaitGone(driver)
-	foreign := foreignPod(w.Namespace, driver.Name)
+	foreign := scene.ForeignPod(w.Namespace, driver.Name)
 	w.Create(foreign)
 	untouched := func(when string) {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 const (
@@ -51,8 +52,8 @@ func TestNamespacesChangeLive(t *testing.T) {
 	a, b := newWorld(t), newWorld(t)
 	cfg := testConfig(a.Namespace)
 	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
-	waiting := b.Get(b.Application("waiting", withDriver).Name)
-	first := a.Application("first", withDriver)
+	waiting := b.Get(b.Application("waiting", scene.WithDriver).Name)
+	first := a.Application("first", scene.WithDriver)
 	op, err := NewOperator(t.Context(), cfg, a.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +80,8 @@ func TestNamespacesChangeLive(t *testing.T) {
 	if *op.Settings().Apache.TrimHistory {
 		t.Error("the other setting of the same change was not taken")
 	}
-	late := a.Get(a.Application("late", withDriver).Name)
-	b.driverOf(b.Application("also", withDriver), 1)
+	late := a.Get(a.Application("late", scene.WithDriver).Name)
+	b.driverOf(b.Application("also", scene.WithDriver), 1)
 	a.untouched(late, 1)
 
 	// A list that cannot be used changes nothing.

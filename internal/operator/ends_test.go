@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestExecutorsThatComeAndGoUnseen: executors that came, ran and went while the operator was at something else are in the counts and among the names, and so are those
@@ -24,7 +25,7 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
 	driver := w.driverOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	slow.gate() // that the driver runs is a status write, which takes its time
@@ -39,7 +40,7 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 		}
 		w.WaitGone(executor)
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	// Until then the executors were taken from a driver that goes on.
 	testkit.Wait(t, "the cache to show the end of the driver", func(ctx context.Context) error {
 		var cached corev1.Pod
@@ -68,7 +69,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
 	driver := w.runningDriver(app, 1)
 	for id := 1; id <= 2; id++ {
 		executor := w.executor(app, driver, id)
@@ -92,7 +93,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	w.Create(w.executor(app, driver, 3))
 	<-slow.held
 	gone := w.executor(app, driver, 1)
-	w.kubelet(gone.Name, corev1.PodFailed, exited(7, "boom"))
+	w.kubelet(gone.Name, corev1.PodFailed, scene.Exited(7, "boom"))
 	if err := w.API.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	// Nothing of it is left for the passes that follow.
 	w.kubelet("pi-exec-3", corev1.PodRunning, running())
 	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)

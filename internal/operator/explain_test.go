@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -113,7 +114,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			if test.hinder != nil {
 				w.able()
 			}
-			app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+			app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 				if test.app != nil {
 					test.app(w, app)
 				}
@@ -165,7 +166,7 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	w.able()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	executor := w.executor(app, driver, 1)
@@ -173,7 +174,7 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitReady("pi", "Running")
 	w.noPods()
-	w.kubelet(executor.Name, corev1.PodFailed, exited(1, "boom"))
+	w.kubelet(executor.Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitEvent(app, "SparkExecutorPending", apianswer.ReasonQuota, "no-pods", "-exec-2")
 	got := w.Get("pi")
 	if ready, degraded := condition(got, "Ready"), condition(got, "Degraded"); ready.Status != metav1.ConditionTrue || degraded.Reason != apianswer.ReasonQuota {
@@ -190,7 +191,7 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	well := w.Application("well", withDriver)
+	well := w.Application("well", scene.WithDriver)
 	driver := w.driverOf(well, 1)
 	w.ready(driver.Name)
 	w.Create(w.executor(well, driver, 1))
@@ -198,7 +199,7 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	w.waitReady("well", "Running")
 
 	begun := time.Now()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(1000)) })
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(1000)) })
 	driver = w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitReady("pi", apianswer.ReasonForbidden) // the account has no rights; the pod itself is fine

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // runBoth starts an operator as the binary does.
@@ -37,7 +38,7 @@ func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runBoth(testConfig(w.Namespace))
-	theirs := w.Application("pi", withDriver)
+	theirs := w.Application("pi", scene.WithDriver)
 	ours := w.apacheApp("pi")
 	cluster := w.sparkCluster("pi")
 	first, second := w.runningDriver(theirs, 1), w.readyDriver(ours, 1)
@@ -58,7 +59,7 @@ func TestBothFamilies(t *testing.T) {
 	if w.uidOf(first.Name) != first.UID {
 		t.Error("the other API's driver was replaced")
 	}
-	w.kubelet(first.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(first.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.Remove(w.Get("pi"))
 	w.WaitGone(theirs)
@@ -98,7 +99,7 @@ func TestFamilySwitchedOff(t *testing.T) {
 			cfg := testConfig(w.Namespace)
 			off(&cfg)
 			w.runBoth(cfg)
-			theirs, ours := w.Application("theirs", withDriver), w.apacheApp("ours")
+			theirs, ours := w.Application("theirs", scene.WithDriver), w.apacheApp("ours")
 			if cfg.Applications() {
 				w.driverOf(theirs, 1)
 				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
@@ -140,11 +141,11 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	})
 	ours := w.apacheApp("ours")
 	driver := w.readyDriver(ours, 1)
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("ours", sparkv1.ApplicationResourceReleased)
 	w.waitLog("a kind is not served yet")
 	hidden.Store(false)
-	w.runningDriver(w.Application("theirs", withDriver), 1)
+	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
 }
 
 // withoutGroup takes the group of the other API out of the list of groups, in whichever form that is.

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // fleet is replicas of the operator of which one leads, and the account of what each of them wrote.
@@ -264,7 +265,7 @@ func (f *fleet) kubelets(ctx context.Context) {
 					continue
 				}
 				pod.Status.Phase = corev1.PodSucceeded
-				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: exited(0, "")}}
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: scene.Exited(0, "")}}
 			default:
 				continue
 			}
@@ -311,7 +312,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 		var created sync.WaitGroup
 		created.Go(func() {
 			for i := range applications / len(changes) {
-				f.Application(fmt.Sprintf("app-%d", round*applications/len(changes)+i), withDriver)
+				f.Application(fmt.Sprintf("app-%d", round*applications/len(changes)+i), scene.WithDriver)
 				time.Sleep(time.Duration(gaps.IntN(200)) * time.Millisecond)
 			}
 		})

@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/gang"
@@ -75,7 +76,7 @@ func (w *world) runGangs() *Operator {
 // asGang lets a scheduler place the application, which has two executors and may fail once.
 func asGang(scheduler string) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) {
-		withDriver(app)
+		scene.WithDriver(app)
 		app.Spec.BatchScheduler = new(scheduler)
 		app.Spec.Executor.Instances = new(int32(2))
 	}
@@ -110,7 +111,7 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
-	w.Application("plain", withDriver)
+	w.Application("plain", scene.WithDriver)
 	app := w.Application("pi", asGang("volcano"))
 	w.Application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
@@ -161,7 +162,7 @@ func TestGangLives(t *testing.T) {
 			w.checkGroup(first, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 
 			// While the next attempt waits for its time, nothing is kept free for the last.
-			w.execute(driver, exited(1, "first"))
+			w.execute(driver, scene.Exited(1, "first"))
 			w.waitState("pi", v1beta2.ApplicationStateFailing)
 			w.WaitGone(first)
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
@@ -173,7 +174,7 @@ func TestGangLives(t *testing.T) {
 				t.Error("both attempts have one group")
 			}
 
-			w.execute(driver, exited(0, ""))
+			w.execute(driver, scene.Exited(0, ""))
 			w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			w.WaitGone(second)
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
@@ -289,7 +290,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 		}
 	}
 	driver := w.sparkSubmit(submitter, true)
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(group)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
@@ -55,7 +56,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 		w.there(l.group)
 	}
 	for _, l := range []left{ends, tuned, foreign} {
-		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, exited(0, ""))
+		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, scene.Exited(0, ""))
 		w.waitState(l.app.Name, v1beta2.ApplicationStateCompleted)
 	}
 	w.WaitGone(ends.group)

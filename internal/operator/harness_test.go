@@ -120,7 +120,7 @@ func (w *world) reconciler(op *Operator, change func(*controller.Options)) *cont
 	w.T.Helper()
 	options := controller.Options{
 		Kind: kinds.SparkApplications(config.Default()), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
-		Clock: time.Now, Scope: everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
+		Clock: time.Now, Scope: scene.Everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
 		ShutdownTimeout: time.Minute,
 	}
 	change(&options)
@@ -148,14 +148,6 @@ func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change .
 		w.T.Fatal(err)
 	}
 	return w.run(op)
-}
-
-// foreignPod is a pod that has nothing to do with any application but its name.
-func foreignPod(namespace, name string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
-	}
 }
 
 // waitState waits until the application is in the state, and returns it.
@@ -198,12 +190,6 @@ func (w *world) kubelet(pod string, phase corev1.PodPhase, state corev1.Containe
 
 func running() corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
-}
-
-func exited(code int32, message string) corev1.ContainerState {
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, Message: message, StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
-	}}
 }
 
 func waiting(reason, message string) corev1.ContainerState {

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 const (
@@ -160,7 +161,7 @@ func (w *world) launches(name string, count int) []launch {
 		plain := make(chan time.Duration, 1)
 		go func() { plain <- w.plainLaunch("plain-" + name) }()
 		began := time.Now()
-		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { withDriver(a) }), 1)
+		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { scene.WithDriver(a) }), 1)
 		took = append(took, launch{driver: time.Since(began).Round(time.Millisecond), plain: <-plain})
 	}
 	return took
@@ -169,7 +170,7 @@ func (w *world) launches(name string, count int) []launch {
 // plainLaunch makes as many requests as the launch of an application does: an object of some length, a ConfigMap, a Service, a pod, and a status.
 func (w *world) plainLaunch(name string) time.Duration {
 	began := time.Now()
-	pod := foreignPod(w.Namespace, name)
+	pod := scene.ForeignPod(w.Namespace, name)
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
 	for _, object := range []client.Object{
 		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"spec": strings.Repeat("x", 1000)}}, &corev1.ConfigMap{ObjectMeta: meta},

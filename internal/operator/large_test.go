@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestLargeSpecsAreNotCached: the cache keeps no spec of more than trim.MaxSpec bytes. An application with such a spec is launched, runs and ends by all that
@@ -40,7 +41,7 @@ func TestLargeSpecsAreNotCached(t *testing.T) {
 			t.Errorf("the cache has %d bytes of the spec of %s", cached.SpecBytes, name)
 		}
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("large", v1beta2.ApplicationStateCompleted)
 	w.patchWith(app, `{"spec": {"image": "another"}}`) // a new run, of the edited spec
 	if again := w.driverOf(w.Get("large"), 2); again.Spec.Containers[0].Image != "another" || len(again.Spec.Containers[0].Env) < 600 {

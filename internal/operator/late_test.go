@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestDriverIsRenamedBeforeItsLaunchIsStored: somebody gives the driver another name after it was made, before that was written down, and the cache does not
@@ -52,7 +53,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 			})
 		})
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	if name := w.driverOf(app, 2).Name; name != "a-driver" {
 		t.Errorf("the driver of the edited spec is %s", name)
 	}
@@ -67,7 +68,7 @@ func TestDriverStartsUnseen(t *testing.T) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)
 	})
-	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	app := w.Application("pi", scene.WithDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	driver := w.driverOf(app, 1)
 	end, before := hears.begin(), made.since(nil)

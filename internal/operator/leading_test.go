@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // hanging is an API server that does not answer creations of pods.
@@ -68,7 +69,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			defer stop()
 			over := make(chan error, 1)
 			go func() { over <- op.Start(ctx) }()
-			w.Application("pi", withDriver)
+			w.Application("pi", scene.WithDriver)
 			<-h.begun
 			if c.asked {
 				stop()
@@ -216,12 +217,12 @@ func TestLeaderThatStoodStill(t *testing.T) {
 
 	const applications = 12
 	for i := range applications / 2 {
-		f.Application(fmt.Sprintf("app-%d", i), withDriver)
+		f.Application(fmt.Sprintf("app-%d", i), scene.WithDriver)
 	}
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
 	goOn := first.stand()
 	for i := range applications / 2 {
-		f.Application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
+		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver) // whose passes stand before their first write
 	}
 	f.writes(second)
 	goOn()
@@ -244,10 +245,10 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	only := f.start()
-	f.Application("before", withDriver)
+	f.Application("before", scene.WithDriver)
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun
 	goOn := only.stand()
-	f.Application("early", withDriver)
+	f.Application("early", scene.WithDriver)
 	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
 		if only.held.Load() == 0 {
 			return errors.New("none stands there")
@@ -265,7 +266,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		}
 		return nil
 	})
-	f.Application("late", withDriver) // whose pass is not begun
+	f.Application("late", scene.WithDriver) // whose pass is not begun
 	goOn()
 	f.waitState("early", v1beta2.ApplicationStateSubmitted)
 	f.waitState("late", v1beta2.ApplicationStateSubmitted)

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // These tests live whole lives of SparkApplications: the real dialect, machine and builder on a real API server. The test plays the
@@ -89,7 +90,7 @@ func TestApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	if driver.Name != driverName("pi") {
 		t.Errorf("the driver is %s", driver.Name)
@@ -100,7 +101,7 @@ func TestApplicationCompletes(t *testing.T) {
 	if got.Status.DriverInfo.PodName != driver.Name || got.Status.SubmissionID == "" || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("the status is %+v", got.Status)
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if c := condition(got, "Succeeded"); c.Status != metav1.ConditionTrue || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("Succeeded is %+v, generation %d of %d", c, got.Status.ObservedGeneration, got.Generation)
@@ -127,18 +128,12 @@ func TestApplicationCompletes(t *testing.T) {
 	w.waitMetric("spark_application_success_count", 1)
 }
 
-func withDriver(app *v1beta2.SparkApplication) {
-	app.Spec.Driver.Cores, app.Spec.Driver.Memory = new(int32(1)), new("512m")
-	app.Spec.Driver.ServiceAccount = new("default")
-	app.Spec.Executor.Cores, app.Spec.Executor.Memory, app.Spec.Executor.Instances = new(int32(1)), new("512m"), new(int32(1))
-}
-
 func TestApplicationFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
-	w.execute(w.driverOf(app, 1), exited(3, "java.lang.IllegalStateException: no input"))
+	app := w.Application("pi", scene.WithDriver)
+	w.execute(w.driverOf(app, 1), scene.Exited(3, "java.lang.IllegalStateException: no input"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, says := range []string{"driver container failed", "3", "no input"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
@@ -153,10 +148,10 @@ func TestApplicationFails(t *testing.T) {
 func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := foreignPod(w.Namespace, driverName("pi"))
+	foreign := scene.ForeignPod(w.Namespace, driverName("pi"))
 	w.Create(foreign)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, foreign.Name) {
 		t.Errorf("the message does not name the pod: %s", got.Status.AppState.ErrorMessage)
@@ -197,9 +192,9 @@ func TestRetriesAfterFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(2))
+	app := w.Application("pi", scene.WithDriver, onFailure(2))
 	for attempt := 1; attempt <= 3; attempt++ {
-		w.execute(w.driverOf(app, attempt), exited(1, "again"))
+		w.execute(w.driverOf(app, attempt), scene.Exited(1, "again"))
 	}
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if got.Status.ExecutionAttempts != 3 {
@@ -212,7 +207,7 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
+	app := w.Application("pi", scene.WithDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
 	policies := func() (attempts []int32) {
 		var list networkingv1.NetworkPolicyList
 		if err := w.API.List(t.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
@@ -227,7 +222,7 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	if diff := cmp.Diff([]int32{1}, policies()); diff != "" {
 		t.Errorf("policies of the first attempt (-want +got):\n%s", diff)
 	}
-	w.execute(first, exited(1, "again"))
+	w.execute(first, scene.Exited(1, "again"))
 	w.driverOf(app, 2)
 	if diff := cmp.Diff([]int32{2}, policies()); diff != "" {
 		t.Errorf("policies of the second attempt (-want +got):\n%s", diff)
@@ -238,9 +233,9 @@ func TestRetrySucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(2))
-	w.execute(w.driverOf(app, 1), exited(1, "again"))
-	w.execute(w.driverOf(app, 2), exited(0, ""))
+	app := w.Application("pi", scene.WithDriver, onFailure(2))
+	w.execute(w.driverOf(app, 1), scene.Exited(1, "again"))
+	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -264,7 +259,7 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			bad := &v1beta2.SparkApplication{}
-			if !created(w, func() { bad = w.Application("bad", withDriver, test.change) }, test.change) {
+			if !created(w, func() { bad = w.Application("bad", scene.WithDriver, test.change) }, test.change) {
 				return
 			}
 			w.runReal()
@@ -273,7 +268,7 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 				t.Errorf("Failed is %+v, want it to name %s", c, test.names)
 			}
 			w.waitNothingOf(bad)
-			w.execute(w.driverOf(w.Application("good", withDriver), 1), exited(0, ""))
+			w.execute(w.driverOf(w.Application("good", scene.WithDriver), 1), scene.Exited(0, ""))
 			w.waitState("good", v1beta2.ApplicationStateCompleted)
 		})
 	}
@@ -285,7 +280,7 @@ func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bo
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
 		Spec:       v1beta2.SparkApplicationSpec{Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainApplicationFile: "local:///x.jar"},
 	}
-	withDriver(app)
+	scene.WithDriver(app)
 	change(app)
 	if err := w.API.Create(w.T.Context(), app, client.DryRunAll); err != nil {
 		w.T.Logf("refused by the schema: %v", err)
@@ -301,18 +296,18 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	w := newWorld(t)
 	restart := func(stop func()) func() { stop(); return w.runReal() }
 	stop := w.runReal()
-	app := w.Application("pi", withDriver, onFailure(1))
+	app := w.Application("pi", scene.WithDriver, onFailure(1))
 	first := w.driverOf(app, 1)
 	stop = restart(stop)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.kubelet(first.Name, corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	stop()
-	w.kubelet(first.Name, corev1.PodFailed, exited(1, "again")) // nobody looks
+	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "again")) // nobody looks
 	stop = w.runReal()
 	second := w.driverOf(app, 2)
 	stop = restart(stop)
-	w.execute(second, exited(0, ""))
+	w.execute(second, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	stop()
 	if got.Status.ExecutionAttempts != 2 {
@@ -343,7 +338,7 @@ func TestExecutorsAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	executor := w.executor(app, driver, 1)
@@ -356,7 +351,7 @@ func TestExecutorsAreSeen(t *testing.T) {
 		}
 		return nil
 	})
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(executor) // an ended attempt's executors are not left to run
 }
@@ -366,7 +361,7 @@ func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(app, 1)
 	if err := w.API.Delete(t.Context(), driver); err != nil {
 		t.Fatal(err)
@@ -381,13 +376,13 @@ func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(app, 1)
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(driver)
 	w.suspend("pi", false)
-	w.execute(w.driverOf(app, 2), exited(0, ""))
+	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -405,7 +400,7 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	w.runningDriver(app, 1)
 	edited := w.Get("pi")
 	before := edited.DeepCopy()
@@ -417,7 +412,7 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 	if !strings.Contains(strings.Join(second.Spec.Containers[len(second.Spec.Containers)-1].Args, " "), "100") {
 		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
 	}
-	w.execute(second, exited(0, ""))
+	w.execute(second, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -425,8 +420,8 @@ func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
-	w.execute(w.driverOf(app, 1), exited(0, ""))
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
+	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
 	w.WaitGone(app)
 }
 
@@ -435,7 +430,7 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	shown := func(reason, says string) {
 		testkit.Wait(t, reason+" to be shown", func(context.Context) error {
@@ -476,7 +471,7 @@ func TestQuotaIsTold(t *testing.T) {
 	w := newWorld(t)
 	quota := w.noPods()
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(100))
+	app := w.Application("pi", scene.WithDriver, onFailure(100))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, quota.Name) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)

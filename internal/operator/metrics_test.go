@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // documented reads a table of docs/metrics.md, the one under a heading: name to "type labels".
@@ -94,8 +95,8 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w.run(op)
 	good, bad := w.Application("good"), w.Application("bad")
 	// Seen to run first, so that there are two statuses of each to be late.
-	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, exited(0, ""))
-	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, exited(1, "boom"))
+	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitState("good", v1beta2.ApplicationStateCompleted)
 	w.waitState("bad", v1beta2.ApplicationStateFailed)
 
@@ -139,7 +140,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	runs, waits, over := w.Application("runs"), w.Application("waits"), w.Application("over")
 	w.kubelet(w.driverOf(runs, 1).Name, corev1.PodRunning, running())
 	w.kubelet(w.driverOf(waits, 1).Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
-	w.execute(w.driverOf(over, 1), exited(0, ""))
+	w.execute(w.driverOf(over, 1), scene.Exited(0, ""))
 	w.waitState("runs", v1beta2.ApplicationStateRunning)
 	w.waitState("over", v1beta2.ApplicationStateCompleted)
 	gauges := func() error {
@@ -157,7 +158,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	stop()
 
 	// What happens while there is no operator is counted by the next.
-	w.kubelet(driverName("runs"), corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driverName("runs"), corev1.PodSucceeded, scene.Exited(0, ""))
 	w.runReal()
 	w.waitState("runs", v1beta2.ApplicationStateCompleted)
 	for name, want := range map[string]float64{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // monitored runs the JMX exporter in driver and executors.
@@ -24,7 +25,7 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(1), monitored)
+	app := w.Application("pi", scene.WithDriver, onFailure(1), monitored)
 	config := func() *corev1.ConfigMap {
 		var config corev1.ConfigMap
 		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-prom-conf"}, &config); err != nil {
@@ -48,12 +49,12 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	if diff := cmp.Diff([]string{"/etc/metrics/conf"}, mounts); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
-	w.execute(driver, exited(1, "again"))
+	w.execute(driver, scene.Exited(1, "again"))
 	second := w.driverOf(app, 2)
 	if again := config(); identity.Attempt(again) != 2 || again.UID == first.UID {
 		t.Errorf("of the second attempt: %+v", again.ObjectMeta)
 	}
-	w.execute(second, exited(0, ""))
+	w.execute(second, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -67,7 +68,7 @@ func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	if err := w.API.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	w.Application("pi", withDriver, monitored)
+	w.Application("pi", scene.WithDriver, monitored)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if message := got.Status.AppState.ErrorMessage; !strings.Contains(message, `"pi-prom-conf"`) || !strings.Contains(message, "does not belong") {
 		t.Errorf("errorMessage is %q", message)

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestExecutorsAreStoredTogether: many executors that come, run and go make a write a second at most, however fast they are; and the counts are right in the end.
@@ -24,7 +25,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	const many = 30
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.ready(driver.Name)
@@ -44,7 +45,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 		executor := w.executor(app, driver, id)
 		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
-		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
+		w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	}
 	counts(v1beta2.ExecutorCounts{Running: 1, Completed: many})
 	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
@@ -55,7 +56,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	// What is more than that is stored at once, and takes the rest along.
 	w.Create(w.executor(app, driver, many+2))
 	w.Create(w.executor(app, driver, many+3))
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if n := len(got.Status.ExecutorState); n < many+1 {
 		t.Errorf("%d executors are named in the end", n)
@@ -84,7 +85,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	})
 	w.able()
 	const executors = 5
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
 	looks := func(executors int, after time.Duration) { // until a pass has ended that began after that time, and that saw so many executors
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
@@ -124,7 +125,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 
 	for id := 1; id <= executors; id++ {
 		executor := w.executor(app, driver, id)
-		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
+		w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	looks(0, 0)
 	looks(0, arrival/2)
 	writes(3)
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	writes(4)
 	if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: executors}, got.Status.Executors); diff != "" {

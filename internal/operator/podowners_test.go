@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
@@ -164,7 +165,7 @@ func TestContainerOfAServer(t *testing.T) {
 		pod.Spec.Containers = test.containers
 		for i, c := range test.containers {
 			code := int32(i + 1)
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: exited(code, "")})
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: scene.Exited(code, "")})
 		}
 		cached, err := trim.Pod(pod)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -23,7 +24,7 @@ import (
 
 // queued makes an application as its admission leaves it.
 func queued(app *v1beta2.SparkApplication) {
-	withDriver(app)
+	scene.WithDriver(app)
 	app.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "high", "team": "a"}
 	app.Spec.Mode = v1beta2.DeployModeCluster
 	app.Spec.Suspend = new(true)
@@ -161,7 +162,7 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 	}
 	w.admit("pi", "reserved")
 	driver := w.driverOf(app, 3)
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitQuotaFree(app)
 }
@@ -201,7 +202,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.waitAllReady("pi")
 
 	// A driver that dies leaves its executors: the operator does not wait for them to notice.
-	w.kubelet(first.Name, corev1.PodFailed, exited(1, "lost"))
+	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "lost"))
 	second := w.driverOf(app, 2)
 	for _, executor := range executors {
 		w.WaitGone(executor)
@@ -224,7 +225,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.kubelet(third.Name, corev1.PodRunning, running())
 	w.startExecutors(app, third, 2)
 	w.waitAllReady("pi")
-	w.kubelet(third.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(third.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitQuotaFree(app)
 }

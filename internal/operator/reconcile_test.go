@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -43,7 +44,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 	}
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.kubelet("pi-driver", corev1.PodSucceeded, exited(0, ""))
+	w.kubelet("pi-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 
 	testkit.Wait(t, "the events", func(context.Context) error {
@@ -234,7 +235,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			if driver := w.waitPod(name + "-driver"); first.UID != "" && driver.UID != first.UID {
 				t.Errorf("%s: the driver was made twice", name)
 			}
-			w.kubelet(name+"-driver", corev1.PodSucceeded, exited(0, ""))
+			w.kubelet(name+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 			w.waitState(name, v1beta2.ApplicationStateCompleted)
 			stop()
 		}
@@ -310,10 +311,3 @@ func TestWarningsAreTold(t *testing.T) {
 		return want(w.EventsOf(app)["SubmissionWarning"], "this image may be too old")
 	})
 }
-
-// everywhere is the scope of a reconciler that serves all namespaces.
-type everywhere struct{}
-
-func (everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
-
-func (everywhere) Watched() []string { return []string{metav1.NamespaceAll} }

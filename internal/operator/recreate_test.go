@@ -9,20 +9,21 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
 	w.T.Helper()
-	first := w.Application("pi", withDriver)
+	first := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(first, 1)
 	goes = w.TakesItsTime(driver)
 	if err := w.API.Delete(w.T.Context(), first); err != nil {
 		w.T.Fatal(err)
 	}
 	w.WaitGone(first)
-	return w.Application("pi", append(change, withDriver)...), goes
+	return w.Application("pi", append(change, scene.WithDriver)...), goes
 }
 
 // TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits for what the first one left, says so, and runs.
@@ -40,7 +41,7 @@ func TestRecreatedApplication(t *testing.T) {
 		return want(got.Status.AppState.State, "")
 	})
 	goes()
-	w.execute(w.driverOf(app, 1), exited(0, ""))
+	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.SubmissionAttempts != 1 {
 		t.Errorf("%d submissions", got.Status.SubmissionAttempts)
 	}

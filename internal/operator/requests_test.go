@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
@@ -121,7 +122,7 @@ func (w *world) live(name string) {
 	w.waitState(name, v1beta2.ApplicationStateSubmitted)
 	w.kubelet(name+"-driver", corev1.PodRunning, running())
 	w.waitState(name, v1beta2.ApplicationStateRunning)
-	w.kubelet(name+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(name+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(name, v1beta2.ApplicationStateCompleted)
 }
 

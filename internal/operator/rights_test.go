@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -33,8 +34,8 @@ func TestMissingRights(t *testing.T) {
 	}
 	for account, lacks := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
 		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
-			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon}
-			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, noon)
+			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: scene.Noon}
+			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, scene.Noon)
 			if told := fmt.Sprintf("service account %q is forbidden to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, told) || lacks == "" && why.Reason != "" {
 				return fmt.Errorf("%s: %+v, want what is lacking to be %q", account, why, lacks)
 			}

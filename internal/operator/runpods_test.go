@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
@@ -41,7 +42,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, replacing, func(s *schedule) {
+	s := w.Schedule("nightly", scene.Seldom, replacing, func(s *schedule) {
 		s.Spec.Template.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
 	})
 	first := w.ask(s, "one")
@@ -54,7 +55,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 		t.Fatalf("the driver has labels %v and owners %+v", driver.Labels, driver.OwnerReferences)
 	}
 	w.runs(driver)
-	w.kubelet(submitter.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(first, v1beta2.ApplicationStateRunning)
 	second := w.ask(s, "two")
 	w.WaitGone(run)
@@ -71,7 +72,7 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, forbid)
+	s := w.Schedule("nightly", scene.Seldom, forbid)
 	first := w.asked(s, "one")
 	driver := w.waitPod(first + "-driver")
 	w.runs(driver)
@@ -84,7 +85,7 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	second := w.ask(s, "two")
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
-	w.kubelet(driver.Name, corev1.PodFailed, exited(143, "")) // though the pod is there yet
+	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, "")) // though the pod is there yet
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
@@ -102,7 +103,7 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	bySettingsAlone := bySettings
 	bySettingsAlone.Controller = new(true)
 	driver := func(name string, owners ...metav1.OwnerReference) {
-		pod := foreignPod(w.Namespace, name)
+		pod := scene.ForeignPod(w.Namespace, name)
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
 		pod.Spec.NodeName = "nowhere" // from its birth: the garbage collector takes a pod without a node and an owner at once, and asks a kubelet about another
@@ -111,7 +112,7 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	}
 	driver("of-an-earlier-schedule", byGone)
 	time.Sleep(1100 * time.Millisecond) // creation times tell seconds
-	s := w.Schedule("nightly", seldom, forbid)
+	s := w.Schedule("nightly", scene.Seldom, forbid)
 	driver("nobodys")
 	driver("of-settings", bySettingsAlone)
 	driver("of-another", byApp)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -29,9 +30,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
-
-// seldom is a schedule whose time does not come while a test runs.
-const seldom = "0 0 29 2 *"
 
 // runSchedules starts an operator that serves schedules and their runs by a clock.
 func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
@@ -103,13 +101,13 @@ func (w *world) asked(s *schedule, request string) (run string) {
 // succeeds ends a run well, by its driver.
 func (w *world) succeeds(run string) {
 	w.T.Helper()
-	w.kubelet(run+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(run+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(run, v1beta2.ApplicationStateCompleted)
 }
 
 func (w *world) fails(run string) {
 	w.T.Helper()
-	w.kubelet(run+"-driver", corev1.PodFailed, exited(1, "boom"))
+	w.kubelet(run+"-driver", corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitState(run, v1beta2.ApplicationStateFailed)
 }
 
@@ -186,7 +184,7 @@ func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, forbid, keeps(2, 2))
+	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(2, 2))
 	first := w.asked(s, "one")
 	second := w.ask(s, "two")
 	w.WaitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
@@ -209,7 +207,7 @@ func TestScheduleReplaces(t *testing.T) {
 	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, replacing)
+	s := w.Schedule("nightly", scene.Seldom, replacing)
 	first := w.asked(s, "one")
 	driver := w.waitPod(first + "-driver")
 	over := make(chan struct{})
@@ -247,12 +245,12 @@ func TestScheduleHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, keeps(1, 0))
+	s := w.Schedule("nightly", scene.Seldom, keeps(1, 0))
 	first := w.asked(s, "one")
 	w.succeeds(first)
 	w.waitRuns(s, first)
 	second := w.asked(s, "two")
-	w.kubelet(second+"-driver", corev1.PodFailed, exited(1, "boom")) // it may be gone before its state can be read
+	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom")) // it may be gone before its state can be read
 	w.waitRuns(s, first)
 	third := w.asked(s, "three")
 	w.succeeds(third)
@@ -296,7 +294,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom, utc)
+	s := w.Schedule("nightly", scene.Seldom, utc)
 	at := func(month time.Month, day, hour int) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 			next := s.NextRun.UTC()
@@ -348,7 +346,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom)
+	s := w.Schedule("nightly", scene.Seldom)
 	name := machine.RequestName("nightly", string(s.UID), "one")
 	other := w.Application(name)
 	w.ask(s, "one")
@@ -372,7 +370,7 @@ func TestScheduleOverQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.Schedule("nightly", seldom)
+	s := w.Schedule("nightly", scene.Seldom)
 	quota := w.quotaOnRuns()
 	run := w.ask(s, "one")
 	w.WaitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
@@ -397,7 +395,7 @@ func TestScheduleIsDeleted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runSchedules(time.Now)
-			s := w.Schedule("nightly", seldom)
+			s := w.Schedule("nightly", scene.Seldom)
 			name := w.asked(s, "one")
 			driver := w.waitPod(name + "-driver")
 			if err := w.API.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
@@ -463,7 +461,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 		case <-over:
 		}
 	})
-	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
+	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(1, 1))
 	witness := w.witnessRuns(s, over, &others)
 	first := w.ask(s, "one")
 	w.WaitSchedule("nightly", "the first run", lastRun(first))
@@ -473,7 +471,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
 	// Creation times tell seconds: of two runs of one second either may count as the newer one. So the second may be gone as soon as it has ended.
-	w.kubelet(second+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(second+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.WaitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
 		kept := w.RunsOf(s)
 		return len(kept) == 1 && slices.Equal(status.PastSuccessfulRunNames, kept)
@@ -588,7 +586,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
+	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(1, 1))
 	began := time.Now().Add(-time.Hour).UTC()
 	left := func(ago time.Duration, state v1beta2.ApplicationStateType) string {
 		name := fmt.Sprintf("nightly-%d", began.Add(-ago).UnixNano())

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // relabel sets or, with an empty value, removes a label of the world's namespace.
@@ -57,15 +58,15 @@ func TestNamespacesByLabel(t *testing.T) {
 	cfg := testConfig(listed.Namespace)
 	cfg.Namespaces.Selector = key + "=yes"
 
-	early := inside.Application("early", withDriver)
-	not := outside.Get(outside.Application("not", withDriver).Name)
+	early := inside.Application("early", scene.WithDriver)
+	not := outside.Get(outside.Application("not", scene.WithDriver).Name)
 	op, err := NewOperator(t.Context(), cfg, inside.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	inside.run(op)
 	inside.driverOf(early, 1)
-	named := listed.Application("named", withDriver)
+	named := listed.Application("named", scene.WithDriver)
 	listed.driverOf(named, 1)
 	outside.untouched(not, 0)
 
@@ -86,8 +87,8 @@ func TestNamespacesByLabel(t *testing.T) {
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
 	running = outside.Get(running.Name)
-	outside.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
-	listed.execute(listed.driverOf(named, 1), exited(0, "")) // what came later is done
+	outside.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	listed.execute(listed.driverOf(named, 1), scene.Exited(0, "")) // what came later is done
 	listed.waitState("named", v1beta2.ApplicationStateCompleted)
 	outside.untouched(running, 1)
 
@@ -110,7 +111,7 @@ func TestNamespaceThatComes(t *testing.T) {
 	w.run(op)
 	later := newWorld(t)
 	later.relabel(key, "yes")
-	later.driverOf(later.Application("pi", withDriver), 1)
+	later.driverOf(later.Application("pi", scene.WithDriver), 1)
 }
 
 func TestScope(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // hushed is what no log may have.
@@ -19,7 +20,7 @@ const hushed = "hunter2"
 
 // withSecrets puts it wherever people put passwords.
 func withSecrets(app *v1beta2.SparkApplication) {
-	withDriver(app)
+	scene.WithDriver(app)
 	app.Spec.SparkConf = map[string]string{
 		"spark.hadoop.fs.s3a.secret.key": hushed, "spark.kubernetes.driver.annotation.note": hushed, "spark.executorEnv.PASSWORD": hushed,
 		"spark.executor.extraJavaOptions": "-Dpassword=" + hushed,
@@ -45,7 +46,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		env.Log = log
 	})
 	native := w.Application("native", withSecrets, onFailure(1))
-	w.execute(w.driverOf(native, 1), exited(1, "cannot log in with "+hushed))
+	w.execute(w.driverOf(native, 1), scene.Exited(1, "cannot log in with "+hushed))
 	w.runningDriver(native, 2)
 	w.Patch("native", `{"spec":{"arguments":["--token=`+hushed+`"]}}`)
 	w.kubelet(w.driverOf(native, 3).Name, corev1.PodRunning, running())
@@ -54,10 +55,10 @@ func TestSecretsAreNotLogged(t *testing.T) {
 
 	submitted := w.Application("submitted", withSecrets, bySparkSubmit)
 	submitter := w.submitterOf(submitted, 1)
-	w.execute(w.sparkSubmit(submitter, true), exited(0, ""))
+	w.execute(w.sparkSubmit(submitter, true), scene.Exited(0, ""))
 	w.waitState("submitted", v1beta2.ApplicationStateCompleted)
 	failing := w.Application("failing", withSecrets, bySparkSubmit)
-	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, exited(1, "no such bucket: "+hushed))
+	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, scene.Exited(1, "no such bucket: "+hushed))
 	w.waitState("failing", v1beta2.ApplicationStateFailed)
 
 	// What the API server refuses, and what the builder does, quoting it in their answers.

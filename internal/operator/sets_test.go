@@ -10,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestExecutorsOfAStatefulSet: with Spark's allocator for sets an application is as healthy as its executors, from their own events on; and neither its
@@ -19,7 +20,7 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	testkit.NeedsControllers(t, podsOfSets)
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.allocation.pods.allocator": "statefulset"}
 	})
 	driver := w.runningDriver(app, 1)

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -14,7 +15,7 @@ func TestSchedulerThatNobodyRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
 	w.waitReady("pi", lifecycle.ReasonSchedulerSilent, `scheduler "nobody"`, "pi-driver")
 	if got := w.Get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %s", got)

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestStopsCleanly: a driver that is to stop keeps its executors, its Service and its ConfigMaps until it has ended.
@@ -19,7 +20,7 @@ func TestStopsCleanly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, withBudget)
+	app := w.Application("pi", scene.WithDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	executor := w.executor(app, driver, 1)
@@ -49,7 +50,7 @@ func TestStopsCleanly(t *testing.T) {
 	if services, configs := w.mountsOf(app); services == 0 || configs == 0 {
 		t.Errorf("%d Services and %d ConfigMaps are left", services, configs)
 	}
-	w.kubelet(driver.Name, corev1.PodFailed, exited(143, ""))
+	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, ""))
 	w.WaitGone(executor)
 	testkit.Wait(t, "the rest to go", func(context.Context) error {
 		if services, configs := w.mountsOf(app); services+configs > 0 {

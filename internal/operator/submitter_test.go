@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -116,7 +117,7 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	if submitter.Spec.ServiceAccountName != "default" || submitter.Spec.Containers[0].Image != *app.Spec.Image {
 		t.Errorf("it runs %s as %q", submitter.Spec.Containers[0].Image, submitter.Spec.ServiceAccountName)
@@ -128,13 +129,13 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	w.waitEvent(app, "SparkApplicationSubmitted", submitter.Name, "spec.submission.mode is SparkSubmit")
 	w.kubelet(submitter.Name, corev1.PodRunning, running())
 	driver := w.sparkSubmit(submitter, true)
-	w.kubelet(submitter.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	got = w.waitState("pi", v1beta2.ApplicationStateRunning)
 	if id := got.Status.SparkApplicationID; id != driver.Labels["spark-app-selector"] || got.Status.DriverInfo.PodName != "pi-driver" {
 		t.Errorf("the id is %q, the driver %q", id, got.Status.DriverInfo.PodName)
 	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 || got.Status.SubmissionAttempts != 1 {
 		t.Errorf("%d runs of %d submissions", got.Status.ExecutionAttempts, got.Status.SubmissionAttempts)
@@ -146,7 +147,7 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.example.Step"}
 	})
 	w.submitterOf(app, 1)
@@ -164,7 +165,7 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(op)
-	app := w.Application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "spec.submission.mode") || !strings.Contains(m, "submission.mode: Native") {
 		t.Errorf("the message is %q", m)
@@ -179,14 +180,14 @@ func TestSparkSubmitFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit, onFailure(1))
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit, onFailure(1))
 	const said = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
 	for attempt := 1; attempt <= 2; attempt++ {
 		submitter := w.submitterOf(app, attempt)
 		if diff := cmp.Diff([]int32{int32(attempt)}, w.secretAttempts(app)); diff != "" {
 			t.Errorf("attempts with Secrets (-want +got):\n%s", diff)
 		}
-		w.kubelet(submitter.Name, corev1.PodFailed, exited(1, said))
+		w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, said))
 	}
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "exit code 1") || !strings.Contains(m, "SparkException: no such jar") {
@@ -204,7 +205,7 @@ func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	w.kubelet(submitter.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	w.waitEvent(app, "SparkSubmitterPending", submitter.Name, "no such image")
@@ -218,11 +219,11 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	driver := w.sparkSubmit(submitter, true)
-	w.kubelet(submitter.Name, corev1.PodFailed, exited(1, `pods "pi-driver" already exists`))
-	w.execute(driver, exited(0, ""))
+	w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, `pods "pi-driver" already exists`))
+	w.execute(driver, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 || w.driverOf(app, 1).UID != driver.UID {
 		t.Errorf("%d runs", got.Status.ExecutionAttempts)
@@ -233,11 +234,11 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := foreignPod(w.Namespace, driverName("pi"))
+	foreign := scene.ForeignPod(w.Namespace, driverName("pi"))
 	w.Create(foreign)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit)
-	w.kubelet(w.submitterOf(app, 1).Name, corev1.PodFailed, exited(1, `Exception: pods "pi-driver" already exists`))
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
+	w.kubelet(w.submitterOf(app, 1).Name, corev1.PodFailed, scene.Exited(1, `Exception: pods "pi-driver" already exists`))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, `"pi-driver" already exists`) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
@@ -256,7 +257,7 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runReal()
-			app := w.Application("pi", withDriver, bySparkSubmit)
+			app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 			submitter := w.submitterOf(app, 1)
 			w.kubelet(submitter.Name, corev1.PodRunning, running())
 			torn := how != "killed after the ConfigMap"
@@ -266,18 +267,18 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				w.kubelet(submitter.Name, corev1.PodFailed, exited(137, ""))
+				w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(137, ""))
 			}
 			if !torn {
-				w.execute(driver, exited(0, ""))
+				w.execute(driver, scene.Exited(0, ""))
 				w.waitState("pi", v1beta2.ApplicationStateCompleted)
 				return
 			}
 			w.waitEvent(app, "SparkApplicationSubmissionFailed", "SubmissionInterrupted", driver.Name)
 			second := w.submitterOf(app, 2)
 			again := w.sparkSubmit(second, true)
-			w.kubelet(second.Name, corev1.PodSucceeded, exited(0, ""))
-			w.execute(again, exited(0, ""))
+			w.kubelet(second.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+			w.execute(again, scene.Exited(0, ""))
 			got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			if got.Status.ExecutionAttempts != 1 || got.Status.SubmissionAttempts != 2 {
 				t.Errorf("%d runs of %d submissions, want 1 of 2", got.Status.ExecutionAttempts, got.Status.SubmissionAttempts)
@@ -291,7 +292,7 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.suspend("pi", true)
@@ -308,7 +309,7 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.Application("pi", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
+	app := w.Application("pi", scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	stop := w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	stop()
@@ -331,7 +332,7 @@ func TestSecretsOfOthers(t *testing.T) {
 		t.Error("a pod reads a Secret of an older render")
 	}
 
-	other := w.Application("other", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
+	other := w.Application("other", scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	w.waitState("other", v1beta2.ApplicationStateSuspended)
 	objects, err = kinds.SparkApplications(testConfig()).Render(w.Get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
@@ -366,7 +367,7 @@ func TestSparkSubmitCrashAtEveryWrite(t *testing.T) {
 				stop := w.runReal(func(env *Environment) {
 					env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 				})
-				app := w.Application(name, withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) {
+				app := w.Application(name, scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) {
 					app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyNever, OnSubmissionFailureRetryInterval: new(int64(1))}
 				})
 				played := &played{world: w, app: app, seen: map[string]int{}}
@@ -425,12 +426,12 @@ func (p *played) play(pod *corev1.Pod) {
 		p.drivers++
 		p.sparkSubmit(pod, attempt > 1)
 		if attempt == 1 {
-			p.kubelet(pod.Name, corev1.PodFailed, exited(137, ""))
+			p.kubelet(pod.Name, corev1.PodFailed, scene.Exited(137, ""))
 		} else {
-			p.kubelet(pod.Name, corev1.PodSucceeded, exited(0, ""))
+			p.kubelet(pod.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 		}
 	case pod.Labels[identity.RoleLabel] == identity.RoleDriver && attempt > 1:
-		p.kubelet(pod.Name, corev1.PodSucceeded, exited(0, ""))
+		p.kubelet(pod.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	}
 }
 
@@ -439,9 +440,9 @@ func TestUnknownFieldsOfATemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"fieldToCome":true,"containers":[{"name":"spark-kubernetes-driver"}]}}`)}
 	})
-	w.execute(w.driverOf(app, 1), exited(0, ""))
+	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }

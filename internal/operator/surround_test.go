@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -101,7 +102,7 @@ func TestUIService(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	service := w.uiService("pi")
 	wantInfo := v1beta2.DriverInfo{PodName: driverName("pi"), WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIAddress: service.Spec.ClusterIP + ":4040"}
@@ -123,7 +124,7 @@ func TestUIService(t *testing.T) {
 	if ref := metav1.GetControllerOf(service); ref == nil || ref.UID != app.UID {
 		t.Errorf("it is owned by %+v", ref)
 	}
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.DriverInfo != wantInfo {
 		t.Errorf("in the end driverInfo is %+v", got.Status.DriverInfo)
@@ -163,10 +164,10 @@ func TestSurroundingsThatStay(t *testing.T) {
 	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	service := w.uiService("pi")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver, onFailure(1))
+	app := w.Application("pi", scene.WithDriver, onFailure(1))
 	w.ready(w.driverOf(app, 1).Name)
 	first := w.uiService("pi")
 	w.suspend("pi", true)
@@ -222,7 +223,7 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	testkit.Wait(t, "the new address", func(context.Context) error {
 		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
 	})
-	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.kubelet(driverName("pi"), corev1.PodFailed, scene.Exited(1, "again"))
 	w.driverOf(app, 3)
 	w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 3) })
 	if err := w.API.Delete(t.Context(), app); err != nil {
@@ -237,12 +238,12 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	w := newWorld(t)
 	later := &atomic.Int64{}
 	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.Application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
 		app.Spec.RestartPolicy.OnFailureRetryInterval = new(int64(3600))
 	})
 	w.ready(w.driverOf(app, 1).Name)
 	first := w.uiService("pi")
-	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.kubelet(driverName("pi"), corev1.PodFailed, scene.Exited(1, "again"))
 	w.waitState("pi", v1beta2.ApplicationStateFailing)
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
@@ -275,7 +276,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
 			ServicePort: new(int32(80)), ServicePortName: new("web"),
 			ServiceLabels:      map[string]string{"team": "a", identity.AppUIDLabel: "mine", "sparkoperator.k8s.io/app-name": "mine"},
@@ -319,7 +320,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkConf = nil; spec.SparkUIOptions = nil })
 	w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) })
 	w.poke("pi")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 {
 		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
@@ -344,7 +345,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -390,7 +391,7 @@ func TestUIServiceIsAdopted(t *testing.T) {
 	stop := w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { deaf.Client = c; return deaf }
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	w.driverOf(app, 1)
 	made := w.uiService("pi")
 	stop()
@@ -438,7 +439,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 			w.runReal(func(env *Environment) {
 				env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 			})
-			app := w.Application("pi", withDriver)
+			app := w.Application("pi", scene.WithDriver)
 			driver := w.driverOf(app, 1)
 			w.ready(driver.Name)
 			w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -449,7 +450,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 				w.waitExposed("pi", metav1.ConditionFalse, test.reason, "Service pi-ui-svc: ")
 				w.waitEvent(app, test.reason, "Service pi-ui-svc")
 			}
-			w.execute(driver, exited(0, ""))
+			w.execute(driver, scene.Exited(0, ""))
 			w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			w.waitPod(driver.Name)
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // A user who takes a change of the spec back while the operator carries it out, as a queue does, must find either no change or the whole of it: never a run
@@ -155,7 +156,7 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 		w := newWorld(t)
 		w.runReal(func(env *Environment) { env.wrap = func(of client.Client) client.Client { c.Client = of; return c } })
 		defer w.kubelets()()
-		w.Application("pi", withDriver, onFailure(1))
+		w.Application("pi", scene.WithDriver, onFailure(1))
 		w.isRunning("pi")
 		c.arm(func() error { return w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[1]) })
 		if err := w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[0]); err != nil {
@@ -220,7 +221,7 @@ func TestSpecTakenBackSoon(t *testing.T) {
 			w, r := newWorld(t), rand.New(rand.NewPCG(1, 2))
 			w.runReal()
 			defer w.kubelets()()
-			w.Application("pi", withDriver, onFailure(1))
+			w.Application("pi", scene.WithDriver, onFailure(1))
 			for i := range times {
 				w.isRunning("pi")
 				w.patchPi(change[0])
@@ -283,7 +284,7 @@ func (w *world) driverSucceeds(name string) {
 			driver.Status.Phase == corev1.PodRunning && driver.DeletionTimestamp == nil && state == v1beta2.ApplicationStateRunning {
 			before := driver.DeepCopy()
 			driver.Status.Phase = corev1.PodSucceeded
-			driver.Status.ContainerStatuses[0].State = exited(0, "")
+			driver.Status.ContainerStatuses[0].State = scene.Exited(0, "")
 			_ = w.API.Status().Patch(ctx, driver, client.MergeFrom(before))
 		}
 		return want(state, v1beta2.ApplicationStateCompleted)

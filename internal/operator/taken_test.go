@@ -14,6 +14,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // takenExecutors plays an application that loses executors in every way.
@@ -34,7 +35,7 @@ func TestTakenExecutors(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.runReal()
-		app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(4)) })
+		app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(4)) })
 		driver := w.driverOf(app, 1)
 		play := takenExecutors{world: w, app: app, driver: driver}
 		play.executor = func(id int) *corev1.Pod { return w.executor(app, driver, id) }
@@ -74,14 +75,14 @@ func (p takenExecutors) play() {
 
 	p.delete(executors[0], client.GracePeriodSeconds(0)) // somebody
 	p.delete(executors[1])                               // Spark, since it is not needed
-	p.kubelet(executors[1].Name, corev1.PodFailed, exited(143, ""))
-	p.delete(executors[1], client.GracePeriodSeconds(0))             // the kubelet
-	p.kubelet(executors[2].Name, corev1.PodSucceeded, exited(0, "")) // Spark told it to exit
+	p.kubelet(executors[1].Name, corev1.PodFailed, scene.Exited(143, ""))
+	p.delete(executors[1], client.GracePeriodSeconds(0))                   // the kubelet
+	p.kubelet(executors[2].Name, corev1.PodSucceeded, scene.Exited(0, "")) // Spark told it to exit
 	p.delete(executors[2])
 	p.await(v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1})
 	p.waitEvent(p.app, "SparkExecutorFailed", executors[0].Name+": ExecutorDeleted: ")
 
-	p.kubelet(p.driver.Name, corev1.PodSucceeded, exited(0, ""))
+	p.kubelet(p.driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	p.await(v1beta2.ExecutorCounts{Completed: 3, Failed: 1})
 	p.delete(executors[3], client.GracePeriodSeconds(0))
 	p.WaitGone(executors[3])
@@ -114,7 +115,7 @@ func TestTakenWhereEveryDeletionIsSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	executor := w.executor(app, driver, 1)

@@ -21,6 +21,7 @@ import (
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -48,7 +49,7 @@ func theirSubmission(name string) string {
 // leave creates the application, its pods and what is around them, and writes the status.
 func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
-	change := []func(*v1beta2.SparkApplication){withDriver}
+	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
 	if a.spec != nil {
 		change = append(change, a.spec)
 	}
@@ -100,9 +101,9 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	case corev1.PodRunning:
 		w.kubelet(pod.Name, phase, running())
 	case corev1.PodSucceeded:
-		w.kubelet(pod.Name, phase, exited(0, ""))
+		w.kubelet(pod.Name, phase, scene.Exited(0, ""))
 	case corev1.PodFailed:
-		w.kubelet(pod.Name, phase, exited(1, "boom"))
+		w.kubelet(pod.Name, phase, scene.Exited(1, "boom"))
 	}
 }
 
@@ -212,7 +213,7 @@ func TestTakeOverRunning(t *testing.T) {
 				}
 				return want(c.Running, int32(1))
 			})
-			w.kubelet(driverName(a.name), corev1.PodSucceeded, exited(0, ""))
+			w.kubelet(driverName(a.name), corev1.PodSucceeded, scene.Exited(0, ""))
 			got = w.waitState(a.name, v1beta2.ApplicationStateCompleted)
 			if uid := w.uidOf(driverName(a.name)); uid != drivers[a.name] {
 				t.Errorf("the driver was replaced")
@@ -294,7 +295,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 		driver := w.driverOf(w.Get(a.name), attempt)
 		w.kubelet(driver.Name, corev1.PodRunning, running())
 		w.waitOurs(a.name, v1beta2.ApplicationStateRunning)
-		w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+		w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 		w.waitState(a.name, v1beta2.ApplicationStateCompleted)
 		return
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // withUI is testConfig with what a file says of ui.
@@ -72,7 +73,7 @@ func TestUIIngress(t *testing.T) {
 	w.runWith(withUI(t, w.Namespace, belowAPath), time.Now, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	ingress := w.ingress("pi-ui-ingress")
 	address := "https://spark.example.com/" + w.Namespace + "/pi"
@@ -112,11 +113,11 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runWith(withUI(t, w.Namespace, belowAPath), time.Now)
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	ingress, service := w.ingress("pi-ui-ingress"), w.uiService("pi")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(ingress)
 	w.poke("pi")
@@ -160,7 +161,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	later := &atomic.Int64{}
 	w.runWith(withUI(t, w.Namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
 		func(env *Environment) { env.Rest.Impersonate.UserName = user })
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -180,7 +181,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 		return want(condition(w.Get("pi"), exposed).Status, metav1.ConditionTrue)
 	})
 	w.ingress("pi-ui-ingress")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -193,7 +194,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	w.runWith(withUI(t, w.Namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
 	host := func(is string) func(*networkingv1.Ingress) error {
@@ -240,13 +241,13 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runWith(withUI(t, w.Namespace, `{ingress: {urlFormat: "/{{$appNamespace}}/{{$appName}}"}}`), time.Now)
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress", "the application runs on; ui.ingress.urlFormat of the operator's configuration: an Ingress needs a host", "such as spark.example.com/")
 	w.waitSurroundings(app, "Service/pi-ui-svc")
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
@@ -258,7 +259,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	entry := func(port int32, format string) v1beta2.DriverIngressConfiguration {
 		return v1beta2.DriverIngressConfiguration{ServicePort: &port, ServicePortName: new(fmt.Sprintf("p%d", port)), IngressURLFormat: format}
 	}
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{
 			entry(9001, "{{$appName}}.example.com"), entry(9002, "/no-host"), entry(9003, ""), entry(70000, ""),
 		}
@@ -275,7 +276,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	w.waitSurroundings(app, "Ingress/pi-ing-9002", "Service/pi-driver-9002", "Service/pi-driver-9003")
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.DriverIngressOptions = nil })
 	w.waitSurroundings(app)
-	w.execute(driver, exited(0, ""))
+	w.execute(driver, scene.Exited(0, ""))
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 || condition(got, exposed).Type != "" {
 		t.Errorf("%d runs, Exposed is %+v", got.Status.ExecutionAttempts, condition(got, exposed))
 	}
@@ -339,7 +340,7 @@ func TestUIRoute(t *testing.T) {
 	later := &atomic.Int64{}
 	w.runWith(withUI(t, w.Namespace, `{route: {urlFormat: "/{{$appNamespace}}/{{$appName}}", parentRefs: [{name: public, namespace: gateways, sectionName: https}]}}`),
 		func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)

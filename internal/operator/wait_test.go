@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestDeletionIsForbidden: what cannot be cleared away holds the next attempt back, in sight of everybody, until it can.
@@ -28,8 +29,8 @@ func TestDeletionIsForbidden(t *testing.T) {
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
 	w.runReal(func(env *Environment) { env.Rest.Impersonate.UserName = user })
-	app := w.Application("pi", withDriver, onFailure(1))
-	w.execute(w.driverOf(app, 1), exited(1, "again"))
+	app := w.Application("pi", scene.WithDriver, onFailure(1))
+	w.execute(w.driverOf(app, 1), scene.Exited(1, "again"))
 	testkit.Wait(t, "the cause to be shown", func(context.Context) error {
 		conditions := w.Get("pi").Status.Conditions
 		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {

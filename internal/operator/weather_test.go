@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -55,7 +56,7 @@ func (w *world) podWebhookDown() (up func()) {
 func (w *world) waitDryRun(what string, says func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
-		if err := w.API.Create(ctx, foreignPod(w.Namespace, "probe"), client.DryRunAll); !says(err) {
+		if err := w.API.Create(ctx, scene.ForeignPod(w.Namespace, "probe"), client.DryRunAll); !says(err) {
 			return errors.Join(errors.New("it says something else"), err)
 		}
 		return nil
@@ -120,7 +121,7 @@ func TestLaunchInBadWeather(t *testing.T) {
 				over = test.begin(w, env)
 				env.Rest.Wrap(made.over)
 			})
-			app := w.Application("pi", withDriver)
+			app := w.Application("pi", scene.WithDriver)
 			began := time.Now()
 			var ready metav1.Condition
 			configs := map[string]types.UID{}
@@ -151,7 +152,7 @@ func TestLaunchInBadWeather(t *testing.T) {
 			if got := condition(w.waitState("pi", v1beta2.ApplicationStateSubmitted), "Ready"); got.Reason == test.reason {
 				t.Errorf("still told: %+v", got)
 			}
-			w.execute(driver, exited(0, ""))
+			w.execute(driver, scene.Exited(0, ""))
 			if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 {
 				t.Errorf("%d runs", got.Status.ExecutionAttempts)
 			}
@@ -181,7 +182,7 @@ func TestLaunchInBadWeatherIsBounded(t *testing.T) {
 	w := newWorld(t)
 	fails := &failing{err: apierrors.NewInternalError(errors.New("etcdserver: no leader"))}
 	w.runReal(func(env *Environment) { env.wrap = fails.over })
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
 	})
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -207,7 +208,7 @@ func TestBadWeatherInALife(t *testing.T) {
 			})
 		})
 	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(8))}
 	})
 	driver := w.runningDriver(app, 1)

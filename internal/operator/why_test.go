@@ -11,8 +11,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
 // TestPendingDriverIsExplained: a cause that only an Event tells comes into the status, and goes when it is overcome.
 func TestPendingDriverIsExplained(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestExecutorThatWaitsIsShown: an executor that waits for a Secret says so nowhere but in an Event; condition and event of the application have it.
@@ -12,7 +14,7 @@ func TestExecutorThatWaitsIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.Application("pi", withDriver)
+	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	executor := w.executor(app, driver, 1)

@@ -142,3 +142,9 @@ func (a Acts) Delete(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// Start is a run that a pass started, or found to be started by one before it.
+type Start struct {
+	Name    string
+	Due, At time.Time // when it was to start (zero if somebody asked for it), and when it was created
+}

@@ -1,17 +1,26 @@
-package controller
+package statuswrite
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"context"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/go-logr/logr"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dependents"
-	"github.com/sparkoperator/spark-operator/internal/lease"
-	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	testkit.Main(m)
+}
 
 // remembers is a cache that shows what there was.
 type remembers struct {
@@ -34,7 +43,7 @@ func (s smallPages) List(ctx context.Context, list client.ObjectList, options ..
 // TestLeaderAwaits: which of what its cache shows a leader decides nothing from.
 func TestLeaderAwaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	edit := func(app *v1beta2.SparkApplication) {
 		w.Patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
 	}
@@ -61,40 +70,38 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	unknown := *w.Application("unknown")
 	edit(&unknown)
-	r := &Reconciler{
-		kind: tiny.Kind(), clock: time.Now, scope: everywhere{}, dependents: dependents.Client{Client: cache, Live: smallPages{w.API}},
-		term: term{lead: &lease.Lead{}},
-	}
+	var own Own
+	var caught CaughtUp
+	term := uint64(1)
 	catchUp := func() {
-		if err := r.catchUp(t.Context()); err != nil {
+		from := Sources{Cache: cache, Live: smallPages{w.API}, Empty: &v1beta2.SparkApplication{}, Namespaces: []string{metav1.NamespaceAll}}
+		if err := caught.CatchUp(t.Context(), term, &own, from, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.lead.Extend(time.Now().Add(time.Hour))
 	catchUp()
-	if !r.writes.After(&unknown) {
+	if !own.After(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
 	}
 	for i := range cache.was {
 		name := cache.was[i].Name
-		if got := r.writes.After(&cache.was[i]); got != tests[name].awaited {
+		if got := own.After(&cache.was[i]); got != tests[name].awaited {
 			t.Errorf("%s: awaited %t", name, got)
 		}
 		if name == "gone" {
 			continue
 		}
-		if is := w.Get(name); r.writes.After(is) || r.writes.Echo(is) {
+		if is := w.Get(name); own.After(is) || own.Echo(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
 	}
 	was := w.Get("same")
 	edit(was.DeepCopy())
-	if catchUp(); r.writes.After(was) {
+	if catchUp(); own.After(was) {
 		t.Error("it looks twice in one term")
 	}
-	r.lead.End()
-	r.lead.Extend(time.Now().Add(time.Hour))
-	if catchUp(); !r.writes.After(was) {
+	term++
+	if catchUp(); !own.After(was) {
 		t.Error("in the next term it does not look what another did in between")
 	}
 }

@@ -1,4 +1,4 @@
-package controller
+package statuswrite
 
 import (
 	"testing"
@@ -33,12 +33,12 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 		{"the spec has", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
-		p := &pass{now: noon, plan: lifecycle.Plan{Tell: test.tell}}
-		if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
+		crowd := kinds.SparkConnects(config.Default()).Crowd
+		plan := lifecycle.Plan{Tell: test.tell}
+		if got := OfTheCrowd(crowd, plan, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)
 		}
-		if r.kind.Crowd.News = false; len(test.tell) > 0 && r.ofTheCrowd(p, []byte(test.patch)) {
+		if crowd.News = false; len(test.tell) > 0 && OfTheCrowd(crowd, plan, []byte(test.patch)) {
 			t.Errorf("%s: put off for a kind whose failures are told at once", test.name)
 		}
 	}

@@ -1,8 +1,9 @@
-package controller
+package apply
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,35 +20,39 @@ import (
 // confirm reads live whether the application has a driver, or a pod that submits one, that was not seen, of whichever attempt: a cache that does
 // not show one may only be late, and a launch that was not recorded may go by another name since the spec was edited. Of a submission it also
 // looks at what the driver mounts, and of an attempt at all its pods.
-func (r *Reconciler) confirm(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
-	uid, all := p.stored.GetUID(), action.Part == lifecycle.Attempt
-	pods, err := r.dependents.LivePods(ctx, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(r.kind.Inherited, p.stored, all)})
+func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
+	owner, all := view.Owner, action.Part == lifecycle.Attempt
+	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
 	if err != nil {
-		return nil, fmt.Errorf("look for driver pods: %w", err)
+		return Outcome{}, fmt.Errorf("look for driver pods: %w", err)
 	}
-	var facts []fact
-	found := dependents.Sort(dependents.Identify(r.kind.Inherited, p.stored, pods), uid)
-	for _, pod := range append(found.Drivers, found.Submitters...) {
-		if !p.children.Has(&pod) {
-			facts = append(facts, p.foundPod(&pod))
+	live := dependents.Sort(dependents.Identify(a.Kind.Inherited, owner, pods), owner.GetUID())
+	var unseen Outcome
+	var facts []Fact
+	for _, pod := range append(live.Drivers, live.Submitters...) {
+		if !view.Set.Has(&pod) {
+			one := foundPod(&pod)
+			unseen.Found, facts = unseen.Found.Add(one.Found), append(facts, one.Fact)
 		}
 	}
 	switch {
 	case len(facts) > 0:
-		return func(seen *lifecycle.Observed) {
-			for _, found := range facts {
-				found(seen)
+		unseen.Fact = func(seen *lifecycle.Observed) {
+			for _, fact := range facts {
+				fact(seen)
 			}
-		}, nil
+		}
+		return unseen, nil
 	case action.Part == lifecycle.Submission:
-		return r.inspect(ctx, found.Drivers, action.Attempt)
+		fact, err := a.inspect(ctx, live.Drivers, action.Attempt)
+		return Outcome{Fact: fact}, err
 	}
-	behind := p.children.Behind(found, all)
-	return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }, nil
+	behind := view.Set.Behind(live, all)
+	return Outcome{Fact: func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }}, nil
 }
 
 // inspect looks live whether the ConfigMap exists that a driver mounts: spark-submit makes it last, so nothing is missing where it is there.
-func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (fact, error) {
+func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]
 		if identity.Attempt(driver) != attempt {
@@ -59,7 +64,7 @@ func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt 
 				continue
 			}
 			object := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-			err := r.dependents.Live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
+			err := a.Dependents.Live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return nil, fmt.Errorf("look for the ConfigMap of driver pod %s: %w", driver.Name, err)
 			}
@@ -75,14 +80,18 @@ func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt 
 	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
 }
 
-// foundPod takes a driver pod, or one that submits it, among the children where the cache did not show it.
-func (p *pass) foundPod(pod *corev1.Pod) fact {
+// foundPod is a driver pod, or one that submits it, that the cache did not show.
+func foundPod(pod *corev1.Pod) Outcome {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
-		p.children.Submitters = append(p.children.Submitters, *pod)
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)
-		return func(seen *lifecycle.Observed) { seen.Submitters = append(seen.Submitters, facts) }
+		return Outcome{
+			Found: dependents.Set{Submitters: []corev1.Pod{*pod}},
+			Fact:  func(seen *lifecycle.Observed) { seen.Submitters = append(slices.Clip(seen.Submitters), facts) },
+		}
 	}
-	p.children.Drivers = append(p.children.Drivers, *pod)
 	facts := dependents.DriverFacts(pod)
-	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
+	return Outcome{
+		Found: dependents.Set{Drivers: []corev1.Pod{*pod}},
+		Fact:  func(seen *lifecycle.Observed) { seen.Drivers = append(slices.Clip(seen.Drivers), facts) },
+	}
 }

@@ -1,27 +1,37 @@
-package controller
+package apply
 
 import (
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	testkit.Main(m)
+}
 
 // TestTargets: what each action deletes of two attempts.
 func TestTargets(t *testing.T) {
@@ -49,8 +59,8 @@ func TestTargets(t *testing.T) {
 		object.Kind = dependents.KindBudget
 		return object
 	}
-	p := &pass{
-		children: dependents.Set{
+	view := dependents.View{
+		Set: dependents.Set{
 			Drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
 			Executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
 			Submitters: []corev1.Pod{pod("s1", 1, "Running", false), pod("s2", 2, "Running", false)},
@@ -59,14 +69,14 @@ func TestTargets(t *testing.T) {
 	}
 	made := other("made", 2)
 	driver := pod("made-driver", 2, "", false)
-	p.made = []client.Object{&made, &driver}
+	view.Made = []client.Object{&made, &driver}
 	for part, want := range map[lifecycle.Part][]string{
 		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-b2", "pi-c2", "pi-made", "s2"},
 		lifecycle.Executors: {"e2"},
 		lifecycle.DriverPod: {"d2", "made-driver", "pi-b2", "s2"},
 	} {
 		names := map[string]bool{}
-		for _, target := range p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
+		for _, target := range dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
 			names[target.GetName()] = true
 		}
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(names))); diff != "" {
@@ -75,23 +85,59 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// TestSurroundingsAreNoRemains: no decision waits for what stands beside a driver, and no attempt's end deletes it behind the back of what watches
+// over it.
+func TestSurroundingsAreNoRemains(t *testing.T) {
+	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
+	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
+	if remains := view.Set.Facts().Remains; len(remains) > 0 {
+		t.Errorf("%v remain", remains)
+	}
+	if targets := dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
+		t.Errorf("%d are deleted", len(targets))
+	}
+	delete(labels, lifecycle.ContentLabel)
+	if len(view.Set.Facts().Remains) != 1 || len(dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
+		t.Error("what belongs to the attempt does not count")
+	}
+}
+
+// TestHinder: a deletion that is refused for good is a fact, and never takes the place of what was refused before it.
+func TestHinder(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
+	var view dependents.View
+	if came, err := hinder(view, errors.New("weather")); came.Fact != nil || err == nil || came.Hindered != nil {
+		t.Errorf("weather: %v, %v", err, came.Hindered)
+	}
+	came, err := hinder(view, fmt.Errorf("delete pi: %w", invalid))
+	if came.Fact == nil || err != nil || came.Hindered.Reason != apianswer.ReasonInvalid {
+		t.Fatalf("refused: %v, %v", err, came.Hindered)
+	}
+	if view = view.Learn(came.Fact); view.Seen.Refusal == nil || view.Seen.Refusal.Reason != apianswer.ReasonInvalid {
+		t.Errorf("the fact is %+v", view.Seen.Refusal)
+	}
+	if again, err := hinder(view, invalid); again.Fact != nil || err != nil || came.Then(again).Hindered != came.Hindered {
+		t.Errorf("after a refusal: %v", err)
+	}
+}
+
 // TestDeleteTakesOnlyWhatWasSeen: another object that has the name by now is left alone.
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := &Reconciler{dependents: dependents.Client{Client: w.API}}
+	w := scene.New(t)
+	c := dependents.Client{Client: w.API}
 	conf := func() *corev1.ConfigMap {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "conf"}}
 		w.Create(object)
 		return object
 	}
 	first := conf()
-	if err := r.dependents.DeleteOne(t.Context(), first); err != nil {
+	if err := c.DeleteOne(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	second := conf()
 	for range 2 {
-		if err := r.dependents.DeleteOne(t.Context(), first); err != nil {
+		if err := c.DeleteOne(t.Context(), first); err != nil {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 	}
@@ -102,38 +148,22 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 
 func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
+	w := scene.New(t)
+	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API}}
+	expire := lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
 	app := w.Application("pi")
-	stale := &pass{stored: w.Get("pi")}
+	stale := dependents.View{Owner: w.Get("pi")}
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.expire(t.Context(), stale); err == nil || stale.expired {
+	if came, err := a.Apply(t.Context(), stale, Decision{Plan: expire}); err == nil || came.Expired {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
-	now := &pass{stored: w.Get("pi")}
-	if err := r.expire(t.Context(), now); err != nil || !now.expired {
+	now := dependents.View{Owner: w.Get("pi")}
+	if came, err := a.Apply(t.Context(), now, Decision{Plan: expire}); err != nil || !came.Expired {
 		t.Errorf("not deleted: %v", err)
 	}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {
 		t.Errorf("it is there: %v", err)
-	}
-}
-
-func TestSettleGivesUp(t *testing.T) {
-	rounds := 0
-	kind := tiny.Kind()
-	kind.Decide = typed.Decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
-		rounds++
-		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
-	})
-	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
-		return submit.Objects{}, fmt.Errorf("never")
-	})
-	r := &Reconciler{kind: kind}
-	err := r.settle(t.Context(), &pass{stored: &v1beta2.SparkApplication{}})
-	if err == nil || rounds != maxRounds {
-		t.Errorf("%d rounds, then %v", rounds, err)
 	}
 }

@@ -1,4 +1,4 @@
-package controller
+package statuswrite
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,65 +24,69 @@ import (
 // catchUpPage is how many custom resources a leader reads of what there is with one request.
 const catchUpPage = 100
 
-// caughtUp is in which of its terms a leader has looked what there is.
-type caughtUp struct {
+// CaughtUp is in which of its terms a leader has looked what there is.
+type CaughtUp struct {
 	mu   sync.Mutex
 	term atomic.Uint64
 }
 
-// catchUp has passes wait for what the leader before wrote last, as if it had been written here (statuswrite.Own), before the
+// In reports whether it has in a term.
+func (c *CaughtUp) In(term uint64) bool { return c.term.Load() == term }
+
+// Sources are where a leader reads the custom resources of a kind.
+type Sources struct {
+	Cache      client.Client
+	Live       client.Reader
+	Empty      client.Object // of the kind
+	Namespaces []string      // an empty name is all of them
+}
+
+// CatchUp has passes wait for what the leader before wrote last, as if it had been written here, before the
 // first pass of each term: another replica may have led in between. It lists the metadata of all objects, once a term,
 // which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
 // as well, until the cache shows that.
-func (r *Reconciler) catchUp(ctx context.Context) error {
-	if r.lead == nil {
+func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *Own, from Sources, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.In(term) {
 		return nil
 	}
-	term := r.lead.Terms()
-	if r.caught.term.Load() == term {
-		return nil
-	}
-	r.caught.mu.Lock()
-	defer r.caught.mu.Unlock()
-	if r.caught.term.Load() == term {
-		return nil
-	}
-	gvk, err := apiutil.GVKForObject(r.kind.New(), r.dependents.Client.Scheme())
+	gvk, err := apiutil.GVKForObject(from.Empty, from.Cache.Scheme())
 	if err != nil {
 		return err
 	}
 	gvk.Kind += "List"
-	empty, err := r.dependents.Client.Scheme().New(gvk)
+	empty, err := from.Cache.Scheme().New(gvk)
 	if err != nil {
 		return err
 	}
 	cached := empty.(client.ObjectList)
-	if err := r.dependents.Client.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.Cache.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
-	now, live, end := r.clock(), map[types.NamespacedName]types.UID{}, ""
-	for _, namespace := range r.scope.Watched() {
+	live, end := map[types.NamespacedName]types.UID{}, ""
+	for _, namespace := range from.Namespaces {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
 		for more := true; more; more = page.Continue != "" {
-			if err := r.dependents.Live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
+			if err := from.Live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
 				return fmt.Errorf("read what the leader before wrote last: %w", err)
 			}
 			for i := range page.Items {
 				live[identity.Key(&page.Items[i])] = page.Items[i].UID
-				r.writes.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
+				own.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
 			}
 			end = cmp.Or(end, page.ResourceVersion)
 		}
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			r.writes.Await(object, end, now) // all versions of what was gone by then are older
+			own.Await(object, end, now) // all versions of what was gone by then are older
 		}
 		return nil
 	})
 	if err == nil {
-		r.caught.term.Store(term)
+		c.term.Store(term)
 	}
 	return err
 }

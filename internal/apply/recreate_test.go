@@ -1,4 +1,4 @@
-package controller
+package apply
 
 import (
 	"testing"
@@ -10,15 +10,16 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
 // TestLeftWithPod: what only pods own that are gone or going is waited for; what another owns as well, or a pod that stays, belongs to somebody.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := &Reconciler{dependents: dependents.Client{Client: w.API, Live: w.API}}
+	w := scene.New(t)
+	c := dependents.Client{Client: w.API, Live: w.API}
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
-	stays, goes := foreignPod(w.Namespace, "stays"), foreignPod(w.Namespace, "goes")
+	stays, goes := scene.ForeignPod(w.Namespace, "stays"), scene.ForeignPod(w.Namespace, "goes")
 	w.Create(stays)
 	w.Create(goes)
 	w.TakesItsTime(goes)
@@ -43,7 +44,7 @@ func TestLeftWithPod(t *testing.T) {
 		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings", OwnerReferences: test.refs}}
-		if why, err := r.dependents.LeftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
+		if why, err := c.LeftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
 			t.Errorf("%s: %q, %v", test.name, why, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package controller
+package observe
 
 import (
 	"cmp"
@@ -15,57 +15,56 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// observeEnds adds the executors that failed and are gone to the pods of a pass, which then looks again: it decided as if they were there.
-func (r *Reconciler) observeEnds(p *pass, pods []corev1.Pod) []corev1.Pod {
-	p.ends = r.ends.Of(identity.Key(p.stored))
-	if len(p.ends) == 0 {
-		return pods
+// unseen are the executors that failed and are not among the pods any more. A pass decides as if they were there, and looks again.
+func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
+	if len(ends) == 0 {
+		return nil
 	}
 	there := make(map[types.UID]bool, len(pods))
 	for i := range pods {
 		there[pods[i].UID] = true
 	}
-	for i := range p.ends {
-		if is := &p.ends[i]; !is.Gone && !there[is.Pod.UID] {
-			pods = append(pods, is.Pod)
-			p.check = lookAgain
+	var failed []corev1.Pod
+	for i := range ends {
+		if is := &ends[i]; !is.Gone && !there[is.Pod.UID] {
+			failed = append(failed, is.Pod)
 		}
 	}
-	return pods
+	return failed
 }
 
-// observeGone finds the executors that went and are yet to be counted: those of the attempt that the status tells of which it has not counted, under names that
+// gone finds the executors that went and are yet to be counted: those of the attempt that the status tells of which it has not counted, under names that
 // none has that is there. The others that it can tell of are forgotten. They are in the counts and among the names alone: that they are gone says neither that they
 // ran nor that any is left, and so no decision knows of them.
 //
 // An executor that was taken away while its driver goes on has failed. It is counted so also if the status counted it
 // before, as one that ran, or as one that completed because a pass saw it missing before its deletion was noted.
-func (r *Reconciler) observeGone(p *pass) []lifecycle.Executor {
-	if r.kind.Executors.Remembers == nil || !slices.ContainsFunc(p.ends, func(is feed.End) bool { return is.Gone }) {
+func (o Observer) gone(s Sight) []lifecycle.Executor {
+	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ends, func(is feed.End) bool { return is.Gone }) {
 		return nil
 	}
-	was := r.kind.Executors.Remembers(p.stored)
+	was := o.Kind.Executors.Remembers(s.Owner)
 	if was == nil {
 		return nil
 	}
-	phase, tally, uid := lifecycle.Phase(was.Phase), dialect.DecodeTally(was.Executors), p.stored.GetUID()
-	names := make(map[string]bool, len(p.children.Executors))
-	for i := range p.children.Executors {
-		names[p.children.Executors[i].Name] = true
+	phase, tally, uid := lifecycle.Phase(was.Phase), dialect.DecodeTally(was.Executors), s.Owner.GetUID()
+	names := make(map[string]bool, len(s.Set.Executors))
+	for i := range s.Set.Executors {
+		names[s.Set.Executors[i].Name] = true
 	}
 	var gone, counted []feed.End
-	for _, is := range p.ends {
+	for _, is := range s.Ends {
 		attempt := identity.Attempt(&is.Pod)
-		is.Taken = is.Taken && works(p.seen.Driver(attempt))
+		is.Taken = is.Taken && works(s.Seen.Driver(attempt))
 		switch {
 		case !is.Gone, attempt > was.Attempt:
 		case attempt < was.Attempt, countedIn(&is, tally):
 			counted = append(counted, is)
-		case (phase.Live() || phase.Terminal()) && !names[is.Pod.Name] && (identity.OwnedBy(&is.Pod, uid) || p.children.Drives(&is.Pod)):
+		case (phase.Live() || phase.Terminal()) && !names[is.Pod.Name] && (identity.OwnedBy(&is.Pod, uid) || s.Set.Drives(&is.Pod)):
 			gone = append(gone, is)
 		}
 	}
-	r.ends.Counted(identity.Key(p.stored), counted)
+	o.Ended.Counted(identity.Key(s.Owner), counted)
 	slices.SortFunc(gone, func(a, b feed.End) int {
 		return cmp.Or(dependents.CompareNames(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
 	})

@@ -1,19 +1,44 @@
-package controller
+package apply
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"context"
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
+
+func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	w.Create(tiny.Driver(app, 1))
+	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: w.API}}
+	view := dependents.View{Owner: app} // an empty cache
+
+	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
+	for _, found := range []bool{true, false} {
+		came, err := a.confirm(t.Context(), view, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen lifecycle.Observed
+		came.Fact(&seen)
+		view = view.Add(came.Found, came.Made)
+		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
+			t.Errorf("found should be %t: %+v", found, seen)
+		}
+	}
+}
 
 // pages notes the most items that a list had.
 type pages struct {
@@ -31,7 +56,7 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 // application's, and nothing of a pod is kept that the cache would not keep.
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	app := w.Application("pi")
 	const drivers = dependents.LivePage + 3
 	for i := range drivers {
@@ -44,18 +69,17 @@ func TestLiveListsAreBounded(t *testing.T) {
 		w.Create(driver)
 	}
 	read := &pages{Client: w.API}
-	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Live: read}}
-	p := &pass{stored: app} // an empty cache
-	fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: read}}
+	came, err := a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen lifecycle.Observed
-	fact(&seen)
+	came.Fact(&seen)
 	if len(seen.Drivers) != drivers || read.items != dependents.LivePage {
 		t.Errorf("%d drivers were found, with pages of %d items", len(seen.Drivers), read.items)
 	}
-	for _, driver := range p.children.Drivers {
+	for _, driver := range came.Found.Drivers {
 		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
 			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))
 		}

@@ -1,19 +1,26 @@
-package controller
+package observe
 
 import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -28,7 +35,7 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.ExecutorContainer}}},
 	}
 	if code >= 0 {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: exited(code, "")}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: scene.Exited(code, "")}}
 	}
 	return pod
 }
@@ -67,25 +74,23 @@ func TestObserveGone(t *testing.T) {
 		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), is, nil, nil, 1},
 		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), is, nil, nil, 1},
 	} {
-		r := &Reconciler{kind: kinds.SparkApplications(config.Default())}
+		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
-		r.ends.Note(key, feed.End{Pod: feed.Left(test.gone), Gone: true})
-		p := &pass{stored: app}
-		pods := r.observeEnds(p, test.there)
-		if len(pods) != len(test.there) || p.check != 0 {
-			t.Errorf("%s: %d pods are decided by, and the next look is in %s", test.name, len(pods), p.check)
+		o.Ended.Note(key, feed.End{Pod: feed.Left(test.gone), Gone: true})
+		s := Sight{View: dependents.View{Owner: app, Set: dependents.Sort(test.there, app.UID)}, Ends: o.Ended.Of(key)}
+		if failed := unseen(test.there, s.Ends); len(failed) > 0 {
+			t.Errorf("%s: %d pods are decided by that are gone", test.name, len(failed))
 		}
-		p.children = dependents.Sort(pods, app.UID)
 		var got []string
-		for _, e := range r.observeGone(p) {
+		for _, e := range o.gone(s) {
 			got = append(got, e.Name)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" || len(r.ends.Of(key)) != test.kept {
-			t.Errorf("%s: %d are remembered still: %s", test.name, len(r.ends.Of(key)), diff)
+		if diff := cmp.Diff(test.want, got); diff != "" || len(o.Ended.Of(key)) != test.kept {
+			t.Errorf("%s: %d are remembered still: %s", test.name, len(o.Ended.Of(key)), diff)
 		}
-		r.kind.Executors.Remembers = nil
-		if got := r.observeGone(p); len(got) > 0 {
+		o.Kind.Executors.Remembers = nil
+		if got := o.gone(s); len(got) > 0 {
 			t.Errorf("%s: a kind that remembers none counts one", test.name)
 		}
 	}
@@ -116,15 +121,13 @@ func TestObserveTaken(t *testing.T) {
 		"the driver ended, not counted":    {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
 		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
-		r := &Reconciler{kind: kinds.SparkApplications(config.Default())}
+		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
-		r.ends.Note(key, feed.End{Pod: feed.Left(taken), Gone: true, Taken: true})
-		p := &pass{stored: app}
-		r.observeEnds(p, nil)
-		p.seen.Drivers = c.driver
+		o.Ended.Note(key, feed.End{Pod: feed.Left(taken), Gone: true, Taken: true})
+		s := Sight{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ends: o.Ended.Of(key)}
 		var got []lifecycle.DriverPhase
-		for _, e := range r.observeGone(p) {
+		for _, e := range o.gone(s) {
 			got = append(got, e.Phase)
 			if (e.Phase == failed) != (e.Why.Reason == lifecycle.ReasonExecutorDeleted) {
 				t.Errorf("%s: %+v", name, e)
@@ -136,17 +139,46 @@ func TestObserveTaken(t *testing.T) {
 	}
 }
 
-// TestObserveEnds: an executor that failed and is gone is decided by as if it were there, and that it is gone is seen at the next look.
-func TestObserveEnds(t *testing.T) {
+// TestUnseen: an executor that failed and is gone is decided by as if it were there.
+func TestUnseen(t *testing.T) {
 	t.Parallel()
-	var r Reconciler
-	p := &pass{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
 	failed := endedExecutor("1", 1)
-	r.ends.Note(identity.Key(p.stored), feed.End{Pod: *failed})
-	if pods := r.observeEnds(p, []corev1.Pod{*failed}); len(pods) != 1 || p.check != 0 {
-		t.Errorf("while it is there: %d pods, the next look in %s", len(pods), p.check)
+	ends := []feed.End{{Pod: *failed}}
+	if pods := unseen([]corev1.Pod{*failed}, ends); len(pods) != 0 {
+		t.Errorf("while it is there: %d pods", len(pods))
 	}
-	if pods := r.observeEnds(p, nil); len(pods) != 1 || p.check != lookAgain {
-		t.Errorf("when it is gone: %d pods, the next look in %s", len(pods), p.check)
+	if pods := unseen(nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
+		t.Errorf("when it is gone: %d pods", len(pods))
 	}
 }
+
+// TestLookAgainAfterWhatIsGone: a pass that decides by an executor as if it were there is made again.
+func TestLookAgainAfterWhatIsGone(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	failed := endedExecutor("1", 1)
+	failed.Labels[identity.AppUIDLabel], failed.OwnerReferences[0].UID = string(app.UID), app.UID
+	o := Observer{
+		Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}, Explains: explain.New(w.API, w.API, nil),
+		Dependents: dependents.Client{Client: empty{w.API}, Live: w.API},
+	}
+	for _, want := range []struct {
+		executors int
+		check     time.Duration
+	}{{0, 0}, {1, lookAgain}} {
+		s, err := o.Look(t.Context(), app, scene.Noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Seen.Executors) != want.executors || s.Check != want.check {
+			t.Errorf("%d executors, and the next look is in %s; want %v", len(s.Seen.Executors), s.Check, want)
+		}
+		o.Ended.Note(identity.Key(app), feed.End{Pod: *failed})
+	}
+}
+
+// empty is a cache that shows no dependents.
+type empty struct{ client.Client }
+
+func (empty) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }

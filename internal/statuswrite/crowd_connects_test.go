@@ -1,16 +1,17 @@
-package controller
+package statuswrite
 
 import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // TestCrowdOfAServer: nothing but the counts is put off.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
+	crowd := kinds.SparkConnects(config.Default()).Crowd
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
 		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,
@@ -20,7 +21,7 @@ func TestCrowdOfAServer(t *testing.T) {
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","server":{"podIp":"10.0.0.1"}}}`: false,
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
 	} {
-		if got := r.ofTheCrowd(&pass{now: noon}, []byte(patch)); got != want {
+		if got := OfTheCrowd(crowd, lifecycle.Plan{}, []byte(patch)); got != want {
 			t.Errorf("%s: it is put off: %t", patch, got)
 		}
 	}

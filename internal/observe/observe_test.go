@@ -1,31 +1,42 @@
-package controller
+package observe
 
 import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	testkit.Main(m)
+}
+
 // TestSilentScheduler: who waits for a scheduler that says nothing is told after a while, and not while somebody else has an explanation. The pods are as
 // the cache keeps them.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := scene.New(t)
 	w.Warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
 	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
 		kept, err := trim.Pod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: w.Namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+				Namespace: w.Namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(scene.Noon.Add(-age)),
 				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", identity.RoleLabel: role},
 			},
 			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: overlay.DriverContainer}}},
@@ -51,25 +62,25 @@ func TestSilentScheduler(t *testing.T) {
 		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
 		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
-		r := &Reconciler{explains: explain.New(w.API, w.API, nil)}
-		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}
+		o := Observer{Explains: explain.New(w.API, w.API, nil)}
+		s := Sight{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
-			p.children.Drivers = []corev1.Pod{test.pod}
-			p.seen = p.children.Facts()
-			why = func() lifecycle.Cause { return p.seen.Drivers[0].Why }
+			s.Set.Drivers = []corev1.Pod{test.pod}
+			s.Seen = s.Set.Facts()
+			why = func() lifecycle.Cause { return s.Seen.Drivers[0].Why }
 		} else {
-			p.children.Executors = []corev1.Pod{test.pod}
-			p.seen = p.children.Facts()
-			p.seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
-			why = func() lifecycle.Cause { return p.seen.Executors[0].Why }
+			s.Set.Executors = []corev1.Pod{test.pod}
+			s.Seen = s.Set.Facts()
+			s.Seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
+			why = func() lifecycle.Cause { return s.Seen.Executors[0].Why }
 		}
-		r.explain(t.Context(), p)
+		o.explain(t.Context(), &s)
 		if why().Reason != test.want {
 			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
 		}
-		if test.pod.Status.Conditions == nil && (p.check <= 0 || p.check > time.Minute) {
-			t.Errorf("%s: looked at again after %s", test.name, p.check)
+		if test.pod.Status.Conditions == nil && (s.Check <= 0 || s.Check > time.Minute) {
+			t.Errorf("%s: looked at again after %s", test.name, s.Check)
 		}
 	}
 }

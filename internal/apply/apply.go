@@ -1,0 +1,248 @@
+// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes. An action may bring up a
+// fact that the decision did not know. Then the rest of the actions wait until the decision is made again.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/runs"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Applier carries out actions on custom resources of one kind.
+type Applier struct {
+	Kind       kind.Kind
+	Dependents dependents.Client
+	Explains   *explain.Explainer // says why executors are not there
+	Budgets    auxiliary.Budgets
+}
+
+// Decision is what is carried out.
+type Decision struct {
+	Object client.Object // the custom resource with the status that was decided
+	Plan   lifecycle.Plan
+	// Begun is when the first pass began of those that were held up one after the other, this one included. Objects are
+	// rendered as of then: such passes render the same, and none takes what an earlier one made for another's.
+	Begun time.Time
+}
+
+// Fact is something that an action brought up and that the decision did not know.
+type Fact func(*lifecycle.Observed)
+
+// Outcome is what came of actions.
+type Outcome struct {
+	Fact     Fact            // the decision is to be made again with it; nil where it holds
+	Found    dependents.Set  // dependents that the view did not have
+	Made     []client.Object // what was created
+	Warnings []string        // about what was rendered
+	Hindered *apianswer.Wait // a deletion or a budget was refused, and the rest went on
+	Expired  bool            // the custom resource itself was deleted
+	Started  []runs.Start    // runs that exist since this pass, or since one that did not come to write it down
+	Check    time.Duration   // when to look again; 0 = no wish
+	Spent    Spent
+}
+
+// Spent is where the time went. It is measured by the machine's clock, which decides nothing.
+type Spent struct {
+	Acting    time.Duration
+	Rendering time.Duration // within Acting
+	Submitted time.Time     // when a submission's last object was created; zero where none was
+}
+
+// Then returns what came of these actions and of some that followed. The first fact and the first hindrance count.
+func (o Outcome) Then(next Outcome) Outcome {
+	if o.Fact == nil {
+		o.Fact = next.Fact
+	}
+	if o.Hindered == nil {
+		o.Hindered = next.Hindered
+	}
+	o.Found, o.Made = o.Found.Add(next.Found), slices.Concat(o.Made, next.Made)
+	o.Warnings, o.Started = slices.Concat(o.Warnings, next.Warnings), slices.Concat(o.Started, next.Started)
+	o.Expired = o.Expired || next.Expired
+	o.Check = lifecycle.Soonest(o.Check, next.Check)
+	o.Spent.Acting += next.Spent.Acting
+	o.Spent.Rendering += next.Spent.Rendering
+	if !next.Spent.Submitted.IsZero() {
+		o.Spent.Submitted = next.Spent.Submitted
+	}
+	return o
+}
+
+// Refused is the fact that the API server refused what was asked for.
+func Refused(cause lifecycle.Cause) Fact {
+	return func(seen *lifecycle.Observed) { seen.Refusal = &cause }
+}
+
+// Apply carries out the plan's actions in order, up to the first that brings up a fact. An error is transient, or a *apianswer.Wait. What was done
+// before it is in the outcome.
+func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
+	var all Outcome
+	for _, action := range d.Plan.Do {
+		begin := time.Now()
+		came, err := a.act(ctx, view, d, action)
+		end := time.Now()
+		came.Spent.Acting += end.Sub(begin)
+		if came.Fact == nil && err == nil && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission {
+			came.Spent.Submitted = end
+		}
+		view = view.Add(came.Found, came.Made)
+		all = all.Then(came)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", inWords(action), err)
+		}
+		if came.Fact != nil {
+			return all, nil
+		}
+	}
+	return all, nil
+}
+
+func inWords(action lifecycle.Action) string {
+	if action.Part == lifecycle.ScheduledRun {
+		return fmt.Sprintf("%s %s %s", action.Verb, action.Part, action.Name)
+	}
+	return fmt.Sprintf("%s %s of attempt %d", action.Verb, action.Part, action.Attempt)
+}
+
+func (a Applier) act(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	if action.Part == lifecycle.ScheduledRun {
+		return a.actOnRun(ctx, view, d, action)
+	}
+	switch action.Verb {
+	case lifecycle.Create:
+		if action.Part == lifecycle.DriverBudget {
+			return a.createBudget(ctx, view, d, action)
+		}
+		return a.create(ctx, view, d, action)
+	case lifecycle.Confirm:
+		if action.Part == lifecycle.Executors {
+			return a.probe(ctx, view, d, action), nil
+		}
+		return a.confirm(ctx, view, action)
+	case lifecycle.Delete:
+		return a.delete(ctx, view, action)
+	}
+	return Outcome{}, errors.New("no such verb")
+}
+
+// create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod; or the Secret that a
+// submitter reads, then that. It begins with creating and looks at what exists only when that is refused.
+func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	begin := time.Now()
+	objects, cause := a.render(d, action)
+	came := Outcome{Warnings: objects.Warnings, Spent: Spent{Rendering: time.Since(begin)}}
+	if cause != nil {
+		came.Fact = Refused(*cause)
+		return came, nil
+	}
+	driver, err := objects.DriverObject()
+	if err != nil {
+		return came, err
+	}
+	before := make([]client.Object, 0, len(objects.Before)+1)
+	for _, object := range objects.Before {
+		before = append(before, object)
+	}
+	for _, object := range append(before, driver) {
+		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
+			return came, err
+		}
+	}
+	first, err := a.createAll(ctx, view, before, objects.Driver)
+	came = came.Then(first)
+	if came.Fact != nil || err != nil {
+		return came, err
+	}
+	last, err := a.createOne(ctx, view, driver, objects.Driver)
+	return came.Then(last), err
+}
+
+// render makes a cause of an error, which is the user's.
+func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
+	objects, err := a.Kind.Render(d.Object, action, d.Begun)
+	if err != nil {
+		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return objects, nil
+}
+
+// createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
+func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
+	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
+	dependents.SideBySide(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
+	var all Outcome
+	for _, one := range each {
+		all = all.Then(one)
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		return all, nil
+	}
+	all.Fact = nil
+	if wait := apianswer.WaitOf(err); wait != nil {
+		return all, wait
+	}
+	return all, err
+}
+
+func (a Applier) createOne(ctx context.Context, view dependents.View, object client.Object, driver *corev1.Pod) (Outcome, error) {
+	came, err := a.Dependents.CreateOne(ctx, a.Kind.Inherited, view.Owner, object, driver)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case came.Refused != nil:
+		return Outcome{Fact: Refused(*came.Refused)}, nil
+	case came.Older != nil:
+		return foundOlder(view, came.Older)
+	case came.Made != nil:
+		return Outcome{Made: []client.Object{madeOf(came.Made)}}, nil
+	}
+	return Outcome{}, nil
+}
+
+// madeOf is what a pass remembers of an object that it created.
+func madeOf(object client.Object) client.Object {
+	if pod := identity.PodOf(object); pod != nil {
+		return pod
+	}
+	return object
+}
+
+// foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
+// left is to wait for it to go.
+func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
+	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
+	if view.Set.Has(existing) {
+		return Outcome{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s of attempt %d still exists", kind, existing.GetName(), attempt)}
+	}
+	if pod, isPod := existing.(*corev1.Pod); isPod {
+		return foundPod(pod), nil
+	}
+	other := metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{Kind: kind, APIVersion: existing.GetObjectKind().GroupVersionKind().GroupVersion().String()},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: existing.GetNamespace(), Name: existing.GetName(), UID: existing.GetUID(),
+			Labels: existing.GetLabels(), DeletionTimestamp: existing.GetDeletionTimestamp(),
+		},
+	}
+	return Outcome{
+		Found: dependents.Set{Others: []metav1.PartialObjectMetadata{other}},
+		Fact:  func(seen *lifecycle.Observed) { seen.Remains = append(slices.Clip(seen.Remains), attempt) },
+	}, nil
+}

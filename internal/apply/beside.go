@@ -1,0 +1,107 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/runs"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
+func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
+	came := Outcome{Made: made}
+	if err != nil || cause.Reason == "" {
+		return came, err
+	}
+	return came.Then(hindrance(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
+}
+
+// probe finds out why executors are wanted and not there.
+func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
+	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
+	if driver := view.Seen.Driver(action.Attempt); driver != nil {
+		short.Driver, short.Account = types.UID(driver.UID), view.Set.AccountOf(driver.UID)
+	}
+	if a.Kind.Executors.Render != nil {
+		short.Executor = func() (*corev1.Pod, error) {
+			return a.Kind.Executors.Render(d.Object, action.Attempt, nextExecutor(view.Seen.Executors, action.Attempt), short.Driver, view.Now)
+		}
+	}
+	answer := a.Explains.Executors(ctx, short, view.Now)
+	return Outcome{Check: answer.Again, Fact: func(seen *lifecycle.Observed) {
+		seen.Probed, seen.Unasked = &answer.Cause, seen.Unasked || answer.Unasked
+	}}
+}
+
+// nextExecutor is an id that no executor of an attempt has.
+func nextExecutor(executors []lifecycle.Executor, attempt int32) int {
+	last := 0
+	for i := range executors {
+		if id, err := strconv.Atoi(executors[i].ID); err == nil && executors[i].Attempt == attempt {
+			last = max(last, id)
+		}
+	}
+	return last + 1
+}
+
+func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	acts := runs.Acts{Dependents: a.Dependents, Of: a.Kind.Runs, Owner: view.Owner, Known: view.Set.Runs}
+	switch action.Verb {
+	case lifecycle.Create:
+		return a.createRun(ctx, view, acts, d, action)
+	case lifecycle.Confirm:
+		heads, facts, err := acts.Confirm(ctx, action.Name)
+		if err != nil {
+			return Outcome{}, err
+		}
+		return Outcome{Found: dependents.Set{Runs: heads}, Fact: func(seen *lifecycle.Observed) {
+			seen.Runs, seen.Confirmed = slices.Concat(seen.Runs, facts), true
+		}}, nil
+	case lifecycle.Delete:
+		return hinder(view, acts.Delete(ctx, action.Name))
+	}
+	return Outcome{}, errors.New("no such verb")
+}
+
+// createRun starts a run, unless an earlier round of this pass did.
+func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Acts, d Decision, action lifecycle.Action) (Outcome, error) {
+	if slices.ContainsFunc(view.Made, func(made client.Object) bool { return made.GetName() == action.Name }) {
+		return Outcome{}, nil
+	}
+	run, cause := a.renderRun(d, action)
+	if cause != nil {
+		return Outcome{Fact: Refused(*cause)}, nil
+	}
+	came, err := acts.Create(ctx, run, action)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case came.Refused != nil:
+		return Outcome{Fact: Refused(*came.Refused)}, nil
+	}
+	return Outcome{
+		Made:    []client.Object{madeOf(came.Run)},
+		Started: []runs.Start{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, came.Run), At: came.Since}},
+	}, nil
+}
+
+// renderRun makes a cause of an error, which is the user's.
+func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+	run, err := a.Kind.Runs.Render(d.Object, action)
+	if err != nil {
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return run, nil
+}

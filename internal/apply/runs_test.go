@@ -1,0 +1,93 @@
+package apply
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// left creates a run as somebody left it: of an owner's UID, or of nobody, with the label of a schedule, or without.
+func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
+	w.T.Helper()
+	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
+	if label != "" {
+		run.Labels = map[string]string{sparkoperator.LabelScheduledAppName: label}
+	}
+	if owner != "" {
+		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: owner}}
+	}
+	w.Create(run)
+	return run
+}
+
+// TestConfirmRuns reads live which runs there are: those that were not seen are the schedule's by its UID among those that have its label, and nobody
+// else's; each is seen once.
+func TestConfirmRuns(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	s, other := w.Schedule("nightly", scene.Seldom), w.Schedule("weekly", scene.Seldom)
+	seen := left(w, s, "nightly-1", s.UID, "nightly")
+	left(w, s, "nightly-2", s.UID, "nightly")
+	left(w, s, "nightly-3", s.UID, "nightly")
+	left(w, s, "nightly-4", "of-one-that-was-deleted", "nightly")
+	left(w, s, "nightly-5", "", "nightly")
+	left(w, other, "weekly-1", other.UID, "weekly")
+	left(w, s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
+	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
+
+	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Live: w.API}}
+	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
+	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
+	for range 2 { // what the first read found is known to the second
+		came, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		view.Seen.Confirmed = false
+		if view = view.Add(came.Found, came.Made).Learn(came.Fact); !view.Seen.Confirmed {
+			t.Error("a live read confirms nothing")
+		}
+	}
+	got := map[string]lifecycle.Outcome{}
+	for _, run := range view.Seen.Runs {
+		if _, twice := got[run.Name]; twice {
+			t.Errorf("%s is seen twice", run.Name)
+		}
+		got[run.Name] = run.Outcome
+	}
+	want := map[string]lifecycle.Outcome{"nightly-1": lifecycle.Undecided, "nightly-2": lifecycle.Undecided, "nightly-3": lifecycle.Succeeded}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the runs that are seen (-want +got):\n%s", diff)
+	}
+	if len(view.Set.Runs) != len(want) {
+		t.Errorf("%d runs can be acted on, want %d", len(view.Set.Runs), len(want))
+	}
+}
+
+// TestConfirmRunsIsNotAllowed: a read that fails confirms nothing, with runs that are named and with all of them.
+func TestConfirmRunsIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	s := w.Schedule("nightly", scene.Seldom)
+	left(w, s, "nightly-1", s.UID, "nightly")
+	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
+	for _, name := range []string{"", "nightly-1"} {
+		came, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})
+		if err == nil || came.Fact != nil || len(came.Found.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
+			t.Errorf("run %q: %v, and %d runs", name, err, len(came.Found.Runs))
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package auxiliary
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// budgetInterval lies between two requests for a budget that was refused.
+const budgetInterval = 15 * time.Second
+
+// Budgets makes the PodDisruptionBudgets of drivers.
+type Budgets struct {
+	dependents.Client
+	Replies *apianswer.Replies // what was said against them
+}
+
+// Create makes the budget of an attempt's driver. It returns what was created, and the cause where the API server refused it;
+// such a request is not repeated for 15 s. The budget is rendered only if it is asked for. An error is transient.
+func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
+	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
+	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
+	var made []client.Object
+	if !known {
+		var err error
+		if made, cause, err = b.make(ctx, view.Owner, attempt, render); err != nil {
+			return made, lifecycle.Cause{}, err
+		}
+	}
+	switch {
+	case cause.Reason == "":
+		b.Replies.Forget(asked)
+	case !known:
+		b.Replies.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: attempt, Until: view.Now.Add(budgetInterval), Cause: cause})
+	}
+	return made, cause, nil
+}
+
+// make returns what it created, and why there is no budget. One that is there already, and is the application's, is as good as new.
+func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) (all []client.Object, _ lifecycle.Cause, _ error) {
+	objects, cause := render()
+	if cause != nil {
+		return nil, *cause, nil
+	}
+	for _, object := range objects.Before {
+		if err := identity.Verify(object, owner, attempt); err != nil {
+			return all, lifecycle.Cause{}, err
+		}
+		made := object.DeepCopyObject().(client.Object)
+		err := b.Client.Create(ctx, made)
+		switch cause, _ := apianswer.Rejection(err); {
+		case err == nil:
+			all = append(all, made)
+		case apierrors.IsAlreadyExists(err):
+			replaced, cause, err := b.whose(ctx, owner, object)
+			return append(all, replaced...), cause, err
+		case apianswer.NamespaceTerminating(err):
+		case cause.Reason != "":
+			return all, cause, nil
+		default:
+			return all, lifecycle.Cause{}, fmt.Errorf("create %s %s: %w", dependents.KindBudget, object.GetName(), err)
+		}
+	}
+	return all, lifecycle.Cause{}, nil
+}
+
+// whose looks live at who has the name. What is the application's own and going, or of another attempt, is waited
+// for, as is what an application of the same name left.
+func (b Budgets) whose(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
+	existing, gvk, err := b.ReadLive(ctx, object)
+	if err == nil && identity.Inherited(existing, owner) {
+		made, err := b.replace(ctx, existing, object)
+		return made, lifecycle.Cause{}, err
+	}
+	if err != nil || identity.BelongsTo(existing, owner) || b.WhyFreed(existing, gvk.Kind, owner) != "" {
+		return nil, lifecycle.Cause{}, client.IgnoreNotFound(err)
+	}
+	return nil, dependents.NameTaken(existing, gvk.Kind), nil
+}
+
+// replace puts ours in the place of one that another operator made for the application.
+func (b Budgets) replace(ctx context.Context, existing, object client.Object) ([]client.Object, error) {
+	if err := b.DeleteOne(ctx, existing); err != nil {
+		return nil, err
+	}
+	made := object.DeepCopyObject().(client.Object)
+	if err := b.Client.Create(ctx, made); err != nil {
+		return nil, client.IgnoreAlreadyExists(err)
+	}
+	return []client.Object{made}, nil
+}

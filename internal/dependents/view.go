@@ -1,0 +1,55 @@
+package dependents
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// View is what one pass knows of a custom resource. It is never changed. What comes up later makes another view.
+type View struct {
+	Owner client.Object      // the custom resource, as it is stored
+	Set   Set                // its dependents, as they were seen
+	Made  []client.Object    // what the pass created: no cache need show it yet
+	Seen  lifecycle.Observed // what the dependents tell, and what is known besides
+	Now   time.Time          // when the pass began
+}
+
+// Add returns the view with dependents that were found or made since.
+func (v View) Add(found Set, made []client.Object) View {
+	v.Set = v.Set.Add(found)
+	v.Made = slices.Concat(v.Made, made)
+	return v
+}
+
+// Learn returns the view with a fact that came up since.
+func (v View) Learn(fact func(*lifecycle.Observed)) View {
+	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may be about one of them
+	fact(&v.Seen)
+	return v
+}
+
+// Deletable lists all dependents that an attempt may have to lose, with those that the pass made.
+func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletable(), v.Made) }
+
+// Add returns the set with the drivers, submitters, other objects and runs of another one.
+func (s Set) Add(found Set) Set {
+	s.Drivers = slices.Concat(s.Drivers, found.Drivers)
+	s.Submitters = slices.Concat(s.Submitters, found.Submitters)
+	s.Others = slices.Concat(s.Others, found.Others)
+	s.Runs = slices.Concat(s.Runs, found.Runs)
+	return s
+}
+
+// AccountOf is the service account of a driver, by its UID.
+func (s *Set) AccountOf(driver string) string {
+	i := slices.IndexFunc(s.Drivers, func(pod corev1.Pod) bool { return string(pod.UID) == driver })
+	if i < 0 || s.Drivers[i].Spec.ServiceAccountName == "" {
+		return "default" // what Kubernetes gives a pod that names none
+	}
+	return s.Drivers[i].Spec.ServiceAccountName
+}

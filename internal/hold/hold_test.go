@@ -1,0 +1,46 @@
+package hold
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// TestMemory: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
+func TestMemory(t *testing.T) {
+	var w Memory
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
+	for _, test := range []struct {
+		at          time.Duration
+		why         string
+		first, tell bool
+	}{
+		{0, "a", true, false},
+		{2 * time.Second, "a", false, false},
+		{3 * time.Second, "a", false, true},
+		{7 * time.Second, "a", false, false},
+		{8 * time.Second, "b", true, false},
+		{9 * time.Second, "a", true, false},
+		{10 * time.Second, "b", true, false},
+		{14 * time.Second, "b", false, true},
+		{10 * time.Minute, "b", false, false},
+		{11 * time.Minute, "b", false, true},
+	} {
+		since, first := w.on(key, test.why, noon.Add(test.at))
+		if tell := w.Tell(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first || tell != test.tell {
+			t.Errorf("at %s: since %s, first %t, tell %t", test.at, since, first, tell)
+		}
+	}
+	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon) {
+		t.Errorf("begun at %s", begun)
+	}
+	if w.Forget(key); w.Len() != 0 || w.Tell(key, noon) {
+		t.Errorf("%d are remembered", w.Len())
+	}
+	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {
+		t.Errorf("begun at %s", begun)
+	}
+}

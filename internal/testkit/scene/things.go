@@ -1,0 +1,62 @@
+package scene
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// Noon is the time of tests that need some time.
+var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// Seldom is a schedule whose time does not come while a test runs.
+const Seldom = "0 0 29 2 *"
+
+// Powerless returns a client for a service account that was granted nothing.
+func (w *World) Powerless() client.Client {
+	w.T.Helper()
+	rc := testkit.Rest(w.T)
+	rc.Impersonate.UserName = "system:serviceaccount:" + w.Namespace + ":powerless"
+	c, err := client.New(rc, client.Options{Scheme: w.API.Scheme()})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return c
+}
+
+// ForeignPod is a pod that has nothing to do with any application but its name.
+func ForeignPod(namespace, name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
+	}
+}
+
+// Exited is the state of a container that ended just now.
+func Exited(code int32, message string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Message: message, StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
+	}}
+}
+
+// WithDriver gives an application a small driver and one executor.
+func WithDriver(app *v1beta2.SparkApplication) {
+	app.Spec.Driver.Cores, app.Spec.Driver.Memory = new(int32(1)), new("512m")
+	app.Spec.Driver.ServiceAccount = new("default")
+	app.Spec.Executor.Cores, app.Spec.Executor.Memory, app.Spec.Executor.Instances = new(int32(1)), new("512m"), new(int32(1))
+}
+
+// Everywhere is the scope of a reconciler that serves all namespaces.
+type Everywhere struct{}
+
+// Serves reports that a namespace is served.
+func (Everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
+
+// Watched returns the name of all namespaces.
+func (Everywhere) Watched() []string { return []string{metav1.NamespaceAll} }
