@@ -22,7 +22,7 @@ type View struct {
 // Add returns the view with dependents that were found or made since.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
-	v.Made = slices.Concat(v.Made, made)
+	v.Made = with(v.Made, made)
 	return v
 }
 
@@ -38,11 +38,19 @@ func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletabl
 
 // Add returns the set with the drivers, submitters, other objects and runs of another one.
 func (s Set) Add(found Set) Set {
-	s.Drivers = slices.Concat(s.Drivers, found.Drivers)
-	s.Submitters = slices.Concat(s.Submitters, found.Submitters)
-	s.Others = slices.Concat(s.Others, found.Others)
-	s.Runs = slices.Concat(s.Runs, found.Runs)
+	s.Drivers = with(s.Drivers, found.Drivers)
+	s.Submitters = with(s.Submitters, found.Submitters)
+	s.Others = with(s.Others, found.Others)
+	s.Runs = with(s.Runs, found.Runs)
 	return s
+}
+
+// with returns a list with more at its end. The list itself stays as it is.
+func with[T any](list, more []T) []T {
+	if len(more) == 0 {
+		return list
+	}
+	return slices.Concat(list, more)
 }
 
 // AccountOf is the service account of a driver, by its UID.
