@@ -1,5 +1,5 @@
-// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes. An action may bring up a
-// fact that the decision did not know. Then the rest of the actions wait until the decision is made again.
+// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an action
+// finds a fact that the decision did not know, the remaining actions wait until the decision is made again.
 package apply
 
 import (
@@ -28,7 +28,7 @@ import (
 type Applier struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
-	Explains   *explain.Explainer // says why executors are not there
+	Explains   *explain.Explainer // finds out why executors are missing
 	Budgets    auxiliary.Budgets
 }
 
@@ -36,35 +36,35 @@ type Applier struct {
 type Decision struct {
 	Object client.Object // the custom resource with the status that was decided
 	Plan   lifecycle.Plan
-	// Begun is when the first pass began of those that were held up one after the other, this one included. Objects are
-	// rendered as of then: such passes render the same, and none takes what an earlier one made for another's.
+	// Begun is the start of this pass, or of the first of several consecutive passes that had to wait. Objects are rendered
+	// with this time, so that all these passes render the same objects and adopt those of an earlier one.
 	Begun time.Time
 }
 
-// Fact is something that an action brought up and that the decision did not know.
+// Fact adds something to the facts that an action found and that the decision did not know.
 type Fact func(*lifecycle.Observed)
 
-// Outcome is what came of actions.
+// Outcome is the result of actions.
 type Outcome struct {
-	Fact     Fact            // the decision is to be made again with it; nil where it holds
+	Fact     Fact            // nil if the decision holds; otherwise the decision is made again with it
 	Found    dependents.Set  // dependents that the view did not have
-	Made     []client.Object // what was created
-	Warnings []string        // about what was rendered
-	Hindered *apianswer.Wait // a deletion or a budget was refused, and the rest went on
+	Made     []client.Object // created objects
+	Warnings []string        // of the rendered objects
+	Hindered *apianswer.Wait // the API server rejected a deletion or a budget; the other actions went on
 	Expired  bool            // the custom resource itself was deleted
-	Started  []runs.Start    // runs that exist since this pass, or since one that did not come to write it down
-	Check    time.Duration   // when to look again; 0 = no wish
+	Started  []runs.Start    // runs of this pass, or of an earlier pass that ended before it stored them
+	Check    time.Duration   // time until the next pass; 0 = no request
 	Spent    Spent
 }
 
-// Spent is where the time went. It is measured by the machine's clock, which decides nothing.
+// Spent is the time that actions took, by the machine's clock. It is for metrics only.
 type Spent struct {
 	Acting    time.Duration
 	Rendering time.Duration // within Acting
-	Submitted time.Time     // when a submission's last object was created; zero where none was
+	Submitted time.Time     // creation of a submission's last object; zero without a submission
 }
 
-// Then returns what came of these actions and of some that followed. The first fact and the first hindrance count.
+// Then returns the result of these actions and of actions that followed them. It keeps the first fact and the first rejection.
 func (o Outcome) Then(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
@@ -84,13 +84,13 @@ func (o Outcome) Then(next Outcome) Outcome {
 	return o
 }
 
-// Refused is the fact that the API server refused what was asked for.
+// Refused returns the fact that the API server rejected a request.
 func Refused(cause lifecycle.Cause) Fact {
 	return func(seen *lifecycle.Observed) { seen.Refusal = &cause }
 }
 
-// Apply carries out the plan's actions in order, up to the first that brings up a fact. An error is transient, or a *apianswer.Wait. What was done
-// before it is in the outcome.
+// Apply carries out the plan's actions in order, up to the first that finds a fact. An error is transient, or a
+// *apianswer.Wait. The outcome then holds the results of the actions before the error.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
 	for _, action := range d.Plan.Do {
@@ -141,8 +141,8 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	return Outcome{}, errors.New("no such verb")
 }
 
-// create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod; or the Secret that a
-// submitter reads, then that. It begins with creating and looks at what exists only when that is refused.
+// create creates the objects of a submission. The ConfigMaps and Services of the driver come first, in parallel, and then the
+// driver pod. For a submitter pod its Secret comes first. An existing object is read only after its creation was rejected.
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
@@ -173,7 +173,7 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	return came.Then(last), err
 }
 
-// render makes a cause of an error, which is the user's.
+// render returns a cause if the spec cannot be rendered, which is an error of the user.
 func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
 	objects, err := a.Kind.Render(d.Object, action, d.Begun)
 	if err != nil {
@@ -182,7 +182,8 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 	return objects, nil
 }
 
-// createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
+// createAll creates objects that do not depend on each other. If one creation has a transient error, the facts of the others
+// are dropped: the next pass finds them again.
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
 	dependents.SideBySide(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
@@ -216,7 +217,7 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	return Outcome{}, nil
 }
 
-// madeOf is what a pass remembers of an object that it created.
+// madeOf returns the object that a pass keeps for an object that it created.
 func madeOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
@@ -224,8 +225,8 @@ func madeOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
-// left is to wait for it to go.
+// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, the pass waits until
+// the object is gone.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
+// createBudget creates the PodDisruptionBudget of a driver. A rejection is reported and stops nothing: the driver runs
+// without a budget, too.
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
 	came := Outcome{Made: made}
@@ -28,7 +29,7 @@ func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decis
 	return came.Then(hindrance(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
 }
 
-// probe finds out why executors are wanted and not there.
+// probe finds out why requested executors are missing.
 func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
 	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
 	if driver := view.Seen.Driver(action.Attempt); driver != nil {
@@ -45,7 +46,7 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 	}}
 }
 
-// nextExecutor is an id that no executor of an attempt has.
+// nextExecutor returns an executor id that is not in use in an attempt.
 func nextExecutor(executors []lifecycle.Executor, attempt int32) int {
 	last := 0
 	for i := range executors {
@@ -75,7 +76,7 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	return Outcome{}, errors.New("no such verb")
 }
 
-// createRun starts a run, unless an earlier round of this pass did.
+// createRun creates a run, unless an earlier round of this pass did.
 func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Acts, d Decision, action lifecycle.Action) (Outcome, error) {
 	if slices.ContainsFunc(view.Made, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return Outcome{}, nil
@@ -97,7 +98,7 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	}, nil
 }
 
-// renderRun makes a cause of an error, which is the user's.
+// renderRun returns a cause if the run cannot be rendered, which is an error of the user.
 func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
 	run, err := a.Kind.Runs.Render(d.Object, action)
 	if err != nil {

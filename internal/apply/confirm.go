@@ -17,9 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// confirm reads live whether the application has a driver, or a pod that submits one, that was not seen, of whichever attempt: a cache that does
-// not show one may only be late, and a launch that was not recorded may go by another name since the spec was edited. Of a submission it also
-// looks at what the driver mounts, and of an attempt at all its pods.
+// confirm reads the driver and submitter pods of all attempts from the API server and adds those that the cache did not show.
+// The cache may be late, and a launch that was not recorded may have another name if the spec was edited since. For a
+// submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all pods.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -51,7 +51,8 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	return Outcome{Fact: func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }}, nil
 }
 
-// inspect looks live whether the ConfigMap exists that a driver mounts: spark-submit makes it last, so nothing is missing where it is there.
+// inspect reads from the API server whether the ConfigMap exists that a driver mounts. spark-submit creates the ConfigMap
+// last, so the submission is complete if it exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]
@@ -80,7 +81,7 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
 }
 
-// foundPod is a driver pod, or one that submits it, that the cache did not show.
+// foundPod adds a driver or submitter pod that the cache did not show.
 func foundPod(pod *corev1.Pod) Outcome {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
+// delete deletes a part of an attempt, or the custom resource. It skips objects that are already being deleted. A missing
+// object is no error.
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
 		if err := a.expire(ctx, view.Owner); err != nil {
@@ -26,12 +27,12 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 		how = append(how, client.GracePeriodSeconds(0))
 	}
 	errs := dependents.OnEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
-	// A Secret goes with the pod that read it when it began: once that is gone nobody sees any more that there is one.
+	// The caches hold no Secrets. The pod that read a Secret at its start is the only sign of it, so both are deleted together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
 		errs = append(errs, a.Dependents.DeleteSecrets(ctx, view.Owner, action.Attempt))
 	}
 	var all Outcome
-	for i, err := range errs { // in the targets' order, so that one world gives one account
+	for i, err := range errs { // in the order of the targets, so that the same objects give the same fact
 		var came Outcome
 		came, errs[i] = hinder(view, err)
 		all = all.Then(came)
@@ -43,8 +44,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// hinder makes a fact of a deletion that was refused for good, or for want of a right: the same request would be refused the same way,
-// and an application is not held up by what it cannot get rid of. What was refused before it in the pass stays the account of it.
+// hinder makes a fact of a rejected deletion. The same request would be rejected again, and the application must not wait for
+// an object that the operator cannot delete. The first rejection of a pass is the one that is reported.
 func hinder(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
@@ -53,7 +54,7 @@ func hinder(view dependents.View, err error) (Outcome, error) {
 	return hindrance(view, cause, err.Error()), nil
 }
 
-// hindrance is what the rest of the pass goes on without, and a fact where nothing was refused before.
+// hindrance returns the result of an action that was rejected. The other actions of the pass go on.
 func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome {
 	came := Outcome{Hindered: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Refusal == nil {
@@ -62,7 +63,7 @@ func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome 
 	return came
 }
 
-// expire deletes the custom resource as it was read: an edit that came meanwhile may want it to live.
+// expire deletes the custom resource if it is still as it was read. An edit in the meantime may mean that it is to live.
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {

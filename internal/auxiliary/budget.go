@@ -15,17 +15,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// budgetInterval lies between two requests for a budget that was refused.
+// budgetInterval is the time between two requests for a budget that the API server rejected.
 const budgetInterval = 15 * time.Second
 
-// Budgets makes the PodDisruptionBudgets of drivers.
+// Budgets creates the PodDisruptionBudgets of drivers.
 type Budgets struct {
 	dependents.Client
-	Replies *apianswer.Replies // what was said against them
+	Replies *apianswer.Replies // remembers rejections
 }
 
-// Create makes the budget of an attempt's driver. It returns what was created, and the cause where the API server refused it;
-// such a request is not repeated for 15 s. The budget is rendered only if it is asked for. An error is transient.
+// Create creates the budget of an attempt's driver. It returns the created objects, and the cause if the API server rejected
+// the request. A rejected request is not repeated for 15 s. The budget is rendered only for a request. An error is transient.
 func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
@@ -45,7 +45,7 @@ func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32
 	return made, cause, nil
 }
 
-// make returns what it created, and why there is no budget. One that is there already, and is the application's, is as good as new.
+// make returns the objects that it created, and the cause if there is no budget. It keeps an existing budget of the application.
 func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) (all []client.Object, _ lifecycle.Cause, _ error) {
 	objects, cause := render()
 	if cause != nil {
@@ -73,8 +73,8 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 	return all, lifecycle.Cause{}, nil
 }
 
-// whose looks live at who has the name. What is the application's own and going, or of another attempt, is waited
-// for, as is what an application of the same name left.
+// whose reads which object has the name. A later pass creates the budget if the object is the application's own, or is an
+// orphan of a deleted application with the same name.
 func (b Budgets) whose(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {
@@ -87,7 +87,7 @@ func (b Budgets) whose(ctx context.Context, owner, object client.Object) ([]clie
 	return nil, dependents.NameTaken(existing, gvk.Kind), nil
 }
 
-// replace puts ours in the place of one that another operator made for the application.
+// replace replaces a budget that another operator created for the application.
 func (b Budgets) replace(ctx context.Context, existing, object client.Object) ([]client.Object, error) {
 	if err := b.DeleteOne(ctx, existing); err != nil {
 		return nil, err

@@ -10,30 +10,30 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// View is what one pass knows of a custom resource. It is never changed. What comes up later makes another view.
+// View is what one pass knows of a custom resource. A view never changes: a later fact makes another view.
 type View struct {
 	Owner client.Object      // the custom resource, as it is stored
-	Set   Set                // its dependents, as they were seen
-	Made  []client.Object    // what the pass created: no cache need show it yet
-	Seen  lifecycle.Observed // what the dependents tell, and what is known besides
+	Set   Set                // its dependents
+	Made  []client.Object    // objects that the pass created and that the cache may not show yet
+	Seen  lifecycle.Observed // facts of the dependents, and other facts
 	Now   time.Time          // when the pass began
 }
 
-// Add returns the view with dependents that were found or made since.
+// Add returns the view with dependents that were found or created since.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
 	v.Made = with(v.Made, made)
 	return v
 }
 
-// Learn returns the view with a fact that came up since.
+// Learn returns the view with a later fact.
 func (v View) Learn(fact func(*lifecycle.Observed)) View {
-	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may be about one of them
+	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may change one of them
 	fact(&v.Seen)
 	return v
 }
 
-// Deletable lists all dependents that an attempt may have to lose, with those that the pass made.
+// Deletable lists all dependents that an attempt may have to delete, and the objects that the pass created.
 func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletable(), v.Made) }
 
 // Add returns the set with the drivers, submitters, other objects and runs of another one.
@@ -45,7 +45,7 @@ func (s Set) Add(found Set) Set {
 	return s
 }
 
-// with returns a list with more at its end. The list itself stays as it is.
+// with returns a list with more at its end. It does not change the list itself.
 func with[T any](list, more []T) []T {
 	if len(more) == 0 {
 		return list
@@ -53,11 +53,11 @@ func with[T any](list, more []T) []T {
 	return slices.Concat(list, more)
 }
 
-// AccountOf is the service account of a driver, by its UID.
+// AccountOf returns the service account of a driver, by the driver's UID.
 func (s *Set) AccountOf(driver string) string {
 	i := slices.IndexFunc(s.Drivers, func(pod corev1.Pod) bool { return string(pod.UID) == driver })
 	if i < 0 || s.Drivers[i].Spec.ServiceAccountName == "" {
-		return "default" // what Kubernetes gives a pod that names none
+		return "default" // the default of Kubernetes
 	}
 	return s.Drivers[i].Spec.ServiceAccountName
 }

@@ -1,4 +1,4 @@
-// Package hold remembers what holds up the passes over a custom resource, and since when.
+// Package hold remembers why the passes over a custom resource have to wait, and since when.
 package hold
 
 import (
@@ -15,39 +15,38 @@ import (
 )
 
 const (
-	// reasonWaiting is the Event's reason for what holds up a pass, where there is no better.
+	// reasonWaiting is the Event's reason for a wait without a reason of its own.
 	reasonWaiting = "Waiting"
-	// MaxLookAgain bounds how long a pass that waits is put off.
+	// MaxLookAgain is the longest time until a pass that waits is repeated.
 	MaxLookAgain = 15 * time.Second
-	// lookAgain is the shortest time until a pass that waits is tried again, and how long weather is returned as the error that it is.
+	// lookAgain is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as an error.
 	lookAgain = time.Second
-	// grace is how long something may hold up a pass before anybody is told: what is being deleted, or a server that is being started anew, is
-	// mostly over by then.
+	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
-	// tellAgain keeps the Event of a long wait from expiring, at a price that many applications can pay at once.
+	// tellAgain is the time after which a wait is reported again, so that its Event does not expire.
 	tellAgain = 10 * time.Minute
-	// maxWhy bounds what is told of a hold, in bytes: as much as an Event can hold.
+	// maxWhy is the most bytes of a reported message: as many as an Event can hold.
 	maxWhy = 1000
 )
 
-// Hold is what held up a pass.
+// Hold is why a pass had to wait.
 type Hold struct {
 	apianswer.Wait
-	Err    error         // of weather; nil where nothing failed
-	Since  time.Time     // when the first of the passes began that were held up, by whatever
+	Err    error         // a transient error; nil if nothing failed
+	Since  time.Time     // the start of the first consecutive pass that had to wait, for any reason
 	Waited time.Duration // since then
-	First  bool          // the cause is news
+	First  bool          // the reason is another than that of the pass before
 }
 
-// Lasts reports whether it has been for so long that people are told.
+// Lasts reports whether the wait is long enough to be reported.
 func (h *Hold) Lasts() bool { return h.Waited >= grace }
 
-// Weather is the fact that a hold is to decisions once it lasts.
+// Weather returns the fact that decisions get of a wait that lasts.
 func (h *Hold) Weather() *lifecycle.Weather {
 	return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.Since}
 }
 
-// Passing returns the error of weather in its first second; nil of any other hold.
+// Passing returns a transient error in its first second, and nil for any other wait.
 func (h *Hold) Passing() error {
 	if h.Waited < lookAgain {
 		return h.Err
@@ -55,29 +54,29 @@ func (h *Hold) Passing() error {
 	return nil
 }
 
-// Again is when to try again. That grows with the time that was waited: the event of what is waited for, where there is one, is what
-// really wakes the key.
+// Again returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event wakes
+// the key.
 func (h *Hold) Again() time.Duration {
 	after := max(h.After, min(max(h.Waited, lookAgain), MaxLookAgain))
 	if left := grace - h.Waited; left > 0 {
-		after = min(after, left) // when it is to be told
+		after = min(after, left) // the time at which it is reported
 	}
 	return after
 }
 
-// Memory remembers what each key waits for, until it waits no more.
+// Memory remembers the wait of each key, until a pass goes through.
 type Memory struct {
 	memory.ByKey[types.NamespacedName, state]
 }
 
 type state struct {
-	begun time.Time         // of the first pass that was held up, whatever by; none since then went through
-	why   [sha256.Size]byte // the words themselves may be the API server's, and long
-	since time.Time         // of this cause
+	begun time.Time         // of the first consecutive pass that had to wait, for any reason
+	why   [sha256.Size]byte // a digest, since a message of the API server can be long
+	since time.Time         // of this reason
 	told  time.Time
 }
 
-// Note notes what the error means of a pass that began at a time, and failed by now; nil where there is no error.
+// Note remembers and returns the wait that the error of a pass means. It returns nil without an error.
 func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error) *Hold {
 	if err == nil {
 		return nil
@@ -87,12 +86,12 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 	if wait := apianswer.WaitOf(err); wait != nil {
 		h.Wait, what = *wait, wait.Message
 	} else {
-		// Each failure may be worded anew.
+		// The message may differ each time.
 		h.Err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
 	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), brief(h.Message)
 	h.Since, h.First = m.on(key, what, began)
-	h.Waited = now.Sub(h.Since) // also what it took to fail
+	h.Waited = now.Sub(h.Since) // includes the time that the pass took
 	return h
 }
 
@@ -103,8 +102,8 @@ func brief(why string) string {
 	return why
 }
 
-// on notes that a key waits, in a pass that began at a time. It returns when the first of the passes began that were held up, and whether the
-// cause is another than before.
+// on remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and whether the
+// reason is another than before.
 func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	said := sha256.Sum256([]byte(why))
 	m.Update(key, func(is state, known bool) (state, bool) {
@@ -120,7 +119,7 @@ func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (sinc
 	return since, first
 }
 
-// Tell reports whether what a key waits for is to be told now: once it has lasted, and again from time to time.
+// Tell returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after that.
 func (m *Memory) Tell(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(is state, known bool) (state, bool) {
 		due = known && now.Sub(is.since) >= grace && (is.told.IsZero() || now.Sub(is.told) > tellAgain)
@@ -132,7 +131,7 @@ func (m *Memory) Tell(key types.NamespacedName, now time.Time) (due bool) {
 	return due
 }
 
-// Begun returns when the first of the passes began that were held up, or now where none was.
+// Begun returns the start of the first consecutive pass that had to wait, or now if the last pass went through.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if is, known := m.Get(key); known {
 		return is.begun

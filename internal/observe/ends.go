@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// unseen are the executors that failed and are not among the pods any more. A pass decides as if they were there, and looks again.
+// unseen returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is repeated.
 func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
@@ -33,12 +33,12 @@ func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// gone finds the executors that went and are yet to be counted: those of the attempt that the status tells of which it has not counted, under names that
-// none has that is there. The others that it can tell of are forgotten. They are in the counts and among the names alone: that they are gone says neither that they
-// ran nor that any is left, and so no decision knows of them.
+// gone returns the executors that are gone and not counted yet: those of the status's attempt that the status has not counted
+// and whose names no existing executor has. It forgets executors that the status has counted, and those of earlier attempts.
+// Only counts and names include executors that are gone; decisions ignore them, since they may never have run.
 //
-// An executor that was taken away while its driver goes on has failed. It is counted so also if the status counted it
-// before, as one that ran, or as one that completed because a pass saw it missing before its deletion was noted.
+// An executor that somebody deleted while its driver goes on has failed. It counts as failed even if the status counted it
+// before as running, or as completed because a pass saw it missing before its deletion was noted.
 func (o Observer) gone(s Sight) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ends, func(is feed.End) bool { return is.Gone }) {
 		return nil
@@ -71,7 +71,7 @@ func (o Observer) gone(s Sight) []lifecycle.Executor {
 	return goneFacts(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }
 
-// countedIn reports whether a tally counts an executor that is gone, and as failed if it was taken away.
+// countedIn reports whether a tally counts an executor that is gone, and counts it as failed if somebody deleted it.
 func countedIn(is *feed.End, tally dialect.Tally) bool {
 	id := dialect.ExecutorID(is.Pod.Name)
 	return tally.Has(id) && (!is.Taken || tally.Failed.Has(id))
@@ -89,7 +89,7 @@ func goneFacts(gone []feed.End) []lifecycle.Executor {
 	return facts
 }
 
-// works reports whether a driver goes on, as far as is seen. The executors of any other end with it, whoever deletes them.
+// works reports whether a driver goes on, as far as the pass knows. If it does not, its executors end with it.
 func works(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

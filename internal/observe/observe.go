@@ -1,4 +1,4 @@
-// Package observe finds the dependents of a custom resource in the caches and reads them into facts: what a pass begins with.
+// Package observe finds the dependents of a custom resource in the caches and reads them into facts. Each pass begins with it.
 package observe
 
 import (
@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	// lookAgain is when a pass is made again that counted what is gone as if it were there.
+	// lookAgain is the time until the next pass if this one counts executors that are gone as if they existed.
 	lookAgain = time.Second
-	// groupLookAgain is when a read is tried again that the rest of a pass does not need, and groupTimeout bounds it.
+	// groupLookAgain is the time until a failed read of a pod group is repeated. groupTimeout bounds the read.
 	groupLookAgain = 15 * time.Second
 	groupTimeout   = 3 * time.Second
 )
 
-// Observer looks at custom resources of one kind.
+// Observer observes the custom resources of one kind.
 type Observer struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
-	Explains   *explain.Explainer // says what no status does
-	Ended      *feed.Ended        // executors that ended and are yet to be counted
+	Explains   *explain.Explainer // finds out what no status contains
+	Ended      *feed.Ended        // executors that ended and are not counted yet
 }
 
-// Sight is what was seen.
+// Sight is the result of an observation.
 type Sight struct {
 	dependents.View
-	Ends  []feed.End    // executors that this pass counts, whether or not they are still there
-	Check time.Duration // when to look again; 0 = no wish
+	Ends  []feed.End    // ended executors that this pass counts, whether or not their pods still exist
+	Check time.Duration // time until the next pass; 0 = no request
 }
 
-// Look finds the dependents of a custom resource as it is stored, and what they tell.
+// Look finds the dependents of a stored custom resource and reads their facts.
 func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) (Sight, error) {
 	s := Sight{View: dependents.View{Owner: owner, Now: now}}
 	if o.Kind.Runs != nil {
@@ -69,14 +69,14 @@ func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) 
 		}
 	}
 	s.Seen = s.Set.Facts()
-	o.addGroup(ctx, &s) // which reads the facts anew: what no dependent tells comes after it
+	o.addGroup(ctx, &s) // it reads all facts again, so facts from elsewhere come after it
 	s.Seen.Gone = o.gone(s)
 	o.explain(ctx, &s)
 	return s, nil
 }
 
-// addGroup finds what another operator let a batch scheduler know the attempt by, when its end has come: nothing else would delete it before the
-// custom resource goes, and until then it may keep room that nobody uses. Where it cannot be read the pass goes on without it.
+// addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the group
+// before the custom resource is deleted, and until then it may reserve unused capacity. The pass goes on if the read fails.
 func (o Observer) addGroup(ctx context.Context, s *Sight) {
 	if o.Kind.Inherited.GroupLeft == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return
@@ -90,7 +90,7 @@ func (o Observer) addGroup(ctx context.Context, s *Sight) {
 	existing, err := o.Dependents.GroupLeft(ctx, group, s.Owner)
 	switch {
 	case err != nil:
-		log.FromContext(ctx).V(1).Info("it cannot be found out whether another operator left a pod group", "cause", err.Error())
+		log.FromContext(ctx).V(1).Info("cannot read the pod group of another operator", "cause", err.Error())
 		s.Check = lifecycle.Soonest(s.Check, groupLookAgain)
 	case existing != nil:
 		s.Set.Others = append(s.Set.Others, *existing)
@@ -98,7 +98,7 @@ func (o Observer) addGroup(ctx context.Context, s *Sight) {
 	}
 }
 
-// explain has the facts say what nobody says by a status: what pods wait for, and that a driver which failed lacked a right.
+// explain adds to the facts what no status contains: why pods wait, and which right a failed driver lacked.
 func (o Observer) explain(ctx context.Context, s *Sight) {
 	key := identity.Key(s.Owner)
 	for _, pod := range explain.Pods(&s.Seen, s.Set.Executors, s.Set.Members) {
