@@ -152,11 +152,12 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 type racing struct {
 	client.Client
 	before func(client.Object)
+	pods   bool // also before the deletion of a pod
 	once   sync.Once
 }
 
 func (c *racing) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
-	if _, isPod := object.(*corev1.Pod); !isPod {
+	if _, isPod := object.(*corev1.Pod); !isPod || c.pods {
 		c.once.Do(func() { c.before(object) })
 	}
 	return c.Client.Delete(ctx, object, options...)
@@ -202,6 +203,48 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 				}
 				return want(again, false)
 			})
+			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
+				t.Errorf("what is left (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSweepOfAChangedExecutor: an executor that only its driver owns, and that changed since it was seen, is deleted with its driver. An executor
+// whose owners changed is kept.
+func TestSweepOfAChangedExecutor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		patch string
+		left  []string
+	}{
+		{"changed", `{"metadata":{"annotations":{"a":"b"}}}`, nil},
+		{"let go", `{"metadata":{"ownerReferences":null}}`, []string{"pod exec-1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := scene.New(t)
+			race := &racing{pods: true, before: func(client.Object) {
+				changed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "exec-1"}}
+				if err := w.API.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
+					t.Error(err)
+				}
+			}}
+			r := sweeper(w, func(c client.Client) client.Client { race.Client = c; return race })
+			app := w.Application("pi")
+			driver := tiny.Driver(app, 1)
+			w.Create(driver)
+			executor := tiny.Driver(app, 1)
+			executor.Name, executor.Labels[identity.RoleLabel] = "exec-1", identity.RoleExecutor
+			executor.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
+			w.Create(executor)
+			waitCached(w, r, app.UID, 2)
+			r.departed.Note(app)
+			// Kubernetes deletes such an executor too, if the operator leaves that to it.
+			if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again != (c.left != nil) {
+				t.Errorf("sweep = %v, %v", again, err)
+			}
 			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
 			}

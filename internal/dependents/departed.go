@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -104,21 +106,44 @@ func (c Client) leftBy(ctx context.Context, key types.NamespacedName, uid types.
 // deleteAllLeft deletes what is left, and then what the drivers own that were deleted. A driver that was let go meanwhile keeps what it has, which does not change
 // when the driver does.
 func (c Client) deleteAllLeft(ctx context.Context, left, ofDrivers []client.Object) (changed bool, err error) {
-	changed, kept, err := c.deleteLeft(ctx, left)
+	changed, kept, err := deleteLeft(left, func(object client.Object) error { return c.deleteAsSeen(ctx, object) })
 	ofDrivers = slices.DeleteFunc(ofDrivers, func(object client.Object) bool {
 		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return kept[ref.UID] })
 	})
-	more, _, errMore := c.deleteLeft(ctx, ofDrivers)
+	more, _, errMore := deleteLeft(ofDrivers, func(object client.Object) error { return c.deleteUnlessLetGo(ctx, object) })
 	return changed || more, errors.Join(err, errMore)
 }
 
-// deleteLeft deletes objects exactly as they were seen, side by side: one that has changed since may have lost its owner,
-// and is to stay then. It reports whether one has changed, and which were not deleted.
-func (c Client) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, kept map[types.UID]bool, err error) {
+// deleteAsSeen deletes an object exactly as it was seen: one that has changed since may have lost its owner, and is to stay then.
+func (c Client) deleteAsSeen(ctx context.Context, object client.Object) error {
+	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
+}
+
+// deleteUnlessLetGo also deletes an object that has changed since it was seen, unless its owners have changed. The next sweep would
+// not find the object, since the caches do not show its driver any more; and executors that wait for a node change often.
+func (c Client) deleteUnlessLetGo(ctx context.Context, object client.Object) error {
+	conflict := c.deleteAsSeen(ctx, object)
+	if !apierrors.IsConflict(conflict) {
+		return conflict
+	}
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	if err != nil {
+		return err
+	}
+	live := identity.MetadataOnly(gvk)
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+		return err
+	}
+	if live.UID != object.GetUID() || !equality.Semantic.DeepEqual(live.OwnerReferences, object.GetOwnerReferences()) {
+		return conflict
+	}
+	return c.deleteAsSeen(ctx, live)
+}
+
+// deleteLeft deletes objects, side by side. It reports whether one has changed since it was seen, and which were not deleted.
+func deleteLeft(objects []client.Object, del func(client.Object) error) (changed bool, kept map[types.UID]bool, err error) {
 	kept = map[types.UID]bool{}
-	errs := OnEach(objects, func(object client.Object) error {
-		return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
-	})
+	errs := OnEach(objects, del)
 	for i, one := range errs {
 		kept[objects[i].GetUID()] = one != nil && !apierrors.IsNotFound(one)
 		switch {
