@@ -200,50 +200,62 @@ func Allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Linear compares the cost of a list of few items with that of one with factor times as many.
+// Linear compares the cost of a list of few items with the cost of a list with factor times as many.
 const (
 	few    = 80
 	factor = 5
-	// enough is a cost that is no trouble however it grows: ten times as many items cost 300 ms at the most.
+	// enough is a cost that is acceptable however it grows: ten times as many items cost at most 300 ms.
 	enough = 3 * time.Millisecond
-	// growth is accepted of the cost of factor times as many items. A quadratic cost grows to 25 times itself. A cost that is half
-	// linear, half quadratic at 450 items grows to 8 times itself.
+	// growth is the accepted ratio of the two costs. A quadratic cost has a ratio of 25. A cost that is half
+	// linear, half quadratic at 450 items has a ratio of 8.
 	growth = 8
-	// plain is a growth that needs no second look.
+	// plain is a ratio that needs no second measurement.
 	plain = 7
-	// comparisons is how often a growth that is not plain is measured.
+	// comparisons is how many times a ratio above plain is measured.
 	comparisons = 5
 )
 
-// Linear fails a test if the cost of an object grows faster than it. The function is given a number of items and returns the work with an
-// object of so many; only the work is measured. One measurement can meet a garbage collection or cold caches. A growth that is not plain is
-// therefore measured several times, and each side costs what it did at its best. Both sides run equally long, so that both meet as many
-// interruptions.
+// Linear fails a test if the cost of an object grows faster than the object. The function work receives a number of items and returns the
+// work on an object with that many items. Linear measures only the returned work.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	run := work(few * factor)
-	large := CPU(1, run)
+	var fewer func()
+	small, large, linear := compare(func() time.Duration { return CPU(1, run) }, func(repeat int) time.Duration {
+		if fewer == nil { // Cheap objects are never measured twice, so they need no smaller twin.
+			fewer = work(few)
+		}
+		return CPU(1, func() {
+			for range repeat {
+				fewer()
+			}
+		}) / time.Duration(repeat)
+	})
 	if os.Getenv("COSTS") == everything {
 		t.Logf("%8.1f ms %8.1f MB %s", float64(large.Microseconds())/1000, float64(Allocated(run))/1e6, name)
 	}
-	if large <= enough {
-		return
-	}
-	// Only the costly ones are worth the time of a second look.
-	fewer := work(few)
-	if large <= plain*CPU(2, fewer) {
-		return
-	}
-	small := time.Duration(math.MaxInt64)
-	for range comparisons {
-		large = min(large, CPU(1, run))
-		small = min(small, CPU(1, func() {
-			for range factor {
-				fewer()
-			}
-		})/factor)
-	}
-	if large > enough && large > growth*small {
+	if !linear {
 		t.Errorf("%s: %v for %d items, %v for %d", name, small, few, large, few*factor)
 	}
+}
+
+// compare reports the cost of an object with few items, the cost of an object with factor times as many, and whether the growth between them is
+// accepted. The first argument measures the large object once. The second one returns the mean cost of repeated runs on the small object. One
+// measurement can meet a garbage collection or cold caches. A growth above plain is therefore measured several times, and each side keeps its
+// lowest cost. Both sides run equally long, so that both meet as many interruptions.
+func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
+	large = measureLarge()
+	if large <= enough {
+		return 0, large, true
+	}
+	small = min(measureSmall(1), measureSmall(1))
+	if large <= plain*small {
+		return small, large, true
+	}
+	small = math.MaxInt64
+	for range comparisons {
+		large = min(large, measureLarge())
+		small = min(small, measureSmall(factor))
+	}
+	return small, large, large <= enough || large <= growth*small
 }

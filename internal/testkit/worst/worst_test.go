@@ -2,9 +2,50 @@ package worst
 
 import (
 	"testing"
+	"time"
 )
 
-// fails is a testing.TB that notes whether it failed.
+// TestCompareFindsQuadraticWork checks that compare separates work that grows with the square of its input from work that grows with its
+// input, even if each item has a fixed cost. The costs are computed, not measured: a measurement on a busy machine would make this test flaky.
+func TestCompareFindsQuadraticWork(t *testing.T) {
+	const item = 100 * time.Microsecond
+	for name, test := range map[string]struct {
+		cost   func(n int) time.Duration
+		linear bool
+	}{
+		"linear":                               {func(n int) time.Duration { return time.Duration(n) * item }, true},
+		"linear plus a fixed cost":             {func(n int) time.Duration { return time.Duration(n+few) * item }, true},
+		"quadratic":                            {func(n int) time.Duration { return time.Duration(n*n/few) * item }, false},
+		"half quadratic at 250 items":          {func(n int) time.Duration { return time.Duration(n+n*n/250) * item }, false},
+		"half quadratic at 400 items":          {func(n int) time.Duration { return time.Duration(n+n*n/400) * item }, false},
+		"half quadratic at 500 items":          {func(n int) time.Duration { return time.Duration(n+n*n/500) * item }, true},
+		"quadratic, but too cheap to matter":   {func(n int) time.Duration { return time.Duration(n*n) * 10 * time.Nanosecond }, true},
+		"linear, slower in its first run":      {slowAtFirst(func(n int) time.Duration { return time.Duration(n) * item }), true},
+		"half quadratic at 250, slow at first": {slowAtFirst(func(n int) time.Duration { return time.Duration(n+n*n/250) * item }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			small, large, linear := compare(func() time.Duration { return test.cost(few * factor) },
+				func(int) time.Duration { return test.cost(few) })
+			if linear != test.linear {
+				t.Errorf("linear = %v, want %v (%v for %d items, %v for %d)", linear, test.linear, small, few, large, few*factor)
+			}
+		})
+	}
+}
+
+// slowAtFirst adds a garbage collection to the first measurement, which is a measurement of the large object.
+func slowAtFirst(cost func(n int) time.Duration) func(n int) time.Duration {
+	measured := false
+	return func(n int) time.Duration {
+		if !measured {
+			measured = true
+			return 2 * cost(n)
+		}
+		return cost(n)
+	}
+}
+
+// fails is a testing.TB that records whether the test failed.
 type fails struct {
 	testing.TB
 	failed bool
@@ -12,34 +53,21 @@ type fails struct {
 
 func (f *fails) Errorf(string, ...any) { f.failed = true }
 
-// TestLinearFindsQuadraticWork holds Linear to telling work that grows with the square of its input from work that grows with it, also if
-// each item costs something besides.
-func TestLinearFindsQuadraticWork(t *testing.T) {
-	const each = 1500 // steps of an item
-	for name, test := range map[string]struct {
-		steps  func(n int) int
-		failed bool
-	}{
-		"linear":                            {func(n int) int { return n * each }, false},
-		"linear, and as much for the whole": {func(n int) int { return (n + few) * each }, false},
-		"quadratic":                         {func(n int) int { return n * n * each / few }, true},
-		"half quadratic at 250 items":       {func(n int) int { return n*each + n*n*each/250 }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &fails{TB: t}
-			Linear(f, name, func(n int) func() {
-				return func() {
-					text := make([]byte, 64)
-					for i := range test.steps(n) {
-						for at := range text {
-							text[at] += byte(i)
-						}
-					}
+// TestLinearMeasuresItsWork checks that Linear reports real work. Its cost grows with the fourth power of the input: 625 times for five times
+// as many items, far above what a busy machine adds to a measurement.
+func TestLinearMeasuresItsWork(t *testing.T) {
+	f := &fails{TB: t}
+	text := make([]byte, 64)
+	Linear(f, "fourth power", func(n int) func() {
+		return func() {
+			for i := range 100 * n * n / few * n / few * n / few {
+				for at := range text {
+					text[at] += byte(i)
 				}
-			})
-			if f.failed != test.failed {
-				t.Errorf("failed = %v, want %v", f.failed, test.failed)
 			}
-		})
+		}
+	})
+	if !f.failed {
+		t.Error("Linear accepted a cost that grows with the fourth power of its input")
 	}
 }
