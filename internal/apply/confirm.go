@@ -7,7 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
@@ -25,6 +27,11 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("look for driver pods: %w", err)
+	}
+	if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return released(&pod, owner) }) {
+		if err := a.stays(ctx, owner); err != nil {
+			return Outcome{}, err
+		}
 	}
 	live := dependents.Sort(dependents.Identify(a.Kind.Inherited, owner, pods), owner.GetUID())
 	var unseen Outcome
@@ -49,6 +56,30 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	}
 	behind := view.Set.Behind(live, all)
 	return Outcome{Fact: func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }}, nil
+}
+
+// released reports whether a pod was created for the owner and has no controller any more. The garbage collector removes the
+// owner references of all dependents before it removes a custom resource that is deleted with --cascade=orphan.
+func released(pod *corev1.Pod, owner client.Object) bool {
+	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
+}
+
+// stays returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt of such an
+// owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
+func (a Applier) stays(ctx context.Context, owner client.Object) error {
+	gvk, err := apiutil.GVKForObject(owner, a.Dependents.Scheme())
+	if err != nil {
+		return err
+	}
+	live := identity.MetadataOnly(gvk)
+	err = a.Dependents.Live.Get(ctx, client.ObjectKeyFromObject(owner), live)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("look whether the owner of the pods is being deleted: %w", err)
+	}
+	if err != nil || live.UID != owner.GetUID() || live.DeletionTimestamp != nil {
+		return &apianswer.Wait{Message: "the custom resource is being deleted"}
+	}
+	return nil
 }
 
 // inspect reads from the API server whether the ConfigMap exists that a driver mounts. spark-submit creates the ConfigMap

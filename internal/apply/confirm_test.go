@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
@@ -37,6 +38,52 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
 			t.Errorf("found should be %t: %+v", found, seen)
 		}
+	}
+}
+
+// TestConfirmOfAnOwnerThatIsOrphaned: while a custom resource is deleted with --cascade=orphan, its driver has no owner any more. The
+// cache may still show the custom resource as it was. The attempt must not look as if its driver were lost.
+func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	driver := tiny.Driver(app, 1)
+	driver.OwnerReferences = nil // as the garbage collector leaves it
+	w.Create(driver)
+	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API, Live: w.API}}
+	confirm := func() (Outcome, error) {
+		return a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+	}
+
+	// Somebody removed the owner reference of a driver whose application stays: the driver is not the application's any more.
+	came, err := confirm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen lifecycle.Observed
+	if came.Fact(&seen); !seen.Confirmed || seen.Driver(1) != nil {
+		t.Errorf("of an owner that stays: %+v", seen)
+	}
+
+	held := app.DeepCopy()
+	held.Finalizers = []string{"example.com/held"}
+	if err := w.API.Patch(t.Context(), held, client.MergeFrom(app)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.API.Delete(t.Context(), held.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
+		t.Errorf("of an owner that is being deleted: %v, %v", came.Fact, err)
+	}
+	w.Patch("pi", `{"metadata":{"finalizers":null}}`)
+	w.WaitGone(app)
+	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
+		t.Errorf("of an owner that is gone: %v, %v", came.Fact, err)
+	}
+	w.Application("pi")
+	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
+		t.Errorf("of an owner whose name another one has: %v, %v", came.Fact, err)
 	}
 }
 
