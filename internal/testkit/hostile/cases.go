@@ -250,10 +250,11 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
-		if size -= sizeOf(filler(f.Schema.Items.Schema, f.Last(), i, how, 0)) + 1; size < 0 {
+		item := filler(f.Schema.Items.Schema, f.Last(), i, how, 0)
+		if size -= sizeOf(item) + 1; size < 0 {
 			break
 		}
-		out = append(out, filler(f.Schema.Items.Schema, f.Last(), i, how, 0))
+		out = append(out, item)
 	}
 	return out
 }

@@ -24,11 +24,16 @@ func repeated(name, what string, size int) text {
 }
 
 func numbered(name, format string, size int) text {
+	var made sync.Map // by size: thousands of fields ask for the same few texts
 	return text{name, size, len(format) + 8, func(size int) string {
+		if known, found := made.Load(size); found {
+			return known.(string)
+		}
 		var out strings.Builder
 		for i := 0; out.Len()+len(format)+8 < size; i++ {
 			fmt.Fprintf(&out, format, i)
 		}
+		made.Store(size, out.String())
 		return out.String()
 	}}
 }

@@ -3,6 +3,7 @@ package hostile
 import (
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"regexp"
 	"slices"
@@ -140,7 +141,34 @@ func admits(s *Schema, text string) bool {
 	case len(s.Enum) > 0:
 		return slices.ContainsFunc(s.Enum, func(value apiextensionsv1.JSON) bool { return string(value.Raw) == strconv.Quote(text) })
 	}
-	return s.Pattern == "" || compiled(s.Pattern).MatchString(text)
+	return s.Pattern == "" || matches(s.Pattern, text)
+}
+
+// answer identifies one match of a pattern against a long text. The text is known by its hash, since it may have a megabyte.
+type answer struct {
+	pattern string
+	length  int
+	hash    uint64
+}
+
+var (
+	answers sync.Map // answer to bool
+	seed    = maphash.MakeSeed()
+)
+
+// matches reports whether a pattern matches a text. Thousands of fields share a few patterns and long texts, and such a match takes
+// milliseconds: matches remembers it.
+func matches(pattern, text string) bool {
+	if len(text) < 256 {
+		return compiled(pattern).MatchString(text)
+	}
+	key := answer{pattern, len(text), maphash.String(seed, text)}
+	if known, found := answers.Load(key); found {
+		return known.(bool)
+	}
+	matched := compiled(pattern).MatchString(text)
+	answers.Store(key, matched)
+	return matched
 }
 
 var patterns sync.Map
