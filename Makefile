@@ -32,7 +32,7 @@ record: go ## record what the real spark-submit sends, for the tests of spark/su
 unit: ## the main module's tests without a cluster
 	go test -short ./...
 
-lint: ## golangci-lint over every module
+lint: ## golangci-lint over every module, Vale over Markdown and comments
 	tools/lint.sh
 
 generate: ## write what is generated from the types: deep copies, CRDs, clients

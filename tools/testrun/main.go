@@ -32,7 +32,7 @@ type part struct {
 var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, or find them in the cache", check: []string{"tools/setup.sh"}},
 	{name: "generated", about: "generated files are as the sources say", check: []string{"tools/verify-generated.sh"}},
-	{name: "lint", about: "golangci-lint over every module", check: []string{"tools/lint.sh"}},
+	{name: "lint", about: "golangci-lint over every module, Vale over the prose", check: []string{"tools/lint.sh"}},
 	{name: "tools", about: "this program and the generators' own", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "library and operator, with a real API server", dir: ".",
 		// Tests on an API server mostly wait: more of them at once than there are cores leave none idle.

@@ -1,0 +1,7 @@
+// Package java lets Vale compile. Files of this language cannot be read.
+package java
+
+import sitter "github.com/smacker/go-tree-sitter"
+
+// GetLanguage returns a language that cannot be read.
+func GetLanguage() *sitter.Language { return &sitter.Language{} }
