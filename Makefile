@@ -38,7 +38,7 @@ lint: ## golangci-lint over every module, Vale over Markdown and comments
 generate: ## write what is generated from the types: deep copies, CRDs, clients
 	tools/generate.sh
 
-verify: ## generated files are as the sources say
+verify: ## check that generated files match their sources
 	tools/verify-generated.sh
 
 build: ## bin/spark-operator and bin/sparklocal

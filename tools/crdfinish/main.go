@@ -1,13 +1,16 @@
-// Command crdfinish turns what controller-gen writes into the custom resource definitions that are installed.
+// Command crdfinish turns the output of controller-gen into the custom resource definitions that are installed.
 //
 //	crdfinish OUT IN.yaml...
 //
-// It does four things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
-// Kubernetes' own types, whose every copy would cost 100 kB: kubectl apply stores a definition whole in an annotation of at most 256 kB,
-// and kubectl explain tells users of Kubernetes' own types nothing new. It narrows Kubernetes' own types to what their Go types can
-// decode, since one stored object that a typed client cannot decode ends its watch of every object. It limits every list, map and quantity
-// that has no limit of its own, as the package bounds of the main module does when it decodes. And it serves a group's older version
-// with the schema of the one that is stored, so that nothing has to be converted.
+// It does four things for which controller-gen has no marker:
+//
+//   - It keeps the descriptions of our own fields and drops those inside Kubernetes' own types. Each copy of these
+//     would cost 100 kB, and kubectl apply stores a whole definition in an annotation of at most 256 kB.
+//   - It narrows Kubernetes' own types to values that their Go types can decode. One stored object that a typed client
+//     cannot decode ends its watch of all objects.
+//   - It limits every list, map and quantity that has no limit of its own, as the package bounds of the main module
+//     does when it decodes.
+//   - It serves a group's older version with the schema of the stored version, so that nothing has to be converted.
 package main
 
 import (
@@ -48,7 +51,7 @@ func finishFile(in, out string) error {
 	return os.WriteFile(out, append([]byte(header), finished...), 0o644)
 }
 
-// finish returns a definition, given as YAML, as it is to be installed.
+// finish returns the definition to install. Both are YAML.
 func finish(raw []byte) ([]byte, error) {
 	var crd map[string]any
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
@@ -76,11 +79,11 @@ func finish(raw []byte) ([]byte, error) {
 	return yaml.Marshal(crd)
 }
 
-// olderVersions are the versions that a group serves besides the one that there are types of.
+// olderVersions are the versions that a group serves in addition to the version that has Go types.
 var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 
-// older returns the version of a name that is served with another's schema and is not stored. Users of spark.apache.org know its columns in
-// the other order.
+// older returns a version with the given name that is served with the stored version's schema, and is not stored. Its
+// columns have the reverse order, which users of spark.apache.org expect.
 func older(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
 	version["name"], version["storage"] = name, false
@@ -92,14 +95,14 @@ func older(stored map[string]any, name string) map[string]any {
 	return version
 }
 
-// kubernetesTypes are the properties whose values are Kubernetes' own types, in all kinds of ours. A name means the same everywhere.
+// kubernetesTypes are the properties whose values are Kubernetes' own types. A name means the same in all our kinds.
 var kubernetesTypes = map[string]bool{
 	"affinity": true, "conditions": true, "dnsConfig": true, "env": true, "envFrom": true, "hostAliases": true, "ingressTLS": true,
 	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "service": true, "sidecars": true,
 	"tolerations": true, "volumeMounts": true, "volumes": true,
 }
 
-// finishSchema works on a schema and all below it. Inside says that it lies within a type of Kubernetes.
+// finishSchema changes a schema and all schemas below it. If inside is true, the schema is part of a Kubernetes type.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
 	properties, _ := schema["properties"].(map[string]any)
@@ -112,21 +115,22 @@ func finishSchema(schema map[string]any, inside bool) {
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
 		if below, ok := schema[key].(map[string]any); ok {
-			// A list's element is described by the list.
+			// The description of the list covers its elements.
 			delete(below, "description")
 			finishSchema(below, inside)
 		}
 	}
 }
 
-// Quantities in exponent form have whole exponents, of at most two digits here; the pattern that Kubernetes' type brings along lets fractions through, and
-// numbers that take hours to compute with.
+// Quantities in exponent form have whole exponents, limited to two digits here. The pattern of Kubernetes' own type
+// admits fractions, and numbers whose computation takes hours.
 const (
 	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
 	wholeExponent = `([eE](\+|-)?[0-9]{1,2})`
 )
 
-// narrow refuses the values that a schema accepts and its Go type cannot decode. internal/testkit/crd's probes find them.
+// narrow excludes the values that a schema accepts but its Go type cannot decode. The probes of internal/testkit/crd
+// find such values.
 func narrow(schema map[string]any) {
 	pattern, _ := schema["pattern"].(string)
 	switch {
@@ -138,13 +142,13 @@ func narrow(schema map[string]any) {
 		schema["pattern"] = strings.Replace(pattern, looseExponent, wholeExponent, 1)
 		schema["maxLength"] = maxQuantity
 	case schema["format"] == "date-time" && pattern == "":
-		// The format allows a lower case t and z, metav1.Time does not.
+		// The format allows a lower case t and z; metav1.Time does not.
 		schema["pattern"] = "^[^tz]*$"
 	}
 }
 
-// The limits of lists, maps and quantities. They are those of the package bounds in the main module, whose test compares them with what this program
-// writes.
+// The limits of lists, maps and quantities. They equal those of the package bounds in the main module, whose test
+// compares them with the output of this program.
 const (
 	maxItems       = 1_000
 	maxEntries     = 2_000
@@ -163,7 +167,7 @@ func limitParts(root map[string]any) {
 	}
 }
 
-// limit gives every list and map of a schema that has no limit the one for all.
+// limit gives every list and map of a schema without a limit of its own the general limit.
 func limit(schema map[string]any, items, entries int) {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, p := range properties {

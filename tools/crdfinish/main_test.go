@@ -61,7 +61,7 @@ spec:
 	}
 }
 
-// Every list, map and quantity gets a limit, but for those that have one; so do those of a status, where the limit is that of all statuses.
+// Every list, map and quantity without a limit gets one. The lists and maps of a status get the limit of all statuses.
 func TestFinishLimitsListsMapsAndQuantities(t *testing.T) {
 	got, err := finish([]byte(`
 spec:
@@ -115,7 +115,7 @@ spec:
 	}
 }
 
-// A group's older version is the stored one in all but its name and the order of its columns.
+// A group's older version differs from the stored one only in its name and the order of its columns.
 func TestFinishServesTheOlderVersion(t *testing.T) {
 	const definition = `
 spec:

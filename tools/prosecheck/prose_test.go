@@ -45,7 +45,7 @@ func TestRulesRejectBadProse(t *testing.T) {
 		"long target of a link":        {"x.md", "[a](b#" + strings.Repeat("c", 120) + ")\n", ""},
 		"line of 120 columns":          {"x.md", strings.Repeat("é", 120) + "\n", ""},
 		"line of 121 columns":          {"x.md", strings.Repeat("é", 121) + "\n", "Lines.Markdown"},
-		"long line with a comment":     {"x.go", "package x\n\nvar x = \"" + long[:100] + "\" // It has a reason.\n", "Lines.Go"},
+		"long line with a comment":     {"x.go", "package x\n\nvar x = 1 /" + "/ " + long + "\n", "Lines.Go"},
 		"comment of 120 columns":       {"x.go", "// " + strings.Repeat("é", 117) + "\npackage x\n", ""},
 		"comment of 121 columns":       {"x.go", "package x\n\n// " + strings.Repeat("é", 118) + "\n", "Lines.Go"},
 		"last comment is not the file": {"x.go", "// " + long + "\npackage x\n\n// A short one.\n", "Lines.Go"},

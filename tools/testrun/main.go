@@ -1,8 +1,9 @@
-// Command testrun runs the project's tests part by part, tells how each went and how long it took, and ends with one line that counts
-// them all: "N passed, N failed, N skipped". It exits with 1 when anything failed.
+// Command testrun runs the project's tests part by part. It prints the result and the duration of each part, and ends
+// with one line that counts all tests: "N passed, N failed, N skipped". It exits with 1 if anything failed.
 //
-// A part is either `go test -json` in one of the modules, whose tests are counted one by one, or a check (a script), counted as one test.
-// A part that cannot be built counts as a failure. The parts run one after the other: two cores are all there is to expect.
+// A part is either `go test -json` in one of the modules, whose tests are counted individually, or a check (a script),
+// which counts as one test. A part that cannot be built counts as a failure. The parts run one after the other, because
+// a machine may have only two cores.
 package main
 
 import (
@@ -28,17 +29,17 @@ type part struct {
 	env   []string // further environment of go test
 }
 
-// parts are in the order in which a mistake is cheapest to find. The last ones need the embedded Kubernetes.
+// parts are in the order in which they find a mistake most cheaply. The last ones need the embedded Kubernetes.
 var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, or find them in the cache", check: []string{"tools/setup.sh"}},
-	{name: "generated", about: "generated files are as the sources say", check: []string{"tools/verify-generated.sh"}},
+	{name: "generated", about: "generated files match their sources", check: []string{"tools/verify-generated.sh"}},
 	{name: "lint", about: "golangci-lint over every module, Vale over the prose", check: []string{"tools/lint.sh"}},
-	{name: "tools", about: "this program and the generators' own", dir: "tools", args: []string{"./..."}},
+	{name: "tools", about: "this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "library and operator, with a real API server", dir: ".",
-		// Tests on an API server mostly wait: more of them at once than there are cores leave none idle.
+		// Tests on an API server mostly wait. Running more of them than there are cores keeps all cores busy.
 		args: []string{"-timeout=25m", "-parallel=6", "./..."},
-		// client-go panics where a cached object is changed: the operator reads its children without copying them.
-		// And more simulated lives than a developer's loop has.
+		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
+		// LIVES plays more simulated lives than a developer's loop does.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=3"}},
 	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
@@ -46,7 +47,7 @@ var parts = []part{
 	{name: "e2e", about: "Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
 }
 
-// count is what one part came to.
+// count is the result of one part.
 type count struct{ passed, failed, skipped int }
 
 func (c *count) add(o count) {
@@ -88,7 +89,8 @@ func main() {
 	}
 }
 
-// choose keeps the parts that are asked for, and refuses a name that is none.
+// choose returns the parts that only names (all if it names none), without those that skip names. It rejects unknown
+// names.
 func choose(all []part, only, skip string) ([]part, error) {
 	names := func(list string) ([]string, error) {
 		wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -122,7 +124,8 @@ func (p part) run(out io.Writer) count {
 		}
 		return count{passed: 1}
 	}
-	// Never a cached pass: what the tests run as programs (the operator, the chart, the cluster) is not among what go test looks at.
+	// No cached results: go test does not notice changes of the programs that tests run (the operator, the chart, the
+	// cluster).
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, p.args...)...)
 	cmd.Dir, cmd.Stderr, cmd.Env = p.dir, out, append(os.Environ(), p.env...)
 	pipe, err := cmd.StdoutPipe()
@@ -150,8 +153,8 @@ type event struct {
 // follow counts the tests in a stream of events. It prints a line for each package, and the output of whatever failed.
 func follow(in io.Reader, out io.Writer) count {
 	var c count
-	said := map[string][]string{} // output so far, by package and test
-	failures := map[string]int{}  // failed tests, by package
+	output := map[string][]string{} // output so far, by package and test
+	failures := map[string]int{}    // failed tests, by package
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -161,7 +164,7 @@ func follow(in io.Reader, out io.Writer) count {
 		case json.Unmarshal(line, &e) != nil: // a build error, in plain text
 			_, _ = out.Write(line)
 		default:
-			c.see(e, said, failures, out)
+			c.see(e, output, failures, out)
 		}
 		if err != nil {
 			return c
@@ -169,18 +172,18 @@ func follow(in io.Reader, out io.Writer) count {
 	}
 }
 
-// see counts one event. A parent test counts like its subtests; a package counts only when it fails without a failed test (it did not
-// build, or it panicked).
-func (c *count) see(e event, said map[string][]string, failures map[string]int, out io.Writer) {
+// see counts one event. A parent test counts like its subtests. A package counts only if it fails without a failed
+// test, because it did not build or it panicked.
+func (c *count) see(e event, output map[string][]string, failures map[string]int, out io.Writer) {
 	key := e.Package + " " + e.Test
-	tell := func() {
-		for _, text := range said[key] {
+	printOutput := func() {
+		for _, text := range output[key] {
 			fmt.Fprint(out, text)
 		}
 	}
 	switch e.Action {
 	case "output", "build-output":
-		said[key] = append(said[key], e.Output)
+		output[key] = append(output[key], e.Output)
 		if e.Action == "build-output" {
 			fmt.Fprint(out, e.Output)
 		}
@@ -194,22 +197,22 @@ func (c *count) see(e event, said map[string][]string, failures map[string]int, 
 	case "skip":
 		if e.Test != "" {
 			c.skipped++
-			tell()
+			printOutput()
 		}
 	case "fail":
 		if e.Test != "" {
 			failures[e.Package]++
 			c.failed++
-			tell()
+			printOutput()
 		} else {
 			if failures[e.Package] == 0 {
 				c.failed++
-				tell()
+				printOutput()
 			}
 			fmt.Fprintf(out, "FAIL %s %.1fs\n", e.Package, e.Elapsed)
 		}
 	default:
 		return
 	}
-	delete(said, key)
+	delete(output, key)
 }

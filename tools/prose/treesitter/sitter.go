@@ -1,7 +1,9 @@
-// Package sitter is what Vale uses of tree-sitter, in Go alone. It finds the comments of Go files and knows no other language.
+// Package sitter is the part of tree-sitter that Vale uses, in pure Go. It finds the comments of Go files and supports
+// no other language.
 //
-// Vale reads comments with github.com/smacker/go-tree-sitter, which is C: a compiler for C, and minutes for twenty grammars. The go.mod of
-// tools/prose replaces that module with this one, so that Vale is built by Go alone like every other tool of the repository.
+// Vale reads comments with github.com/smacker/go-tree-sitter, which is C. It needs a C compiler, and its twenty
+// grammars take minutes to build. The go.mod of tools/prose replaces that module with this one, so Vale needs only Go,
+// like every other tool of the repository.
 package sitter
 
 import (
@@ -100,7 +102,7 @@ func (c *QueryCursor) NextMatch() (*QueryMatch, bool) {
 // FilterPredicates returns the match: the query has no predicates.
 func (*QueryCursor) FilterPredicates(match *QueryMatch, _ []byte) *QueryMatch { return match }
 
-// goComments returns the comments of a Go file. Directives such as //go:build and //nolint are no prose and are left out.
+// goComments returns the comments of a Go file, without directives such as //go:build and //nolint.
 func goComments(source []byte) []*Node {
 	var nodes []*Node
 	files := token.NewFileSet()
@@ -124,7 +126,8 @@ func goComments(source []byte) []*Node {
 	}
 }
 
-// isDirective reports whether the comment is for a program: it has no space after the slashes, or a marker of controller-gen.
+// isDirective reports whether the comment is for a program: it has no space after the slashes, or it is a marker of
+// controller-gen.
 func isDirective(text string) bool {
 	rest, isLine := strings.CutPrefix(text, "//")
 	return isLine && rest != "" && rest[0] != ' ' && rest[0] != '\t' || strings.HasPrefix(rest, " +")
