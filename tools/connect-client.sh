@@ -3,25 +3,26 @@
 #
 #   tools/connect-client.sh [ARGUMENT...]
 #
-# Arguments are python3's. Without any the client is made and nothing is run. It is kept by content under the user's cache directory, for each
-# Python that there is: the second time takes no time. Python and pip are installed by the machine's package sources where they are missing.
+# The arguments are python3's. Without arguments the script only builds the client. It keeps the client by content under
+# the user's cache directory, for each installed Python, so the second run takes no time. If Python or pip is missing,
+# it installs them from the machine's package sources.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 pins=$root/tools/connect/requirements.txt
 build_pins=$root/local/images/spark/requirements-build.txt
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sparklocal/connect-client
 
-# The pins hold for these Pythons.
+# The pinned versions work with these Pythons.
 fits() { "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' &>/dev/null; }
 
-# directory PYTHON prints where the client for it is kept.
+# directory PYTHON prints the directory of the client for that Python.
 directory() {
 	local kind
 	kind=$("$1" -c 'import platform, sys; print(sys.implementation.cache_tag, platform.machine())')
 	echo "$cache/$(cat "$pins" "$build_pins" <(echo "$kind") | sha256sum | cut -c1-16)"
 }
 
-# choose sets python: one that has its client already, else one that can make it.
+# choose sets python to a Python that has its client already, or to one that can build it.
 choose() {
 	local found
 	for found in python3 /usr/bin/python3; do
@@ -39,7 +40,7 @@ install_python() {
 		echo "Spark Connect's client needs Python 3.10 to 3.14 with pip; as root, run: apt-get install -y ${packages[*]}" >&2
 		exit 1
 	fi
-	# The lock of local/internal/debian, which may install at the same time.
+	# local/internal/debian takes the same lock, as it may install packages at the same time.
 	exec {packages_lock}>"${TMPDIR:-/tmp}/sparklocal-packages.lock"
 	flock "$packages_lock"
 	export DEBIAN_FRONTEND=noninteractive
@@ -48,7 +49,7 @@ install_python() {
 	exec {packages_lock}>&-
 }
 
-# make fills the directory. What pip says is shown when it fails.
+# make builds the client into the directory. If pip fails, make prints its output.
 make() {
 	local work=$1.$$ log
 	mkdir -p "$work"
@@ -62,7 +63,7 @@ make() {
 		tail -n 40 "$log" >&2
 		exit 1
 	fi
-	mv -T "$work/client" "$1" 2>/dev/null || [[ -d $1 ]] # somebody else was faster
+	mv -T "$work/client" "$1" 2>/dev/null || [[ -d $1 ]] # another process was faster
 	rm -rf "$work"
 	trap - EXIT
 }
@@ -73,7 +74,7 @@ if ! choose; then
 fi
 client=$(directory "$python")
 if [[ ! -d $client ]]; then
-	echo "making the client of Spark Connect, once" >&2
+	echo "building the client of Spark Connect, once" >&2
 	make "$client"
 fi
 if (($# > 0)); then

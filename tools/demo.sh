@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Brings up the embedded Kubernetes, installs the operator there with Helm, runs examples/spark-pi.yaml to its result and leaves all of it
-# running. What is there already is used: a second run takes seconds. SPARKLOCAL_DIR chooses another cluster than the default one.
+# Starts the embedded Kubernetes, installs the operator there with Helm, and runs examples/spark-pi.yaml to its result.
+# The cluster keeps running. A second run reuses the cluster and the images, and takes seconds. SPARKLOCAL_DIR chooses
+# another cluster than the default one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,14 +15,14 @@ export CGO_ENABLED=0
 
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 
-# step NAME COMMAND... runs a command with its output kept: what it prints in $logs/NAME, what it says beside that in $logs/NAME.said. When it
-# fails, the end of both is shown.
+# step NAME COMMAND... runs a command and keeps its output: stdout in $logs/NAME, stderr in $logs/NAME.err. If it fails,
+# step prints the end of both.
 step() {
   local name=$1 began=$SECONDS
   shift
-  if ! "$@" >"$logs/$name" 2>"$logs/$name.said"; then
+  if ! "$@" >"$logs/$name" 2>"$logs/$name.err"; then
     say "$name failed: $*"
-    tail -n 40 "$logs/$name.said" "$logs/$name"
+    tail -n 40 "$logs/$name.err" "$logs/$name"
     echo "$name" >>"$logs/failed"
     return 1
   fi
@@ -30,14 +31,15 @@ step() {
 
 kubectl() { bin/sparklocal kubectl "$@"; }
 
-# all PID... waits for every process, so that a failure's output is whole, and fails when one did. What one said may be pages above by then: it is named again.
+# all PID... waits for every process, so that the output of a failure is complete, and fails if one of them failed. It
+# names the failed steps again, since their output may be pages above.
 all() {
   local failed=0 pid
   for pid in "$@"; do
     wait "$pid" || failed=1
   done
   if [[ -e $logs/failed ]]; then
-    say "failed, as told above: $(paste --serial --delimiters=' ' "$logs/failed")"
+    say "failed (output above): $(paste --serial --delimiters=' ' "$logs/failed")"
   fi
   return "$failed"
 }
@@ -47,7 +49,7 @@ build() {
   step sparklocal go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 }
 
-# Everything that does not need the cluster is made while it starts. Its own progress is the one that is worth watching.
+# Builds everything that does not need the cluster while the cluster starts. Only the cluster's progress is printed.
 prepare() {
   step helm go build -C test/e2e -trimpath -o ../../bin/helm helm.sh/helm/v4/cmd/helm &
   local helm=$!
@@ -59,7 +61,7 @@ prepare() {
   all $! "$helm" "$operator" "$spark"
 }
 
-# The operator is installed while the Spark image, which is large, is still being loaded.
+# Installs the operator while the large Spark image is still being loaded.
 install() {
   export KUBECONFIG
   KUBECONFIG=$(bin/sparklocal kubeconfig)
@@ -72,7 +74,7 @@ install() {
   fi
   step helm-install bin/helm upgrade --install spark-operator charts/spark-operator --namespace spark-operator --create-namespace \
     --set "image.registry=docker.io,image.repository=${repository},image.tag=${tag}" --wait --timeout 2m
-  if [[ -n $running ]]; then # the image's name is the same, its content may not be
+  if [[ -n $running ]]; then # the image has the same name, but its content may have changed
     step restart kubectl --namespace spark-operator rollout restart deployment spark-operator-controller
     step rollout kubectl --namespace spark-operator rollout status deployment spark-operator-controller --timeout 2m
   fi
@@ -81,7 +83,7 @@ install() {
 
 status() { kubectl get sparkapplication.sparkoperator.k8s.io spark-pi --output jsonpath="$1"; }
 
-# follow shows each change of the state until the end.
+# follow prints each change of the state until the application ends.
 follow() {
   local last='' now state deadline=$((SECONDS + 300))
   while ((SECONDS < deadline)); do
@@ -121,7 +123,7 @@ Look around:
   bin/sparklocal kubectl apply -f examples/spark-pi-python.yaml
   bin/helm list --namespace spark-operator
   bin/sparklocal status
-End it, without a trace:
+Stop and remove it:
   make demo-down
 On a cluster of your own, after \`make image\` and a push or load of dist/spark-operator.tar:
   helm install spark-operator charts/spark-operator --namespace spark-operator --create-namespace \\

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The end-to-end tests alone, with their progress: everything on real Spark, on a cluster of its own that is gone afterwards. `make test` proves
-# one Spark line by running, this proves them all; an image that was never made on this machine takes minutes. Arguments are go test's, for
-# example -run 'TestOperator/applications/examples' or -run 'TestOperator/lines/3.5.9'.
+# Runs only the end-to-end tests and prints their progress. They run real Spark on a cluster of their own, which is
+# removed afterwards. `make test` runs one Spark line; this script runs all lines. The first build of an image takes
+# minutes. The arguments are go test's, for example -run 'TestOperator/applications/examples' or -run
+# 'TestOperator/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Each of the crashes of which make test plays some; it needs an API server alone.
+# All crash points; make test runs a sample of them. This test needs only an API server.
 if [ $# -eq 0 ]; then
 	CRASH_POINTS=all go test -count=1 -timeout=20m -run '^TestCrashInALongLife$' ./internal/operator
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes everything that is generated from the types in api/: deep copies, custom resource definitions (config/crd and their copy in the
-# chart) and client/. tools/verify-generated.sh tells whether what is committed is what this writes.
+# Generates files from the types in api/: deep copies, custom resource definitions (config/crd and their copy in the
+# chart) and client/. tools/verify-generated.sh checks that the committed files are up to date.
 #
 #   tools/generate.sh [OUT]    OUT: the root to write below, instead of this repository's
 set -euo pipefail
@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
 
-# The packages of api/ that hold types, those of them that hold kinds, and those of these that the published clients serve.
+# The packages of api/ with types, those of them with kinds, and those of these that have published clients.
 mapfile -t types < <(grep -rl '^// +kubebuilder:object:generate=true' --include=doc.go api | xargs -n 1 dirname | sort)
 mapfile -t apis < <(find api -name register.go -printf '%h\n' | sort)
 clients=()

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the linters of .golangci.yml over every module, and tools/prose.sh over the prose. Arguments name the modules to lint instead:
+# Runs the linters of .golangci.yml over every module, and tools/prose.sh over the prose. Arguments name the modules to
+# lint instead:
 #
 #   tools/lint.sh [--fix] [DIR...]
 #
-# golangci-lint is built from tools/lint and kept by content under the user's cache directory. tools/lint is a module of its own because it
-# needs more modules than the rest of the repository together. Nothing but Go modules is fetched.
+# golangci-lint is built from tools/lint and kept by content under the user's cache directory. tools/lint is a module of
+# its own because it needs more modules than the rest of the repository together. Nothing but Go modules is fetched.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # The flags of the other builds, so that Kubernetes is not compiled a second time for the linter.

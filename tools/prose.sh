@@ -3,11 +3,11 @@
 #
 #   tools/prose.sh [FILE...]
 #
-# Without arguments it checks the whole repository, except what tools/prose/exempt names and what is generated. The rules are in
-# tools/prose/styles. An error fails the check; a warning does not.
+# Without arguments it checks the whole repository, except what tools/prose/exempt names and what is generated. The
+# rules are in tools/prose/styles. An error fails the check; a warning does not.
 #
-# Vale is built from tools/prose, a module of its own, and kept by content under the user's cache directory. Nothing but Go modules is
-# fetched.
+# Vale is built from tools/prose, a module of its own, and kept by content under the user's cache directory. Nothing but
+# Go modules is fetched.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export CGO_ENABLED=0

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Records what the real spark-submit sends to an API server, for the cases in spark/submit/testdata/cases: tools/record.sh [FLAG...] [VERSION...]
-# [CASE...]. Without a version it is one of each line, without a case all of them. Makes the Spark images that are not in the cache. Needs root.
-# Flags are those of test/record/cmd/record, such as -check and -plain.
+# Records the requests of the real spark-submit to an API server, for the cases in spark/submit/testdata/cases:
+#
+#   tools/record.sh [FLAG...] [VERSION...] [CASE...]
+#
+# Without a version it records one of each line, without a case all cases. It builds the Spark images that are not in
+# the cache, and needs root. The flags are those of test/record/cmd/record, such as -check and -plain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes, side by side, what the tests stand on and what is slow to make: the Kubernetes programs, the Spark image, the client of Spark Connect,
-# Helm. Everything is kept by content under the user's cache directory, so that a second run takes seconds. Nothing needs it to have run: each part
-# makes what it misses; this makes it at once.
+# Builds in parallel the slow prerequisites of the tests: the Kubernetes programs, the Spark image, the client of Spark
+# Connect, Helm. Everything is kept by content under the user's cache directory, so that a second run takes seconds. The
+# script is optional: each test builds what it misses. The script only builds everything at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# part NAME COMMAND... keeps the output, tells the seconds, and shows the end of the output when it fails.
+# part NAME COMMAND... runs a command and prints the seconds that it took. If it fails, part prints the end of its
+# output.
 part() {
 	local name=$1 began=$SECONDS
 	shift
@@ -21,7 +22,7 @@ part() {
 	fi
 }
 
-# A control plane that is gone again: its programs are in the cache afterwards.
+# control_plane starts and stops a control plane, so that its programs are in the cache.
 control_plane() {
 	local failed=0
 	bin/sparklocal up --control-plane-only --dir "$logs/cluster" || failed=1
@@ -32,7 +33,7 @@ control_plane() {
 part sparklocal go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 jobs=()
 part kubernetes control_plane & jobs+=($!)
-# Without root there is no node, and nothing that would run the image.
+# Without root there is no node that could run the image.
 if ((EUID == 0)); then
 	part spark-image bin/sparklocal image spark --version 4.1.4 & jobs+=($!)
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates everything anew beside the repository and compares: what is committed must be what the types say, with nothing of an older
-# generation left over. Changes nothing in the work tree.
+# Generates everything into a temporary directory and compares it with the repository. The committed files must match
+# the types, and no file of an older generation may remain. The script changes nothing in the work tree.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fresh=$(mktemp -d)
@@ -16,6 +16,6 @@ while read -r file; do
 done < <({ cd "$root" && find api -name 'zz_generated*'; cd "$fresh" && find api -name 'zz_generated*'; } | sort -u)
 
 if ((stale)); then
-	echo "generated files are not what the types say: run 'make generate' and commit what it writes" >&2
+	echo "generated files do not match the types: run 'make generate' and commit its output" >&2
 	exit 1
 fi
