@@ -8,12 +8,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +40,7 @@ var parts = []part{
 	{name: "tools", about: "this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "library and operator, with a real API server", dir: ".",
 		// Tests on an API server mostly wait. Running more of them than there are cores keeps all cores busy.
-		args: []string{"-timeout=25m", "-parallel=6", "./..."},
+		args: []string{"-timeout=25m", "-parallel=10", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
 		// LIVES plays more simulated lives than a developer's loop does.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=3"}},
@@ -46,6 +49,9 @@ var parts = []part{
 	{name: "bench", about: "the load harness: every scenario at a tiny size, and lives held to wide bounds", dir: "bench", args: []string{"-timeout=20m", "-p=1", "./..."}},
 	{name: "e2e", about: "Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
 }
+
+// slowest is how many of its slowest tests a part prints, and slow what a test must take to be among them.
+const slowest, slow = 10, 5.0
 
 // count is the result of one part.
 type count struct{ passed, failed, skipped int }
@@ -155,6 +161,8 @@ func follow(in io.Reader, out io.Writer) count {
 	var c count
 	output := map[string][]string{} // output so far, by package and test
 	failures := map[string]int{}    // failed tests, by package
+	seconds := map[string]float64{} // of each test, by package and test
+	defer func() { printSlowest(out, seconds) }()
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -165,10 +173,29 @@ func follow(in io.Reader, out io.Writer) count {
 			_, _ = out.Write(line)
 		default:
 			c.see(e, output, failures, out)
+			if e.Test != "" && e.Elapsed >= slow {
+				seconds[e.Package+" "+e.Test] = e.Elapsed
+			}
 		}
 		if err != nil {
 			return c
 		}
+	}
+}
+
+// printSlowest prints the tests that took longest. A test with slow subtests is left out: it waited for them.
+func printSlowest(out io.Writer, seconds map[string]float64) {
+	for _, name := range slices.Collect(maps.Keys(seconds)) {
+		for parent := path.Dir(name); strings.Contains(parent, " "); parent = path.Dir(parent) {
+			delete(seconds, parent)
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(seconds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(seconds[b], seconds[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(len(names), slowest)] {
+		folder, test, _ := strings.Cut(name, " ")
+		fmt.Fprintf(out, "slow %6.1fs %s %s\n", seconds[name], path.Base(folder), test)
 	}
 }
 

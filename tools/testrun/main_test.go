@@ -24,6 +24,12 @@ func TestFollowCounts(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL p [build failed]\n"}
 {"Action":"fail","Package":"p"}
 `, count{failed: 1}, "build failed"},
+		{"slow tests", `{"Action":"pass","Package":"a.b/p","Test":"A/quick","Elapsed":0.1}
+{"Action":"pass","Package":"a.b/p","Test":"A/of its own/slow","Elapsed":7}
+{"Action":"pass","Package":"a.b/p","Test":"A/of its own","Elapsed":8}
+{"Action":"pass","Package":"a.b/p","Test":"A","Elapsed":9}
+{"Action":"pass","Package":"a.b/p","Test":"B","Elapsed":30}
+`, count{passed: 5}, "slow   30.0s p B\nslow    7.0s p A/of its own/slow\n"},
 		{"a last line without an end", `{"Action":"pass","Package":"p","Test":"A"}`, count{passed: 1}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
