@@ -31,7 +31,7 @@ func newDraft(r Request) (*draft, error) {
 		return nil, fieldError("Name", "%q cannot be a server's name: its Service would be %q, and that %s", r.Name, ServerName(r.Name), errs[0])
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
-		return nil, fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+		return nil, fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 	if r.Master == "" {
 		d.r.Master = submit.DefaultMaster
@@ -75,10 +75,10 @@ func checkLabel(key, value string) error {
 		return fmt.Errorf("label %q is Spark's own and cannot be set", key)
 	}
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
-		return fmt.Errorf("%q is no name of a label: %s", conf.Shorten(key), errs[0])
+		return fmt.Errorf("%q is not a valid label name: %s", conf.Shorten(key), errs[0])
 	}
 	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
-		return fmt.Errorf("%s is no value of a label: %s", conf.Quote(key, value), errs[0])
+		return fmt.Errorf("%s is not a valid label value: %s", conf.Quote(key, value), errs[0])
 	}
 	return nil
 }

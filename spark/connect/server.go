@@ -79,7 +79,7 @@ func (d *draft) meta(s *server) error {
 	annotations := map[string]string{}
 	for key, value := range d.conf.WithPrefix(annotationKey) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(annotationKey+key, "%q is no name of an annotation: %s", conf.Shorten(key), errs[0])
+			return keyError(annotationKey+key, "%q is not a valid annotation name: %s", conf.Shorten(key), errs[0])
 		}
 		annotations[key] = value
 	}

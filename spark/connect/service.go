@@ -44,7 +44,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	}
 	name := ServiceName(r.Name, base)
 	if errs := validation.IsDNS1035Label(name); len(errs) > 0 {
-		return nil, fieldError("Service", "metadata.name: %q is no name of a Service: %s", name, errs[0])
+		return nil, fieldError("Service", "metadata.name: %q is not a valid Service name: %s", name, errs[0])
 	}
 	if base.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fieldError("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")

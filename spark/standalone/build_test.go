@@ -258,11 +258,11 @@ func TestBuildRefuses(t *testing.T) {
 		change          func(*Request)
 		key, field, say string
 	}{
-		"a namespace":              {func(r *Request) { r.Namespace = "A" }, "", "Namespace", "is no namespace"},
+		"a namespace":              {func(r *Request) { r.Namespace = "A" }, "", "Namespace", "is not a valid namespace name"},
 		"a version":                {func(r *Request) { r.SparkVersion = "4.1 beta" }, "", "SparkVersion", "is no version"},
 		"no version and no image":  {func(r *Request) { r.SparkVersion = "" }, "", "SparkVersion", "names an image"},
-		"an operator":              {func(r *Request) { r.OperatorName = "a b" }, "", "OperatorName", "is no value of a label"},
-		"labels":                   {func(r *Request) { r.Labels = map[string]string{"a b": ""} }, "", "Labels", "is no name of a label"},
+		"an operator":              {func(r *Request) { r.OperatorName = "a b" }, "", "OperatorName", "is not a valid label value"},
+		"labels":                   {func(r *Request) { r.Labels = map[string]string{"a b": ""} }, "", "Labels", "is not a valid label name"},
 		"less than none":           {counts(-1, 0, 0), "", "InitWorkers", "is no number of workers"},
 		"least less than none":     {counts(0, -1, 0), "", "MinWorkers", "is no number of workers"},
 		"more than can be":         {counts(0, 0, 1<<31), "", "MaxWorkers", "2147483647 at most"},
@@ -276,18 +276,18 @@ func TestBuildRefuses(t *testing.T) {
 		"below the path":           {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/x"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount it elsewhere"},
 		"another port of the name": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"web","containerPort":80}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "give the other port another name"},
 		"another name of the port": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"http","containerPort":8080}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "call it so"},
-		"a label of a template":    {workerTemplate(`{"template":{"metadata":{"labels":{"a b":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "is no name of a label"},
+		"a label of a template":    {workerTemplate(`{"template":{"metadata":{"labels":{"a b":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "is not a valid label name"},
 		"a reserved label":         {workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "the operator's own"},
 		"a reserved annotation":    {func(r *Request) { r.Master.ServiceMeta.Annotations = map[string]string{"own/x": "y"} }, "", "Master.ServiceMeta.annotations", "the operator's own"},
-		"an annotation":            {func(r *Request) { r.Workers.StatefulSetMeta.Annotations = map[string]string{"a b": "y"} }, "", "Workers.StatefulSetMeta.annotations", "is no name of an annotation"},
-		"a label":                  {func(r *Request) { r.Workers.ServiceMeta.Labels = map[string]string{"a": "b c"} }, "", "Workers.ServiceMeta.labels", "is no value of a label"},
+		"an annotation":            {func(r *Request) { r.Workers.StatefulSetMeta.Annotations = map[string]string{"a b": "y"} }, "", "Workers.StatefulSetMeta.annotations", "is not a valid annotation name"},
+		"a label":                  {func(r *Request) { r.Workers.ServiceMeta.Labels = map[string]string{"a": "b c"} }, "", "Workers.ServiceMeta.labels", "is not a valid label value"},
 		"a Service":                {func(r *Request) { r.Workers.Service = []byte("[]") }, "", "Workers.Service", "cannot be read"},
 		"a Service's type":         {func(r *Request) { r.Master.Service = []byte(`{"type":"LoadBalancer"}`) }, "", "Master.Service.type", "make a further Service"},
 		"an autoscaler":            {func(r *Request) { r.Autoscaler = []byte(`{"metrics":{}}`) }, "", "Autoscaler", "metrics should be a list"},
 		"an autoscaler unused":     {func(r *Request) { r.Autoscaler, r.MaxWorkers = []byte(`{"metrics":{}}`), 2 }, "", "Autoscaler", "metrics should be a list"},
 		"a NUL":                    {with("spark.x", "a\x00b"), "spark.x", "", "NUL"},
 		"no UTF-8":                 {with("spark.x", "a\xffb"), "spark.x", "", "UTF-8"},
-		"an equals sign":           {with("spark.x=y", "z"), "spark.x=y", "", "no name of a property"},
+		"an equals sign":           {with("spark.x=y", "z"), "spark.x=y", "", "not a valid property name"},
 		"too much":                 {with("spark.x", strings.Repeat("x", 1<<20)), "", "Conf", "more than an object of Kubernetes holds"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func newDraft(r Request) (*draft, error) {
 		return nil, err
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
-		return nil, fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+		return nil, fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 	if d.r.ClusterDomain == "" {
 		d.r.ClusterDomain = "cluster.local"
@@ -54,7 +54,7 @@ func newDraft(r Request) (*draft, error) {
 		d.r.DigestAnnotation = DefaultDigestAnnotation
 	}
 	if errs := validation.IsValidLabelValue(r.OperatorName); len(errs) > 0 {
-		return nil, fieldError("OperatorName", "%q is no value of a label: %s", r.OperatorName, errs[0])
+		return nil, fieldError("OperatorName", "%q is not a valid label value: %s", r.OperatorName, errs[0])
 	}
 	for _, err := range []error{
 		CheckVersion(r.SparkVersion), CheckWorkers("InitWorkers", r.InitWorkers), CheckWorkers("MinWorkers", r.MinWorkers), CheckWorkers("MaxWorkers", r.MaxWorkers),
@@ -116,7 +116,7 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return fieldError(field+".annotations", "%q is no name of an annotation: %s", conf.Shorten(key), errs[0])
+			return fieldError(field+".annotations", "%q is not a valid annotation name: %s", conf.Shorten(key), errs[0])
 		}
 	}
 	if err := d.checkReserved(field, m.Labels, m.Annotations); err != nil {
@@ -150,10 +150,10 @@ func (d *draft) checkReserved(field string, labels, annotations map[string]strin
 func checkLabels(field string, labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if errs := validation.IsQualifiedName(key); len(errs) > 0 {
-			return fieldError(field, "%q is no name of a label: %s", conf.Shorten(key), errs[0])
+			return fieldError(field, "%q is not a valid label name: %s", conf.Shorten(key), errs[0])
 		}
 		if errs := validation.IsValidLabelValue(labels[key]); len(errs) > 0 {
-			return fieldError(field, "%s is no value of a label: %s", conf.Quote(key, labels[key]), errs[0])
+			return fieldError(field, "%s is not a valid label value: %s", conf.Quote(key, labels[key]), errs[0])
 		}
 	}
 	return nil

@@ -91,7 +91,7 @@ func (d *draft) settle() error {
 		case !utf8.ValidString(key) || !utf8.ValidString(value):
 			return keyError(strings.ToValidUTF8(key, "?"), "is not UTF-8 text")
 		case key == "" || strings.Contains(key, "="):
-			return keyError(key, "%q is no name of a property: it may not be empty or have an equals sign", conf.Shorten(key))
+			return keyError(key, "%q is not a valid property name: it must not be empty or contain an equals sign", conf.Shorten(key))
 		case strings.Contains(key, "\x00") || strings.Contains(value, "\x00"):
 			return keyError(key, "has a NUL in it, which no option of a program can have")
 		case key == imageKey:

@@ -8,23 +8,26 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Keys that name the service accounts of an application's pods. Spark knows the first two; RunnerAccountKey is the operator's own.
+// These keys name the service accounts of an application's pods. Spark knows the first two; RunnerAccountKey is the
+// operator's own.
 const (
 	driverAccountKey   = credentialsPrefix + "serviceAccountName"
 	executorAccountKey = "spark.kubernetes.authenticate.executor.serviceAccountName"
-	// RunnerAccountKey names the service account of the pod that runs spark-submit, instead of Request.RunnerServiceAccount.
+	// RunnerAccountKey names the service account of the pod that runs spark-submit, instead of
+	// Request.RunnerServiceAccount.
 	RunnerAccountKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
 )
 
-// defaultAccount is the service account of a pod that names none.
+// defaultAccount is the service account of a pod that does not name one.
 const defaultAccount = "default"
 
-// DeniedAccount says why no pod of a custom resource may have this service account.
+// DeniedAccount returns the message that explains why no pod of a custom resource may use this service account.
 func DeniedAccount(account string) string {
 	return fmt.Sprintf("service account %q is the operator's own, with which a pod could do all that the operator may; name another", account)
 }
 
-// checkAccounts refuses Request.DeniedServiceAccount as the account of driver, executors or runner, by whichever way it comes.
+// checkAccounts rejects Request.DeniedServiceAccount as the account of driver, executors or runner, whether a key, a
+// template or an overlay names it.
 func (d *draft) checkAccounts() error {
 	denied := d.r.DeniedServiceAccount
 	if denied == "" {
@@ -58,7 +61,7 @@ func (d *draft) checkAccounts() error {
 			named = named || account != ""
 		}
 		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
-			return keyError(pod.keys[0], "none is named, and %s", DeniedAccount(denied))
+			return keyError(pod.keys[0], "no service account is named, so that the pod would use the default: %s", DeniedAccount(denied))
 		}
 	}
 	runner, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)

@@ -8,8 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestRunnerHasAnAccountOfItsOwn: the pod that runs spark-submit may make Secrets and NetworkPolicies, so it need not be the driver's account that may; an
-// application chooses another by a key, of which Spark hears nothing. The driver keeps its own.
+// TestRunnerHasAnAccountOfItsOwn: the pod that runs spark-submit may make Secrets and NetworkPolicies, so it need not
+// be the driver's account that may; an application chooses another by a key, of which Spark hears nothing. The driver
+// keeps its own.
 func TestRunnerHasAnAccountOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct{ configured, chosen, want string }{
 		"the driver's":      {"", "", "driver"},
@@ -38,8 +39,8 @@ func TestRunnerHasAnAccountOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestDeniedAccount: the operator's own account is refused for each pod of an application, by every way that leads to it, and by the operator's way of
-// submission and by spark-submit alike.
+// TestDeniedAccount: the operator's own account is refused for each pod of an application, by every way that leads to
+// it, and by the operator's way of submission and by spark-submit alike.
 func TestDeniedAccount(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"of the driver":              func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },

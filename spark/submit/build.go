@@ -17,13 +17,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// DefaultMaster is spark.master where a Request has none: the API server as a pod sees it.
+// DefaultMaster is spark.master if the Request has none: the API server's address inside a cluster.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
-// unnamed is what Spark calls an application without a name (KubernetesConf.appName).
+// unnamed is the name that Spark gives an application without a name (KubernetesConf.appName).
 const unnamed = "spark"
 
-// Spark's labels (org.apache.spark.deploy.k8s.Constants). The first four are Spark's own: nobody else may set them.
+// Spark's labels (org.apache.spark.deploy.k8s.Constants). The first four are reserved for Spark: users cannot set them.
 const (
 	VersionLabel  = "spark-version"
 	SelectorLabel = "spark-app-selector"
@@ -38,12 +38,13 @@ const (
 type step struct {
 	// name is the class name in org.apache.spark.deploy.k8s.features.
 	name string
-	// optional steps can be left out by spark.kubernetes.driver.pod.excludedFeatureSteps; without one of the others the pod cannot run.
+	// optional steps can be excluded by spark.kubernetes.driver.pod.excludedFeatureSteps. The pod cannot run without
+	// the other steps.
 	optional bool
 	apply    func(*draft) error
 }
 
-// steps are Spark's, in Spark's order (KubernetesDriverBuilder.buildFromFeatures).
+// steps are Spark's driver feature steps, in Spark's order (KubernetesDriverBuilder.buildFromFeatures).
 var steps = []step{
 	{"BasicDriverFeatureStep", false, basicStep},
 	{"DriverKubernetesCredentialsFeatureStep", false, credentialsStep},
@@ -62,38 +63,39 @@ var steps = []step{
 
 const featurePackage = "org.apache.spark.deploy.k8s.features."
 
-// draft is what the steps work on.
+// draft is the state that the steps build up for one pod.
 type draft struct {
 	r    Request
 	q    quirks
 	kind resourceType
-	// role is what the pod is: steps that both roles have read the keys of it.
+	// role is the pod's role, driver or executor. Steps shared by both roles use it to choose the configuration keys.
 	role string
-	// claims is how many claims were made.
+	// claims counts the claims made so far.
 	claims int
-	// of is what an executor's draft knows beside that.
-	of executorOf
-	// volcano tells that the user names Spark's VolcanoFeatureStep.
+	// identity is set only in the draft of an executor.
+	identity executorIdentity
+	// volcano is true if the user names Spark's VolcanoFeatureStep.
 	volcano bool
-	// conf is what the user and the Request say; steps read it. props starts as a copy and goes to spark.properties; steps write it.
+	// conf is the configuration of the user and the Request; steps read it. props starts as a copy of conf and becomes
+	// spark.properties; steps write it.
 	conf, props *conf.Conf
-	// labels are all of the driver pod's.
+	// labels are all labels of the driver pod.
 	labels map[string]string
 	pod    *corev1.Pod
-	// spark is the Spark container; until the finish it is not in the pod.
+	// spark is the Spark container. It is added to the pod in finish.
 	spark  corev1.Container
 	before []Object
-	// extra are the fields of the driver's template that pod and spark cannot hold.
+	// extra holds the fields of the driver's template that the types of pod and spark do not know.
 	extra map[string]any
-	// notNative is the first thing that only a JVM could do.
+	// notNative is the first error that spark-submit in a JVM would not return.
 	notNative *Error
 	warns     conf.Messages
 }
 
-// Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is not changed. A
-// request that cannot work is refused with an *Error before anything exists.
+// Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is
+// not changed. Build rejects a request that cannot work with an *Error.
 func Build(r Request) (Objects, error) {
-	d, err := stepped(r)
+	d, err := runSteps(r)
 	if err != nil {
 		return Objects{}, err
 	}
@@ -106,8 +108,8 @@ func Build(r Request) (Objects, error) {
 	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warns.All()}, nil
 }
 
-// stepped is a draft that came through all steps.
-func stepped(r Request) (*draft, error) {
+// runSteps returns a draft to which all steps were applied.
+func runSteps(r Request) (*draft, error) {
 	d, err := newDraft(r)
 	if err != nil {
 		return nil, err
@@ -138,8 +140,8 @@ func newDraft(r Request) (*draft, error) {
 	}
 	if warning != "" {
 		if r.StrictVersion {
-			// At once: what else is right or wrong is not known without knowing the version.
-			return nil, &Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is none of the Spark lines known: %s",
+			// This error is returned immediately: the other checks depend on the version.
+			return nil, &Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is not a supported version of Spark; supported lines: %s",
 				conf.Shorten(r.SparkVersion), strings.Join(SupportedVersions(), ", "))}
 		}
 		d.warn("%s", warning)
@@ -147,11 +149,11 @@ func newDraft(r Request) (*draft, error) {
 	if err := d.refuse(); err != nil {
 		return nil, asError(err)
 	}
-	d.settle()
+	d.setDerived()
 	if err := d.checkConf(); err != nil {
 		return nil, asError(err)
 	}
-	d.tellUnresolved()
+	d.warnUnresolved()
 	d.props = d.conf.Clone()
 	t, err := d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
@@ -164,10 +166,10 @@ func newDraft(r Request) (*draft, error) {
 	return d, nil
 }
 
-// maxVersion is the length of an image's tag, which a version often is.
+// maxVersion is the maximum length of an image's tag. A version is often used as a tag.
 const maxVersion = 128
 
-// checkRequest refuses a Request that lacks what every object needs.
+// checkRequest rejects a Request without the fields that every object needs.
 func (d *draft) checkRequest() error {
 	r := &d.r
 	// The version goes into image names, once for every {{SPARK_VERSION}}.
@@ -175,7 +177,7 @@ func (d *draft) checkRequest() error {
 		return fieldError("SparkVersion", "should be a version such as %s.0, and no longer than %d bytes", lines[len(lines)-1], maxVersion)
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
-		return fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+		return fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 	if errs := validation.IsValidLabelValue(r.AppID); r.AppID == "" || len(errs) > 0 {
 		return fieldError("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
@@ -187,18 +189,19 @@ func (d *draft) checkRequest() error {
 		r.DriverPodName = DriverPodName(r.ResourceNamePrefix)
 	}
 	if errs := validation.IsDNS1123Subdomain(r.DriverPodName); len(errs) > 0 {
-		return fieldError("DriverPodName", "%q is no pod name: %s", r.DriverPodName, errs[0])
+		return fieldError("DriverPodName", "%q is not a valid pod name: %s", r.DriverPodName, errs[0])
 	}
 	if r.ConfigMapName == "" {
 		r.ConfigMapName = bounded("spark-drv-", r.ResourceNamePrefix, "-conf-map")
 	}
 	if errs := validation.IsDNS1123Subdomain(r.ConfigMapName); len(errs) > 0 {
-		return fieldError("ConfigMapName", "%q is no name of a ConfigMap: %s", r.ConfigMapName, errs[0])
+		return fieldError("ConfigMapName", "%q is not a valid ConfigMap name: %s", r.ConfigMapName, errs[0])
 	}
 	return d.checkApplication()
 }
 
-// checkApplication refuses a wrong master, labels that cannot be, and an application without a class or with two identities.
+// checkApplication rejects an invalid master, invalid labels, an application without a main class, and one with both a
+// Kerberos principal and a proxy user.
 func (d *draft) checkApplication() error {
 	r := &d.r
 	if r.Master == "" {
@@ -214,7 +217,7 @@ func (d *draft) checkApplication() error {
 		name   string
 		labels map[string]string
 	}{{"Labels", r.Labels}, {"Driver.Labels", r.Driver.Labels}, {"Executor.Labels", r.Executor.Labels}} {
-		// Sorted, so that the same request gives the same error.
+		// The keys are sorted so that the same request gives the same error.
 		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
 			if err := checkLabel(key, f.labels[key]); err != nil {
 				return fieldError(f.name, "%v", err)
@@ -234,11 +237,12 @@ func (d *draft) checkApplication() error {
 	return nil
 }
 
-// ownMaster are the masters that are not Kubernetes and that a driver in a pod can run with (SparkContext.createTaskScheduler).
+// ownMaster matches the masters other than Kubernetes with which a driver in a pod can run
+// (SparkContext.createTaskScheduler).
 var ownMaster = regexp.MustCompile(`^(spark://.+|local(\[.+\])?)$`)
 
-// settle writes what the Request decides and what spark-submit always writes.
-func (d *draft) settle() {
+// setDerived sets the keys that the Request determines and those that spark-submit always sets.
+func (d *draft) setDerived() {
 	c, r := d.conf, d.r
 	if warning := d.conf.DropForeign(); warning != "" {
 		d.warn("%s", warning)
@@ -256,11 +260,11 @@ func (d *draft) settle() {
 			c.SetIfMissing(e[1], value)
 		}
 	}
-	d.decide("spark.master", cmp.Or(r.DriverMaster, r.Master))
-	d.decide("spark.kubernetes.namespace", r.Namespace)
-	d.decide("spark.kubernetes.driver.pod.name", r.DriverPodName)
-	d.decide("spark.submit.deployMode", "cluster")
-	d.decide("spark.app.id", r.AppID)
+	d.override("spark.master", cmp.Or(r.DriverMaster, r.Master))
+	d.override("spark.kubernetes.namespace", r.Namespace)
+	d.override("spark.kubernetes.driver.pod.name", r.DriverPodName)
+	d.override("spark.submit.deployMode", "cluster")
+	d.override("spark.app.id", r.AppID)
 	d.r.AppName = d.appName()
 	if c.Set("spark.app.name", d.r.AppName); r.Unnamed {
 		c.Delete("spark.app.name")
@@ -298,7 +302,7 @@ func joinNonEmpty(a, b string) string {
 	return a + "," + b
 }
 
-// excludedSteps reads the steps that the user leaves out.
+// excludedSteps returns the names of the steps that the user excludes.
 func (d *draft) excludedSteps() ([]string, error) {
 	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 	classes, err := d.conf.List(key, nil)
@@ -315,9 +319,9 @@ func (d *draft) excludedSteps() ([]string, error) {
 		i := slices.IndexFunc(steps, func(s step) bool { return ours && s.name == name })
 		switch {
 		case i < 0 && d.warns.Full():
-			d.warns.Add("") // counted, without the work of showing the class
+			d.warns.Add("") // counted without formatting the class
 		case i < 0:
-			d.warn("%s: %s is none of Spark's driver feature steps", key, d.conf.Quote(key, class))
+			d.warn("%s: %s is not one of Spark's driver feature steps", key, d.conf.Quote(key, class))
 		case !steps[i].optional:
 			return nil, keyError(key, "the driver cannot run without %s", name)
 		default:
@@ -327,7 +331,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 	return names, nil
 }
 
-// meta is the metadata of an object of ours.
+// meta returns the metadata of an object that belongs to the Request's owner.
 func (d *draft) meta(name string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: name, Namespace: d.r.Namespace}
 	if len(d.r.Labels) > 0 {
@@ -346,7 +350,7 @@ func (d *draft) owners() []metav1.OwnerReference {
 	return []metav1.OwnerReference{owner}
 }
 
-// add puts an object before the pod.
+// add appends an object to those that are created before the pod.
 func (d *draft) add(o Object) { d.before = append(d.before, o) }
 
 // configMap adds an immutable ConfigMap.

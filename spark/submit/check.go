@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// resourceType is spark.kubernetes.resource.type.
+// resourceType is the value of spark.kubernetes.resource.type.
 type resourceType string
 
 const (
@@ -20,7 +20,7 @@ const (
 	typeR      resourceType = "r"
 )
 
-// typeOf decides by the suffix alone, as SparkSubmit does.
+// typeOf derives the language from the suffix alone, as SparkSubmit does.
 func typeOf(resource string) resourceType {
 	switch {
 	case strings.HasSuffix(resource, ".py"):
@@ -31,12 +31,14 @@ func typeOf(resource string) resourceType {
 	return typeJava
 }
 
-// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). Else it starts an interpreter of Python or R, and knows of that
-// no more than how it exited. An empty resource, which is a class of the image's class path, is the JVM's (SparkSubmit.isPython, isR).
+// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). Otherwise the JVM starts a Python or R
+// interpreter and learns only its exit code. An empty resource means a class on the image's class path, which the JVM
+// runs (SparkSubmit.isPython, isR).
 func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
-// refused are keys that make spark-submit read a file or an URL of the submitter, or act with credentials of the submitter. The reason
-// ends each message. A trailing dot makes a key a prefix. With byJVM the real spark-submit in the application's image could do it.
+// refused lists the keys that make spark-submit read a file or a URL of the submitter, or use the submitter's
+// credentials. The reason ends the message. A trailing dot makes a key a prefix. byJVM means that the real spark-submit
+// in the application's image accepts the key.
 var refused = []struct {
 	key    string
 	byJVM  bool
@@ -44,26 +46,26 @@ var refused = []struct {
 }{
 	{"spark.kubernetes.authenticate.submission.", false, "the objects are created with the submitter's own credentials; remove the key"},
 	{"spark.driver.bindAddress", false, "is not supported on Kubernetes: the driver binds to its pod's address"},
-	{"spark.kubernetes.driver.podTemplateFile", true, "a file or URL is never read on the user's word; give the driver's pod template itself"},
-	{"spark.kubernetes.executor.podTemplateFile", true, "a file or URL is never read on the user's word; give the executors' pod template itself"},
+	{"spark.kubernetes.driver.podTemplateFile", true, "files and URLs that a configuration names are never read; give the driver's pod template itself"},
+	{"spark.kubernetes.executor.podTemplateFile", true, "files and URLs that a configuration names are never read; give the executors' pod template itself"},
 	{"spark.kubernetes.authenticate.driver.caCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.caCertFile"},
 	{"spark.kubernetes.authenticate.driver.clientKeyFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
 	{"spark.kubernetes.authenticate.driver.clientCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
 	{"spark.kubernetes.kerberos.krb5.path", true, "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
 }
 
-// fileLists are the keys whose values spark-submit uploads or expands.
+// fileLists are the keys whose files spark-submit uploads or whose patterns it expands.
 var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}
 
-// refuse finds what spark-submit would take from the submitter's machine.
+// refuse rejects configurations that make spark-submit read from the submitter's machine.
 func (d *draft) refuse() error {
-	for _, no := range refused {
-		for rest := range d.conf.WithPrefix(no.key) {
-			if rest != "" && !strings.HasSuffix(no.key, ".") || no.key+rest == RunnerAccountKey {
+	for _, entry := range refused {
+		for rest := range d.conf.WithPrefix(entry.key) {
+			if rest != "" && !strings.HasSuffix(entry.key, ".") || entry.key+rest == RunnerAccountKey {
 				continue
 			}
-			err := keyError(no.key+rest, "%s", no.reason)
-			if !no.byJVM {
+			err := keyError(entry.key+rest, "%s", entry.reason)
+			if !entry.byJVM {
 				return err
 			}
 			d.onlyByJVM(err)
@@ -97,14 +99,15 @@ func (d *draft) customSteps() error {
 	switch {
 	case !d.conf.Has(volcanoFileKey):
 	case d.volcano:
-		d.onlyByJVM(keyError(volcanoFileKey, "a file or URL is never read on the user's word; give the PodGroup itself"))
+		d.onlyByJVM(keyError(volcanoFileKey, "files and URLs that a configuration names are never read; give the PodGroup itself"))
 	default:
 		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
 	}
 	return d.executorSteps()
 }
 
-// executorSteps warns of the one step that the driver may look for in vain: it would end when it makes its first executor.
+// executorSteps warns of the one step that the driver may look for in vain: it would end when it makes its first
+// executor.
 func (d *draft) executorSteps() error {
 	const key = "spark.kubernetes.executor.pod.featureSteps"
 	classes, err := d.conf.List(key, nil)
@@ -114,7 +117,7 @@ func (d *draft) executorSteps() error {
 	return err
 }
 
-// refuseFiles finds files that spark-submit would upload or look for.
+// refuseFiles rejects files that spark-submit would upload or patterns that it would expand.
 func (d *draft) refuseFiles() error {
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
@@ -139,7 +142,7 @@ func (d *draft) refuseFiles() error {
 		}
 	} else if d.r.Resource != "" {
 		err := fieldError("Resource", "%s", submittersFile("Resource", d.r.Resource))
-		// An R file is not uploaded: the driver is told its path.
+		// Spark-submit does not upload an R file: it passes the path to the driver.
 		if !d.uploads() && d.kind != typeR {
 			return err
 		}
@@ -148,14 +151,14 @@ func (d *draft) refuseFiles() error {
 	return nil
 }
 
-// uploads tells whether spark-submit would know where to put files of its machine.
+// uploads reports whether spark-submit would know where to upload files of its machine.
 func (d *draft) uploads() bool {
 	path, _ := d.conf.Get("spark.kubernetes.file.upload.path")
 	return path != ""
 }
 
-// jarCanBeOpened tells whether spark-submit could look for the main class in the jar: Hadoop has no file system named local, and a file of
-// its own machine it would have to upload afterwards.
+// jarCanBeOpened reports whether spark-submit could search the jar for the main class. Hadoop has no file system named
+// "local", and spark-submit would have to upload a file of its own machine afterwards.
 func (d *draft) jarCanBeOpened() bool {
 	switch {
 	case d.r.Resource == "":
@@ -166,7 +169,7 @@ func (d *draft) jarCanBeOpened() bool {
 	return !strings.HasPrefix(d.r.Resource, "local:")
 }
 
-// isSubmitters tells whether a URI is a file of the submitter's machine.
+// isSubmitters reports whether a URI names a file on the submitter's machine.
 func isSubmitters(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	return !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file")
@@ -177,7 +180,7 @@ func submittersFile(key, uri string) string {
 		"can read, such as s3a://, gs://, hdfs:// or https://"
 }
 
-// isPattern tells whether spark-submit would ask a Hadoop file system which files a URI means.
+// isPattern reports whether spark-submit would ask a Hadoop file system to expand a URI.
 func isPattern(uri string) bool {
 	switch scheme, _, _ := strings.Cut(uri, ":"); scheme {
 	case "local", "http", "https", "ftp":
@@ -186,11 +189,12 @@ func isPattern(uri string) bool {
 	return strings.ContainsAny(uri, `*?[{\`)
 }
 
-// checkConf is what spark-submit validates before it does anything (SparkSubmitArguments.validateSubmitArguments), and what would kill the
-// driver's JVM.
+// checkConf rejects what spark-submit rejects before it does anything else
+// (SparkSubmitArguments.validateSubmitArguments), and what would make the driver's JVM fail at its start.
 func (d *draft) checkConf() error {
 	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
-		// Read raw: spark-submit checks these before "${...}" is replaced, and the driver's -Xmx is the raw text.
+		// The raw value is checked, as spark-submit does: it checks these keys before it replaces "${...}", and the
+		// driver's -Xmx is the raw text.
 		raw, ok := d.conf.Get(key)
 		if !ok {
 			continue
@@ -222,8 +226,9 @@ func (d *draft) checkConf() error {
 	return d.checkInstances()
 }
 
-// checkJavaOptions refuses a heap said by options of the JVM: Spark's launcher does for the driver (AbstractCommandBuilder), here and again in
-// the pod, and the driver's SparkConf does for the executors when the application begins.
+// checkJavaOptions rejects a heap size in the options of the JVM. Spark's launcher rejects it for the driver
+// (AbstractCommandBuilder), at submission and again in the pod; the driver's SparkConf rejects it for the executors
+// when the application starts.
 func (d *draft) checkJavaOptions() error {
 	for _, o := range [...]struct{ key, instead string }{
 		{"spark.driver.defaultJavaOptions", "spark.driver.memory"},
@@ -251,13 +256,14 @@ func (d *draft) checkInstances() error {
 	return nil
 }
 
-// heapSize tells whether the JVM takes text after -Xmx as the amount that Spark takes it for: digits and one letter of k, m, g, t.
+// heapSize reports whether the JVM reads text after -Xmx as the same amount as Spark: digits and one letter of k, m, g,
+// t.
 func heapSize(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return text != "" && strings.IndexByte("kmgt", text[len(text)-1]) >= 0
 }
 
-// checkLabel refuses what the API server would, and Spark's own labels.
+// checkLabel rejects labels that the API server would reject, and Spark's own labels.
 func checkLabel(key, value string) error {
 	switch key {
 	case VersionLabel, SelectorLabel, AppNameKey, RoleLabel:
@@ -266,13 +272,13 @@ func checkLabel(key, value string) error {
 	return checkPair("label", key, value)
 }
 
-// checkPair refuses a label or node selector that the API server would refuse.
+// checkPair rejects a label or node selector that the API server would reject.
 func checkPair(what, key, value string) error {
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
-		return fmt.Errorf("%q is no name of a %s: %s", conf.Shorten(key), what, errs[0])
+		return fmt.Errorf("%q is not a valid %s name: %s", conf.Shorten(key), what, errs[0])
 	}
 	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
-		return fmt.Errorf("%s is no value of a %s: %s", conf.Quote(key, value), what, errs[0])
+		return fmt.Errorf("%s is not a valid %s value: %s", conf.Quote(key, value), what, errs[0])
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// checkPackages refuses coordinates that the driver would refuse when it looks for them (MavenUtils.extractMavenCoordinates). Nothing is
-// looked for here.
+// checkPackages rejects coordinates that the driver would reject when it resolves them
+// (MavenUtils.extractMavenCoordinates). It resolves nothing itself.
 func (d *draft) checkPackages() error {
 	if packages, _ := d.conf.Get("spark.jars.packages"); strings.TrimSpace(packages) == "" {
 		return nil
@@ -21,7 +21,7 @@ func (d *draft) checkPackages() error {
 	} {
 		text, _ := d.conf.Get(list.key)
 		for _, coordinates := range conf.SplitList(text) {
-			// Spark takes slashes too.
+			// Spark accepts slashes as separators too.
 			parts := strings.Split(strings.ReplaceAll(coordinates, "/", ":"), ":")
 			if len(parts) != list.parts || strings.TrimSpace(parts[0]) == "" || strings.TrimSpace(parts[1]) == "" || strings.TrimSpace(parts[list.parts-1]) == "" {
 				return keyError(list.key, "should be %s, but has %s", list.form, conf.Quote(list.key, coordinates))

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// typedKeys are the keys that Build reads by a typed entry, with what they need beside them: a reference in them is replaced, and one that leads
-// back to itself is refused under their name.
+// typedKeys are the keys that Build reads by a typed entry, with what they need beside them: a reference in them is
+// replaced, and one that leads back to itself is refused under their name.
 var typedKeys = map[string][]string{
 	"spark.driver.cores":                                               nil,
 	"spark.driver.memoryOverhead":                                      nil,
@@ -114,7 +114,8 @@ func settings() []string {
 	return out
 }
 
-// However settings are put together, Build gives the same twice, sound objects or an error of ours, and no secret in either.
+// However settings are put together, Build gives the same twice, sound objects or an error of ours, and no secret in
+// either.
 func TestRandomConfigurations(t *testing.T) {
 	random, pool := rand.New(rand.NewPCG(1, 2)), settings()
 	built, refused, notNative := 0, map[string]bool{}, 0

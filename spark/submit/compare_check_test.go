@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// A comparison that overlooks a change proves nothing: every value of a few rich recordings is changed and taken away, one at a time, and each
-// time there must be a difference.
+// A comparison that overlooks a change proves nothing: every value of a few rich recordings is changed and taken away,
+// one at a time, and each time there must be a difference.
 func TestComparisonOverlooksNothing(t *testing.T) {
 	recordings, err := record.Load("testdata/recordings")
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// facts are objects taken apart: "Pod: /spec/restartPolicy" -> "Never". Two submissions are the same if their facts are; what has no meaning is
-// no fact.
+// facts are objects taken apart: "Pod: /spec/restartPolicy" -> "Never". Two submissions are the same if their facts
+// are; what has no meaning is no fact.
 type facts map[string]string
 
 // difference is one fact that the two sides do not share. An empty side lacks it.
@@ -59,8 +59,8 @@ type object struct {
 	tree       map[string]any
 }
 
-// recordedObjects are what spark-submit wrote, in the order in which it wrote them first. The namespace is the request's where the object itself
-// does not say it.
+// recordedObjects are what spark-submit wrote, in the order in which it wrote them first. The namespace is the
+// request's where the object itself does not say it.
 func recordedObjects(t *testing.T, r record.Recording) []object {
 	t.Helper()
 	var out []object
@@ -171,8 +171,8 @@ func takeApart(t *testing.T, objects []object) facts {
 	return f
 }
 
-// podOrder notes the order of containers, in which they start, and that of variables, in which one may name another: $(NAME). Those that come
-// of a family of keys are in the order of a hash table; together they have their place.
+// podOrder notes the order of containers, in which they start, and that of variables, in which one may name another:
+// $(NAME). Those that come of a family of keys are in the order of a hash table; together they have their place.
 func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {
@@ -229,8 +229,8 @@ var (
 	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 )
 
-// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and those of local directories by the
-// place of their path.
+// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and those of
+// local directories by the place of their path.
 func neutralNames(objects []object) *strings.Replacer {
 	var pairs []string
 	for _, o := range objects {
@@ -296,7 +296,8 @@ func (f facts) add(of, at string, value any) {
 	}
 }
 
-// addKey takes a field apart: files of configuration by what they hold, amounts by value, lists of directories without their order.
+// addKey takes a field apart: files of configuration by what they hold, amounts by value, lists of directories without
+// their order.
 func (f facts) addKey(of, at, key string, value any) {
 	text, isText := value.(string)
 	switch {

@@ -1,7 +1,8 @@
 package submit_test
 
-// refusedFor says, for every case that spark-submit and Build both refuse, what Build's refusal is about: the key or field that is at fault, as
-// spark-submit's own words in the recordings tell. Without it a refusal for another reason would pass for the same one.
+// refusedFor says, for every case that spark-submit and Build both refuse, what Build's refusal is about: the key or
+// field that is at fault, as spark-submit's own words in the recordings tell. Without it a refusal for another reason
+// would pass for the same one.
 var refusedFor = map[string]string{
 	"conf-dir-max-size-more":    "spark.kubernetes.configMap.maxSize",
 	"conf-dir-max-size-units":   "spark.kubernetes.configMap.maxSize",

@@ -20,8 +20,8 @@ import (
 // recorded are the versions of Spark that the recordings are of, one of each line.
 var recorded = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// TestAgainstSparkSubmit holds cmdline.Parse and Build against what the real spark-submit of each line sent for each case. What differs must stand
-// in a list, with a reason; what stands there and differs no more must go.
+// TestAgainstSparkSubmit holds cmdline.Parse and Build against what the real spark-submit of each line sent for each
+// case. What differs must stand in a list, with a reason; what stands there and differs no more must go.
 func TestAgainstSparkSubmit(t *testing.T) {
 	cases, err := record.Cases("testdata/cases")
 	if err != nil {
@@ -57,7 +57,8 @@ func TestAgainstSparkSubmit(t *testing.T) {
 // tally counts what was compared.
 type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
-	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that matched.
+	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that
+	// matched.
 	by   map[string]int
 	used map[*listed]bool
 	// refused are the cases that both refuse.
@@ -112,7 +113,8 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	}
 }
 
-// allowed fails unless the case stands in the list of those that only one side refuses, with its message; it returns the entry.
+// allowed fails unless the case stands in the list of those that only one side refuses, with its message; it returns
+// the entry.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)
@@ -150,8 +152,8 @@ func (all *tally) tell(t *testing.T, cases int) {
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }
 
-// ours is what cmdline.Parse and Build make of a case, with the ids of the recordings. service is the name of the Service where it is made of an id
-// of ours.
+// ours is what cmdline.Parse and Build make of a case, with the ids of the recordings. service is the name of the
+// Service where it is made of an id of ours.
 func ours(c record.Case, version string) (o submit.Objects, service string, err error) {
 	r, _, err := cmdline.Parse(record.Arguments(c), submitter(c, version))
 	if err != nil {

@@ -55,7 +55,8 @@ func TestLocalDirectoriesAreBounded(t *testing.T) {
 	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
 }
 
-// TestListsOfClassesCostLinearTime names thousands of steps in one key. Each was once looked for in the whole key, to be shown in a warning.
+// TestListsOfClassesCostLinearTime names thousands of steps in one key. Each was once looked for in the whole key, to
+// be shown in a warning.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Error is a request that Build refuses. Exactly one of Key and Field is set.
+// Error says why Build rejects a request. Exactly one of Key and Field is set.
 type Error struct {
 	// Key is a Spark configuration key, such as spark.driver.memory.
 	Key string
@@ -15,13 +15,14 @@ type Error struct {
 	Field string
 	// Message says what is wrong and what to do about it.
 	Message string
-	// NotNative tells that the fault is not the application's: what it asks for needs a JVM, a file system's client or a file of the image, which
-	// Build does not have, and the real spark-submit, run in the application's own image, could do it. It is false for what could never work and
-	// for what the submitter may not say. Everything else about the request has passed Build's checks then.
+	// NotNative is true if the real spark-submit, run in the application's own image, could do what the application
+	// asks for: it needs a JVM, a file system's client or a file of the image, which Build does not have. All other
+	// checks of Build passed then. NotNative is false for requests that could never work and for keys that users must
+	// not set.
 	NotNative bool
 }
 
-// Error names the key or field first.
+// Error returns the key or field, then the message.
 func (e *Error) Error() string {
 	if e.Key != "" {
 		return e.Key + ": " + e.Message
@@ -37,8 +38,8 @@ func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// onlyByJVM notes a refusal that spark-submit would not give. Build goes on, so that what could never work is found too, and wins; the first of
-// those noted is what it returns in the end.
+// onlyByJVM records an error that spark-submit would not return. The build continues, since an error that holds for
+// spark-submit too takes precedence. Without such an error Build returns the first recorded one.
 func (d *draft) onlyByJVM(err error) {
 	if wrong, ok := errors.AsType[*Error](err); ok && d.notNative == nil {
 		wrong.NotNative = true
@@ -46,7 +47,7 @@ func (d *draft) onlyByJVM(err error) {
 	}
 }
 
-// asError makes a typed read's error one of ours.
+// asError converts an error of a typed read into an *Error.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &Error{Key: wrong.Key, Message: wrong.Err.Error()}

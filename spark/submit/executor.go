@@ -28,13 +28,13 @@ const (
 )
 
 const (
-	defaultProfile = "0" // the id of the resource profile that an application begins with
+	defaultProfile = "0" // the ID of an application's first resource profile
 	executorVolume = "spark-conf-volume-exec"
 	scriptKey      = "spark.kubernetes.decommission.script"
 	graceKey       = "spark.kubernetes.executor.terminationGracePeriodSeconds"
 )
 
-// executorSteps are Spark's, in Spark's order (KubernetesExecutorBuilder.buildFromFeatures).
+// executorSteps are Spark's executor feature steps, in Spark's order (KubernetesExecutorBuilder.buildFromFeatures).
 var executorSteps = []struct {
 	name  string
 	apply func(*draft) error
@@ -48,23 +48,25 @@ var executorSteps = []struct {
 	{"LocalDirsFeatureStep", localDirsStep},
 }
 
-// Executor returns the pod that the driver of a submission asks the API server for when it wants the executor of an id, which Spark counts
-// from 1: what Spark of the Request's version makes of the configuration and the template that Build gives the driver, with the default
-// resource profile (KubernetesExecutorBuilder and its feature steps, ExecutorPodsAllocator). Driver is the UID of the driver pod, its owner and
-// controller; without one the pod has none.
+// Executor returns the pod that the driver of a submission creates for the executor with this ID (Spark counts from 1).
+// It is the pod that Spark of the Request's version makes from the configuration and the template that Build gives the
+// driver, with the default resource profile (KubernetesExecutorBuilder and its feature steps, ExecutorPodsAllocator).
+// Driver is the UID of the driver pod, which owns and controls the executor; if empty, the pod has no owner.
 //
-// Nobody but a driver creates executors. This one is for asking the API server what it would say (a server-side dry run), and for sizing quotas
-// and queues. It is like Spark's own but for what only a running driver knows: the name's prefix, unless spark.kubernetes.executor.podNamePrefix
-// says it, and the name of the ConfigMap are of the same form and length; the secret of spark.authenticate is missing; claims on demand are named
-// as Spark names them and not made. Fields of the template that k8s.io/api does not know are missing.
+// Only drivers create executors. This pod is for asking the API server whether it would accept it (a server-side dry
+// run), and for sizing quotas and queues. It equals Spark's own except for what only a running driver knows. The name's
+// prefix, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have the same form and
+// length. The secret of spark.authenticate is missing. Claims on demand have the names that Spark gives them, but are
+// not created. Fields of the template that k8s.io/api does not know are missing.
 //
-// What only a JVM could do for the driver (Error.NotNative) does not matter here. Anything else that Build refuses is refused with the same error.
+// Executor accepts requests for which Build needs a JVM (Error.NotNative). It rejects all other requests that Build
+// rejects, with the same error.
 func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
-	d, err := stepped(r)
+	d, err := runSteps(r)
 	if err != nil {
 		return nil, err
 	}
-	e, err := d.executor(id, driver)
+	e, err := d.executorDraft(id, driver)
 	if err != nil {
 		return nil, asError(err)
 	}
@@ -85,19 +87,19 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	return e.pod, nil
 }
 
-// executor is a draft of an executor: it reads what the driver reads, and begins with the template that the driver begins with.
-func (d *draft) executor(id int, driver types.UID) (*draft, error) {
+// executorDraft returns the draft of an executor. It has the configuration and the pod template that the driver reads.
+func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	files, err := d.confFiles()
 	if err != nil {
 		return nil, err
 	}
 	e := &draft{
 		r: d.r, q: d.q, kind: d.kind, role: RoleExecutor, conf: d.props, props: d.props, pod: &corev1.Pod{},
-		spark: corev1.Container{Name: overlay.ExecutorContainer},
-		of:    executorOf{id: strconv.Itoa(id), driver: driver, user: lastValue(d.spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files))},
+		spark:    corev1.Container{Name: overlay.ExecutorContainer},
+		identity: executorIdentity{id: strconv.Itoa(id), driver: driver, user: lastValue(d.spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files))},
 	}
-	e.of.name = e.namePrefix() + "-exec-" + e.of.id
-	// The driver hands on the directories that it was given itself.
+	e.identity.name = e.namePrefix() + "-exec-" + e.identity.id
+	// The driver passes its own local directories on to executors.
 	e.r.Environment = map[string]string{"SPARK_LOCAL_DIRS": lastValue(d.spark.Env, "SPARK_LOCAL_DIRS")}
 	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
 		return e, nil
@@ -109,17 +111,17 @@ func (d *draft) executor(id int, driver types.UID) (*draft, error) {
 	if err := json.Unmarshal([]byte(text), e.pod); err != nil {
 		return nil, fieldError("ExecutorTemplate", "is no pod template: %s", conf.Shorten(err.Error()))
 	}
-	// The template has the Spark container first, which is what the driver takes.
+	// The driver takes the first container of the template as the Spark container.
 	e.spark, e.pod.Spec.Containers = e.pod.Spec.Containers[0], e.pod.Spec.Containers[1:]
 	return e, nil
 }
 
-// executorOf is what an executor's draft knows beside the configuration.
-type executorOf struct {
+// executorIdentity holds what the draft of an executor needs beside the configuration.
+type executorIdentity struct {
 	id, name string
 	driver   types.UID
-	user     string   // of the driver
-	files    []string // of the driver's SPARK_CONF_DIR
+	user     string   // SPARK_USER of the driver
+	files    []string // names of the files in the driver's SPARK_CONF_DIR
 }
 
 func lastValue(env []corev1.EnvVar, name string) (value string) {
@@ -131,7 +133,8 @@ func lastValue(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// namePrefix begins the executors' names: the user's, or one like the driver makes of the application's name and a fresh id.
+// namePrefix returns the prefix of executor names: the user's, or one in the form that the driver makes from the
+// application's name and a fresh ID.
 func (d *draft) namePrefix() string {
 	if prefix, _ := d.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
 		return prefix
@@ -150,7 +153,7 @@ func (d *draft) excludedExecutorSteps() ([]string, error) {
 	return names, err
 }
 
-// basicExecutorStep makes the container and the pod around it (BasicExecutorFeatureStep).
+// basicExecutorStep builds the container and the pod around it (BasicExecutorFeatureStep).
 func basicExecutorStep(e *draft) error {
 	for _, part := range []func(*draft) error{
 		basicImage, basicResources, basicDevices, executorPort, executorEnv, executorMeta, basicPlacement, executorLife, executorConfigMap,
@@ -168,7 +171,8 @@ func basicExecutorStep(e *draft) error {
 	return nil
 }
 
-// executorMemory is the heap and what the process needs beside it, Python's and off-heap memory apart (ResourceProfile).
+// executorMemory returns the memory of an executor pod: heap, overhead, Python's memory and off-heap memory
+// (ResourceProfile).
 func executorMemory(e *draft) (resource.Quantity, error) {
 	const key = "spark.executor.memory"
 	heap, err := e.conf.Size(key, 1024, conf.MiB)
@@ -192,36 +196,36 @@ func executorMemory(e *draft) (resource.Quantity, error) {
 	if err != nil {
 		return resource.Quantity{}, err
 	}
-	more, err := executorMore(e)
+	extra, err := executorExtraMemory(e)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
 	total := heap
-	for _, part := range []int64{overhead, more} {
+	for _, part := range []int64{overhead, extra} {
 		if part < 0 || total > math.MaxInt64>>20-part {
-			return resource.Quantity{}, keyError(key, "together with its overhead it is more memory than can be written")
+			return resource.Quantity{}, keyError(key, "together with its overhead this is more memory than a quantity can express")
 		}
 		total += part
 	}
 	return mebibytes(total), nil
 }
 
-// executorMore is Python's memory and that which the JVM takes beside its heap, in MiB.
-func executorMore(e *draft) (more int64, err error) {
+// executorExtraMemory returns Python's memory and the off-heap memory of the JVM, in MiB.
+func executorExtraMemory(e *draft) (extra int64, err error) {
 	if e.kind == typePython {
-		if more, err = e.conf.Size("spark.executor.pyspark.memory", 0, conf.MiB); err != nil {
+		if extra, err = e.conf.Size("spark.executor.pyspark.memory", 0, conf.MiB); err != nil {
 			return 0, err
 		}
 	}
 	offHeap, err := e.conf.Bool("spark.memory.offHeap.enabled", false)
 	if err != nil || !offHeap {
-		return more, err
+		return extra, err
 	}
 	size, err := e.conf.Size("spark.memory.offHeap.size", 0, 1)
-	return more + size>>20, err
+	return extra + size>>20, err
 }
 
-// executorPort declares the block manager's port; zero, any port, cannot be.
+// executorPort declares the block manager's port. Port zero means any port, which cannot be declared.
 func executorPort(e *draft) error {
 	const key = "spark.blockManager.port"
 	port, err := e.conf.Int(key, blockManagerPort)
@@ -232,7 +236,7 @@ func executorPort(e *draft) error {
 	return nil
 }
 
-// executorEnv are Spark's variables, the user's, and the options of the JVM, which go by variables too.
+// executorEnv sets Spark's variables, the user's, and the options of the JVM, which are passed as variables too.
 func executorEnv(e *draft) error {
 	heap, err := e.conf.Size("spark.executor.memory", 1024, conf.MiB)
 	if err != nil {
@@ -247,18 +251,18 @@ func executorEnv(e *draft) error {
 	if err != nil {
 		return err
 	}
-	e.env("SPARK_USER", e.of.user)
+	e.env("SPARK_USER", e.identity.user)
 	e.env("SPARK_DRIVER_URL", fmt.Sprintf("spark://CoarseGrainedScheduler@%s:%d", host, port))
 	e.env("SPARK_EXECUTOR_CORES", strconv.Itoa(cores))
 	e.env("SPARK_EXECUTOR_MEMORY", fmt.Sprintf("%dm", heap))
 	e.env("SPARK_APPLICATION_ID", e.r.AppID)
 	e.env("SPARK_CONF_DIR", confDir)
-	e.env("SPARK_EXECUTOR_ID", e.of.id)
+	e.env("SPARK_EXECUTOR_ID", e.identity.id)
 	e.env("SPARK_RESOURCE_PROFILE_ID", defaultProfile)
 	const prefix = "spark.executorEnv."
 	for name, value := range e.conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])
+			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		e.env(name, value)
 	}
@@ -282,15 +286,15 @@ func executorEnv(e *draft) error {
 	return nil
 }
 
-// executorOptions are the user's options of the JVM, and as such what executors need before they can ask the driver for the rest
-// (SparkConf.isExecutorStartupConf).
+// executorOptions returns the user's options of the JVM, and the settings that executors need before they can ask the
+// driver for the others (SparkConf.isExecutorStartupConf), as options.
 func executorOptions(e *draft) ([]string, error) {
 	text, err := e.conf.String("spark.executor.extraJavaOptions", "")
 	if err != nil {
 		return nil, err
 	}
 	ids := e.ids()
-	if size := replacedSize(text, e.r.AppID, e.of.id); size > maxArguments {
+	if size := replacedSize(text, e.r.AppID, e.identity.id); size > maxArguments {
 		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
 	options, _ := conf.SplitJavaOptions(ids.Replace(text))
@@ -312,24 +316,25 @@ func (d *draft) startsExecutors(key string) bool {
 		strings.HasPrefix(key, "spark.") && strings.HasSuffix(key, ".port")
 }
 
-// maxArguments is the length of the options of a JVM. Linux takes 2 MiB for all arguments and variables of a process.
+// maxArguments is the maximum length of the options of a JVM. Linux allows 2 MiB for all arguments and variables of a
+// process.
 const maxArguments = 1 << 20
 
-// replacedSize is the length of a text after ids replaced the markers in it.
+// replacedSize returns the length of a text after the ID markers in it are replaced.
 func replacedSize(text, application, executor string) int {
 	return len(text) + strings.Count(text, "{{APP_ID}}")*(len(application)-len("{{APP_ID}}")) +
 		strings.Count(text, "{{EXECUTOR_ID}}")*(len(executor)-len("{{EXECUTOR_ID}}"))
 }
 
-// ids replaces what stands for the application's and the executor's id.
+// ids replaces the markers of the application's and the executor's ID.
 func (d *draft) ids() *strings.Replacer {
-	return strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", d.of.id)
+	return strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", d.identity.id)
 }
 
-// executorMeta names, labels and owns the pod (KubernetesExecutorConf).
+// executorMeta sets the pod's name, labels, annotations and owner (KubernetesExecutorConf).
 func executorMeta(e *draft) error {
 	pod := e.pod
-	pod.Name, pod.Namespace = e.of.name, e.r.Namespace
+	pod.Name, pod.Namespace = e.identity.name, e.r.Namespace
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
@@ -341,7 +346,7 @@ func executorMeta(e *draft) error {
 	}
 	maps.Copy(pod.Labels, map[string]string{
 		VersionLabel: versionLabel(e.r.SparkVersion, e.q), SelectorLabel: e.r.AppID, AppNameKey: AppNameLabel(e.r.AppName),
-		RoleLabel: RoleExecutor, ExecutorIDLabel: e.of.id, profileLabel: defaultProfile,
+		RoleLabel: RoleExecutor, ExecutorIDLabel: e.identity.id, profileLabel: defaultProfile,
 	})
 	for key, value := range e.conf.WithPrefix("spark.kubernetes.executor.annotation.") {
 		if pod.Annotations == nil {
@@ -349,9 +354,9 @@ func executorMeta(e *draft) error {
 		}
 		pod.Annotations[key] = e.ids().Replace(value)
 	}
-	if e.of.driver != "" {
+	if e.identity.driver != "" {
 		pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{
-			APIVersion: "v1", Kind: "Pod", Name: e.r.DriverPodName, UID: e.of.driver, Controller: new(true),
+			APIVersion: "v1", Kind: "Pod", Name: e.r.DriverPodName, UID: e.identity.driver, Controller: new(true),
 		})
 	}
 	pod.Spec.Hostname = hostname(pod.Name)
@@ -363,13 +368,13 @@ var (
 	hostnameOther = regexp.MustCompile(`[^0-9A-Za-z_-]+`)
 )
 
-// hostname is the end of a pod's name, where the executor's id is.
+// hostname returns the end of a pod's name, which has the executor's ID.
 func hostname(name string) string {
 	name = name[max(0, len(name)-labelLimit):]
 	return hostnameOther.ReplaceAllString(hostnameStart.ReplaceAllString(name, ""), "_")
 }
 
-// executorLife is how the pod ends and whether it comes again.
+// executorLife sets restart policy, grace period and preStop hook.
 func executorLife(e *draft) error {
 	e.pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	allocator, err := e.conf.String("spark.kubernetes.allocation.pods.allocator", "direct")
@@ -394,7 +399,7 @@ func executorLife(e *draft) error {
 	return err
 }
 
-// executorConfigMap mounts the ConfigMap that the driver makes of its own configuration files.
+// executorConfigMap mounts the ConfigMap that the driver makes from its own configuration files.
 func executorConfigMap(e *draft) error {
 	without, err := e.conf.Bool("spark.kubernetes.executor.disableConfigMap", false)
 	if err != nil || without {
@@ -403,15 +408,15 @@ func executorConfigMap(e *draft) error {
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
 		Name: "spark-exec-" + digest("executors/"+e.r.AppID, 16) + "-conf-map",
 	}}
-	for _, file := range e.of.files {
+	for _, file := range e.identity.files {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
 	}
 	e.mount(corev1.Volume{Name: executorVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
 	return nil
 }
 
-// executorAccountStep gives the pod a service account: the template's, the executors' or the driver's
-// (ExecutorKubernetesCredentialsFeatureStep, which looks at the older of the two fields only).
+// executorAccountStep sets the pod's service account: the template's, else the executors', else the driver's
+// (ExecutorKubernetesCredentialsFeatureStep, which reads only the deprecated one of the two fields in the template).
 func executorAccountStep(e *draft) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil
@@ -423,14 +428,14 @@ func executorAccountStep(e *draft) error {
 	return err
 }
 
-// executorVolumesStep mounts the volumes that configuration declares (MountVolumesFeatureStep).
+// executorVolumesStep mounts the volumes that the configuration declares (MountVolumesFeatureStep).
 func executorVolumesStep(e *draft) error {
 	volumes, err := e.volumes(RoleExecutor)
 	if err != nil {
 		return err
 	}
 	for i, v := range volumes {
-		source, err := e.volumeSource(v, fmt.Sprint(e.of.name, "-pvc-", i))
+		source, err := e.volumeSource(v, fmt.Sprint(e.identity.name, "-pvc-", i))
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// That executors are Spark's own, field by field, is held in dialect/sparkoperator/application, beside the pods that Spark's own code made
-// (TestExecutorIsSparksOwn). These are the single rules, and what holds for every request.
+// That executors are Spark's own, field by field, is held in dialect/sparkoperator/application, beside the pods that
+// Spark's own code made (TestExecutorIsSparksOwn). These are the single rules, and what holds for every request.
 
 func executor(t *testing.T, r Request) (*corev1.Pod, corev1.Container) {
 	t.Helper()
@@ -185,8 +185,8 @@ func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 	return strings.Join(all, " ")
 }
 
-// TestExecutorsOfEveryRequest: whatever Build takes has executors: the same each time, named, labelled, owned, with what they mount, and the request
-// is not changed by it.
+// TestExecutorsOfEveryRequest: whatever Build takes has executors: the same each time, named, labelled, owned, with
+// what they mount, and the request is not changed by it.
 func TestExecutorsOfEveryRequest(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		before := r.Conf.Clone()
@@ -224,7 +224,8 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 	})
 }
 
-// TestExecutorRefuses: what only spark-submit can do for the driver says nothing about executors; what could never work is refused.
+// TestExecutorRefuses: what only spark-submit can do for the driver says nothing about executors; what could never work
+// is refused.
 func TestExecutorRefuses(t *testing.T) {
 	r := with("spark.kubernetes.driver.podTemplateFile", "s3a://bucket/pod.yaml")
 	if _, err := Build(r); err == nil {

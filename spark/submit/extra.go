@@ -9,8 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// DriverObject is the driver pod as it should be created: Driver itself, or where its template has fields that Driver's type does not know, an
-// unstructured pod with those in their places. Driver may have been changed since Build; what it says wins.
+// DriverObject returns the driver pod to create. This is Driver itself, or an unstructured pod with DriverExtra merged
+// into it if the template has fields that Driver's type does not know. Driver may have been changed since Build; its
+// fields win.
 func (o Objects) DriverObject() (Object, error) {
 	if len(o.DriverExtra) == 0 {
 		return o.Driver, nil
@@ -23,7 +24,8 @@ func (o Objects) DriverObject() (Object, error) {
 	return &unstructured.Unstructured{Object: tree}, nil
 }
 
-// keepExtra puts fields of a template that no type knows into the pod that was made of it. Those that cannot be kept are told by warnings.
+// keepExtra merges the fields of a template that no type knows into the pod that was made from it. It warns of fields
+// that cannot be kept.
 func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map[string]any, o overlay.Overlay) (map[string]any, error) {
 	d.dropReplaced(field, spark, extra, o)
 	tree, err := podtemplate.Tree(pod)
@@ -36,7 +38,7 @@ func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map
 	return tree, nil
 }
 
-// dropReplaced leaves out fields inside of what an overlay replaces as a whole: they are not the overlay's.
+// dropReplaced drops extra fields inside a struct that the overlay replaces as a whole.
 func (d *draft) dropReplaced(field, spark string, extra map[string]any, o overlay.Overlay) {
 	spec, _ := extra["spec"].(map[string]any)
 	drop := func(fields map[string]any, key string, replaced bool) {

@@ -247,7 +247,8 @@ func TestFieldsThatAreLostAreTold(t *testing.T) {
 	}
 }
 
-// Finding names must not be quadratic: a template may be as large as an object, and every container of it change its place.
+// Finding names must not be quadratic: a template may be as large as an object, and every container of it change its
+// place.
 func TestManyContainers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)

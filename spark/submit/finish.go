@@ -14,14 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// maxConfigMap is the most that a ConfigMap may hold, in bytes (corev1.MaxSecretSize, and the default of spark.kubernetes.configMap.maxSize).
+// maxConfigMap is the maximum size of a ConfigMap in bytes (corev1.MaxSecretSize, and the default of
+// spark.kubernetes.configMap.maxSize).
 const maxConfigMap = 1 << 20
 
-// DefaultContainerAnnotation names the container that kubectl takes where none is said.
+// DefaultContainerAnnotation names the container that kubectl uses if its user names none.
 const DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
-// finish makes the driver's ConfigMap and puts the Spark container into the pod, as Spark's client does after the steps
-// (KubernetesClientApplication and KubernetesClientUtils); then it lays the Request's overlay over the pod.
+// finish makes the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
+// (KubernetesClientApplication and KubernetesClientUtils). Then it applies the Request's overlay to the pod.
 func (d *draft) finish() error {
 	data, err := d.confFiles()
 	if err != nil {
@@ -31,13 +32,13 @@ func (d *draft) finish() error {
 	if !d.r.SubmitTime.IsZero() {
 		comment = append(comment, d.r.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
 	}
-	// Sorted: the order means nothing to Spark, and a reader finds a key.
+	// Spark ignores the order; sorted keys are easier to find for a reader.
 	data[propertiesFile] = conf.MarshalProperties(d.props.Sorted(), comment...)
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.r.ConfigMapName}}
 	for _, file := range slices.Sorted(maps.Keys(data)) {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
 	}
-	// Spark leaves the namespace in the data as a key of its own, which no volume item names.
+	// Spark also puts the namespace into the data, under a key that no volume item names.
 	data["spark.kubernetes.namespace"] = d.r.Namespace
 	if err := checkFiles("Conf", data); err != nil {
 		return err
@@ -46,11 +47,11 @@ func (d *draft) finish() error {
 	d.mount(corev1.Volume{Name: "spark-conf-volume-driver", VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
 	d.env("SPARK_CONF_DIR", confDir)
 
-	hygiene(d.pod, &d.spark)
+	setPodDefaults(d.pod, &d.spark)
 	d.pod.APIVersion, d.pod.Kind = "v1", "Pod"
 	d.pod.OwnerReferences = d.owners()
 	d.pod.Spec.Containers = append(d.pod.Spec.Containers, d.spark)
-	if err := laidOver("Driver", d.pod, d.spark.Name, d.r.Driver); err != nil {
+	if err := applyOverlay("Driver", d.pod, d.spark.Name, d.r.Driver); err != nil {
 		return err
 	}
 	maps.Copy(d.pod.Labels, d.r.Labels)
@@ -70,8 +71,9 @@ func (d *draft) finish() error {
 	return d.checkPod()
 }
 
-// confFiles chooses among the Request's files as Spark chooses among those of a SPARK_CONF_DIR (KubernetesClientUtils.loadSparkConfDirFiles):
-// small ones first, until spark.kubernetes.configMap.maxSize is reached.
+// confFiles selects from the Request's files as Spark selects from those of a SPARK_CONF_DIR
+// (KubernetesClientUtils.loadSparkConfDirFiles): small files first, until spark.kubernetes.configMap.maxSize is
+// reached.
 func (d *draft) confFiles() (map[string]string, error) {
 	const key = "spark.kubernetes.configMap.maxSize"
 	limit, err := d.conf.Int(key, maxConfigMap)
@@ -108,7 +110,8 @@ func (d *draft) confFiles() (map[string]string, error) {
 	return data, nil
 }
 
-// SkipsConfFile reports whether Spark leaves a file of its configuration directory out of the driver's ConfigMap, because of its name.
+// SkipsConfFile reports whether Spark omits a file of its configuration directory from the driver's ConfigMap because
+// of its name.
 func SkipsConfFile(name string) bool {
 	for _, suffix := range []string{".gz", ".zip", ".jar", ".tar", ".template"} {
 		if strings.HasSuffix(name, suffix) {
@@ -118,12 +121,12 @@ func SkipsConfFile(name string) bool {
 	return strings.HasPrefix(name, "spark") && (strings.HasSuffix(name, "conf") || strings.HasSuffix(name, "properties"))
 }
 
-// checkFiles refuses data that no ConfigMap can hold.
+// checkFiles rejects data that a ConfigMap cannot hold.
 func checkFiles(field string, data map[string]string) error {
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
-			return fieldError(field, "%q is no key of a ConfigMap: %s", name, errs[0])
+			return fieldError(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
 		}
 		if !utf8.ValidString(data[name]) {
 			return fieldError(field, "%s is not UTF-8 text, and a ConfigMap holds only that", name)
@@ -136,12 +139,12 @@ func checkFiles(field string, data map[string]string) error {
 	return nil
 }
 
-// checkPod finds what the API server would refuse after everything is written but the pod.
+// checkPod rejects pods that the API server would reject after all other objects are created.
 func (d *draft) checkPod() error {
 	volumes := map[string]bool{}
 	for _, v := range d.pod.Spec.Volumes {
 		if volumes[v.Name] {
-			return fieldError("Driver.Volumes", "the driver pod has two volumes named %q: one of the template or overlay is in the way of Spark's", v.Name)
+			return fieldError("Driver.Volumes", "the driver pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", v.Name)
 		}
 		volumes[v.Name] = true
 	}
@@ -152,7 +155,7 @@ func (d *draft) checkPod() error {
 		}
 	}
 	if controllers > 1 {
-		return fieldError("Driver.OwnerReferences", "the driver pod has its controller already; give references without controller")
+		return fieldError("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
 	}
 	return d.checkMounts()
 }

@@ -77,7 +77,7 @@ func TestKerberosRefused(t *testing.T) {
 			r.Keytab = &File{Name: "k"}
 			r.Conf.Set("spark.kerberos.keytab", "local:///k")
 			r.Conf.Set("spark.kerberos.principal", "p")
-		}, "spark.kerberos.keytab", "given otherwise"},
+		}, "spark.kerberos.keytab", "of the request"},
 		"a keytab alone":  {func(r *Request) { r.Keytab = &File{Name: "k"} }, "Keytab", "spark.kerberos.principal"},
 		"a keytab's name": {func(r *Request) { r.Keytab = &File{Name: "a b"}; r.Conf.Set("spark.kerberos.principal", "p") }, "Keytab", "cannot be a key"},
 		"a large keytab": {func(r *Request) {
@@ -90,7 +90,7 @@ func TestKerberosRefused(t *testing.T) {
 		"krb5.conf twice": {func(r *Request) {
 			r.Krb5Conf = &File{Name: "krb5.conf"}
 			r.Conf.Set("spark.kubernetes.kerberos.krb5.configMapName", "c")
-		}, "spark.kubernetes.kerberos.krb5.configMapName", "given otherwise"},
+		}, "spark.kubernetes.kerberos.krb5.configMapName", "of the request"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := minimal()

@@ -15,9 +15,10 @@ const (
 	serviceLimit   = validation.DNS1035LabelMaxLength
 )
 
-// ResourceNamePrefix makes the prefix that Spark makes of an application's name and a unique id (KubernetesConf.getResourceNamePrefix):
-// lower case, every other character a dash, runs of dashes one, no leading dash, and an x in place of a leading digit. It has no limit of
-// length; Build keeps to the limits of what it names.
+// ResourceNamePrefix returns the prefix that Spark makes from an application's name and a unique ID
+// (KubernetesConf.getResourceNamePrefix): lower case, every other character a dash, runs of dashes collapsed, no
+// leading dash, and an x in place of a leading digit. Its length is not limited; Build shortens the names it makes from
+// it.
 func ResourceNamePrefix(appName, uniqueID string) string {
 	name := collapse(appName + "-" + uniqueID)
 	name = strings.TrimPrefix(name, "-")
@@ -27,16 +28,16 @@ func ResourceNamePrefix(appName, uniqueID string) string {
 	return name
 }
 
-// AppNameLabel makes the value of the label spark-app-name (KubernetesConf.getAppNameLabel): as the prefix, but cut to 63 characters and
-// then without one leading and one trailing dash. It may be empty.
+// AppNameLabel returns the value of the label spark-app-name (KubernetesConf.getAppNameLabel): like the prefix, but cut
+// to 63 characters and then without one leading and one trailing dash. It may be empty.
 func AppNameLabel(appName string) string {
 	name := collapse(appName)
 	name = name[:min(len(name), labelLimit)]
 	return strings.TrimSuffix(strings.TrimPrefix(name, "-"), "-")
 }
 
-// collapse trims, lowers and replaces what is not a letter of a DNS label. Spark works on UTF-16: a character beyond U+FFFF is two dashes
-// there, but runs become one anyway.
+// collapse trims text, lowers it and replaces every character that a DNS label cannot have. Spark works on UTF-16: a
+// character beyond U+FFFF becomes two dashes there, but runs of dashes are collapsed anyway.
 func collapse(text string) string {
 	// Java lowers a dotted capital I to two characters, Go to one.
 	trimmed := strings.ReplaceAll(strings.TrimFunc(text, func(r rune) bool { return r <= ' ' }), "\u0130", "i\u0307")
@@ -53,13 +54,13 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// DriverPodName is the name that Build gives a driver pod when the Request has none.
+// DriverPodName returns the name of a driver pod whose Request does not set one.
 func DriverPodName(resourceNamePrefix string) string {
 	return bounded("", resourceNamePrefix, "-driver")
 }
 
-// ServiceName is the name of the driver's headless Service: "<prefix>-driver-svc", or one made of the application's id where that would be
-// too long for a Service or no Service name at all. Spark takes a fresh random id there.
+// ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc", or a name made from the
+// application's ID if that is too long for a Service or not a valid Service name. Spark uses a fresh random ID there.
 func ServiceName(resourceNamePrefix, appID string) string {
 	name := resourceNamePrefix + "-driver-svc"
 	if len(name) <= serviceLimit && len(validation.IsDNS1035Label(name)) == 0 {
@@ -68,8 +69,8 @@ func ServiceName(resourceNamePrefix, appID string) string {
 	return "spark-" + digest("driver-svc/"+appID, 16) + "-driver-svc"
 }
 
-// bounded joins the three parts; where that is longer than a name may be, the middle is cut and ends in digits of its digest, so that two
-// long names stay two.
+// bounded joins the three parts. If the result is too long for a name, the middle is cut and ends in digits of its
+// digest, so that two long names stay different.
 func bounded(before, middle, after string) string {
 	if len(before)+len(middle)+len(after) <= subdomainLimit {
 		return before + middle + after
@@ -78,13 +79,14 @@ func bounded(before, middle, after string) string {
 	return before + strings.TrimRight(middle[:room], "-.") + "-" + digest(middle, 8) + after
 }
 
-// digest returns n hexadecimal digits that depend on text alone.
+// digest returns n hexadecimal digits of the SHA-256 of text.
 func digest(text string, n int) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:n]
 }
 
-// localDirUUID is the random part of the default local directory, made of the application's id: its own digits if it is a usual id.
+// localDirUUID returns the part of the default local directory that Spark makes from a random UUID. Here it is made
+// from the application's ID: from the ID's own digits if it has the usual form.
 func localDirUUID(appID string) string {
 	hexa := strings.TrimPrefix(appID, "spark-")
 	if len(hexa) != 32 || strings.Trim(hexa, "0123456789abcdef") != "" {

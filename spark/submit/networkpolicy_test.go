@@ -38,7 +38,8 @@ func wantPolicy(t *testing.T, got *networkingv1.NetworkPolicy, want string) {
 	}
 }
 
-// TestOpenPorts: where Spark fences executors off, the ports of a Request are open to everybody; where it does not, there is nothing to open.
+// TestOpenPorts: where Spark fences executors off, the ports of a Request are open to everybody; where it does not,
+// there is nothing to open.
 func TestOpenPorts(t *testing.T) {
 	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
@@ -74,8 +75,8 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 	}
 }
 
-// TestRunnerOpensPorts: spark-submit makes a policy that knows of no port, so another stands beside it, which closes nothing that spark-submit's
-// leaves open.
+// TestRunnerOpensPorts: spark-submit makes a policy that knows of no port, so another stands beside it, which closes
+// nothing that spark-submit's leaves open.
 func TestRunnerOpensPorts(t *testing.T) {
 	runner := func(version string, ports ...int32) Request {
 		r := minimal()
@@ -111,7 +112,8 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	}
 }
 
-// TestRunnerIsNotScraped: what tells Prometheus to look at the driver does not tell it to look at the pod that submits it.
+// TestRunnerIsNotScraped: what tells Prometheus to look at the driver does not tell it to look at the pod that submits
+// it.
 func TestRunnerIsNotScraped(t *testing.T) {
 	r := with("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
 	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What only a JVM, a file system's client or a file could do is told from what could never work and from what nobody may say.
+// What only a JVM, a file system's client or a file could do is told from what could never work and from what nobody
+// may say.
 func TestNotNative(t *testing.T) {
 	const upload = "spark.kubernetes.file.upload.path"
 	type change func(*Request)

@@ -66,7 +66,8 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 	})
 }
 
-// The order in which a configuration was written decides nothing but the order of lists that have one: variables and mounts.
+// The order in which a configuration was written decides nothing but the order of lists that have one: variables and
+// mounts.
 func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
 	r := heavyRequest()
 	want := build(t, r)
@@ -102,7 +103,8 @@ func TestTheRequestIsNotChanged(t *testing.T) {
 	}
 }
 
-// A driver that stops deletes Services and claims by this label, and nothing of ours but its own Service may go that way.
+// A driver that stops deletes Services and claims by this label, and nothing of ours but its own Service may go that
+// way.
 func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		for _, object := range o.Before {

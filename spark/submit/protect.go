@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Keys by which a driver and its executors prove to each other that they belong together, and encrypt what they send.
+// These keys make a driver and its executors authenticate each other and encrypt their connections.
 const (
 	authenticateKey   = "spark.authenticate"
 	cryptoKey         = "spark.network.crypto.enabled"
@@ -19,12 +19,13 @@ const (
 	rpcTLSKey         = "spark.ssl.rpc.enabled"
 )
 
-// Protect makes driver and executors authenticate each other and encrypt what they send, where the configuration does not say otherwise. On Kubernetes, the
-// driver generates the secret, in client mode as well, and gives it to its executors in their environment (SecurityManager.initializeAuth,
-// BasicExecutorFeatureStep). It must not be used for a driver of a standalone cluster, which needs a secret that the whole cluster knows.
+// Protect makes driver and executors authenticate each other and encrypt their connections, unless the configuration
+// says otherwise. On Kubernetes, the driver generates the secret (in client mode too) and passes it to its executors in
+// their environment (SecurityManager.initializeAuth, BasicExecutorFeatureStep). Do not use it for a driver of a
+// standalone cluster, which needs a secret that the whole cluster knows.
 //
-// Whoever sets spark.authenticate to false gets no encryption either, since Spark ends where it finds one without the other. Whoever chooses another
-// encryption (TLS, SASL, their own cipher) gets that one.
+// Without authentication (spark.authenticate is false) there is no encryption either, since Spark fails if it finds
+// encryption alone. If the configuration chooses another encryption (TLS, SASL, a cipher), Protect keeps it.
 func Protect(c *conf.Conf, version string) {
 	c.SetIfMissing(authenticateKey, "true")
 	if on, err := c.Bool(authenticateKey, true); err != nil || !on {
@@ -34,7 +35,7 @@ func Protect(c *conf.Conf, version string) {
 		return
 	}
 	c.Set(cryptoKey, "true")
-	c.SetIfMissing(saslFallbackKey, "false") // there is no executor of another version, which might need it
+	c.SetIfMissing(saslFallbackKey, "false") // all executors have the driver's version, so none needs the fallback
 	if version := versionPattern.FindStringSubmatch(version); version != nil && version[1] != "3" {
 		c.SetIfMissing(authEngineKey, "2")
 	}
@@ -43,17 +44,18 @@ func Protect(c *conf.Conf, version string) {
 	}
 }
 
-// releasePattern is a version with all of its three numbers.
+// releasePattern matches a version with all of its three numbers.
 var releasePattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
 
-// authenticatedCipher reports whether a version of Spark is known to have a usable AES/GCM. Versions before it end connections at the second message
-// (SPARK-56227), and use AES/CTR instead, which keeps what is sent secret but not from being changed.
+// authenticatedCipher reports whether a version of Spark is known to have a usable AES/GCM. Earlier versions close
+// connections at the second message (SPARK-56227). They use AES/CTR, which keeps messages secret but does not protect
+// them from changes.
 func authenticatedCipher(version string) bool {
 	match := releasePattern.FindStringSubmatch(version)
 	if match == nil {
 		return false
 	}
-	// The pattern leaves nothing that Atoi refuses.
+	// The pattern matches only digits that Atoi accepts.
 	major, _ := strconv.Atoi(match[1])
 	minor, _ := strconv.Atoi(match[2])
 	patch, _ := strconv.Atoi(match[3])

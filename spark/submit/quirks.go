@@ -8,21 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// quirks is what differs between Spark lines on the submission side; everything else has not changed from 3.5 to 4.3.
+// quirks are the differences between Spark lines at submission. Everything else is the same from 3.5 to 4.3.
 type quirks struct {
 	major, minor int
 
 	// appIDInLabels: {{APP_ID}} is replaced in driver labels, not only in annotations (4.0).
 	appIDInLabels bool
-	// minOverhead: spark.driver.minMemoryOverhead is read; before it was 384 MiB (4.0).
+	// minOverhead: spark.driver.minMemoryOverhead is read; earlier lines use 384 MiB (4.0).
 	minOverhead bool
-	// legacyAccess: a claim made on demand is ReadWriteOnce, not ReadWriteOncePod, where no key says which (until 3.5).
+	// legacyAccess: a claim on demand is ReadWriteOnce, not ReadWriteOncePod, if no key sets the mode (until 3.5).
 	legacyAccess bool
-	// volumeExtras: labels and annotations of claims, subPathExpr, hostPath types, and sizes that must say a unit (4.0).
+	// volumeExtras: labels and annotations of claims, subPathExpr, hostPath types, and a required unit for small sizes
+	// (4.0).
 	volumeExtras bool
-	// connectPort: port 15002 of Spark Connect on pod and Service (4.1).
+	// connectPort: pod and Service have port 15002 of Spark Connect (4.1).
 	connectPort bool
-	// connectGRPC: that port says appProtocol grpc (4.2).
+	// connectGRPC: that port has appProtocol grpc (4.2).
 	connectGRPC bool
 	// imageVersion: {{SPARK_VERSION}} is replaced in image names (4.1).
 	imageVersion bool
@@ -32,23 +33,23 @@ type quirks struct {
 	pythonVersion bool
 	// networkPolicy: executors accept connections from their own application only (4.2, SPARK-55653).
 	networkPolicy bool
-	// volcanoShipped: Spark's images have VolcanoFeatureStep; before it is in builds of one's own only (4.2).
+	// volcanoShipped: Spark's images contain VolcanoFeatureStep; earlier lines need a custom build (4.2).
 	volcanoShipped bool
 	// podGroupJSON: spark.kubernetes.scheduler.volcano.podGroupTemplateJson is read (4.2).
 	podGroupJSON bool
-	// privilegeEscalation: allowPrivilegeEscalation is written, false by default (4.3, SPARK-57493).
+	// privilegeEscalation: allowPrivilegeEscalation is set, false by default (4.3, SPARK-57493).
 	privilegeEscalation bool
-	// publishNotReady: publishNotReadyAddresses of the Service is written (4.3).
+	// publishNotReady: publishNotReadyAddresses of the Service is set (4.3).
 	publishNotReady bool
-	// proxyUserFirst: SPARK_USER is the proxy user even where the submitter's environment has SPARK_USER (4.3).
+	// proxyUserFirst: SPARK_USER is the proxy user even if the submitter's environment has SPARK_USER (4.3).
 	proxyUserFirst bool
-	// executorGrace: executors get terminationGracePeriodSeconds of Spark's choice (4.1).
+	// executorGrace: Spark sets terminationGracePeriodSeconds of executors (4.1).
 	executorGrace bool
-	// resizePolicy: executors say that their CPU and memory can be changed without a restart (4.2).
+	// resizePolicy: executors declare that their CPU and memory can be changed without a restart (4.2).
 	resizePolicy bool
 }
 
-// lines is the table, oldest first. Each line is the one before and what changed.
+// lines is the table of Spark lines, oldest first. Each line is its predecessor plus changes.
 var lines = func() []quirks {
 	v35 := quirks{major: 3, minor: 5, legacyAccess: true, pythonVersion: true}
 
@@ -82,19 +83,19 @@ func SupportedVersions() []string {
 	return out
 }
 
-// String is the line's name.
+// String returns the name of the line, such as "4.1".
 func (q quirks) String() string { return fmt.Sprintf("%d.%d", q.major, q.minor) }
 
 var versionPattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
 
-// quirksFor chooses the line of a declared version. The warning is empty for a version of the table.
+// quirksFor returns the line for a declared version. The warning is empty if the table has the version.
 func quirksFor(version string) (q quirks, warning string) {
 	oldest, newest := lines[0], lines[len(lines)-1]
 	match := versionPattern.FindStringSubmatch(version)
 	if match == nil {
-		return newest, fmt.Sprintf("Spark version %q cannot be read (expected such as %s.0); built as Spark %s", version, newest, newest)
+		return newest, fmt.Sprintf("Spark version %q is not a version such as %s.0; built as Spark %s", version, newest, newest)
 	}
-	// The pattern leaves nothing that Atoi refuses.
+	// The pattern matches only digits that Atoi accepts.
 	major, _ := strconv.Atoi(match[1])
 	minor, _ := strconv.Atoi(match[2])
 	for _, line := range lines {
@@ -112,13 +113,14 @@ func quirksFor(version string) (q quirks, warning string) {
 	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; built as Spark %s", version, newest, newest)
 }
 
-// LineOf returns the numbers of the line that Build takes for a declared version, such as 4 and 1 for "4.1.4".
+// LineOf returns the numbers of the line for which Build builds a declared version, such as 4 and 1 for "4.1.4".
 func LineOf(version string) (major, minor int) {
 	q, _ := quirksFor(version)
 	return q.major, q.minor
 }
 
-// versionLabel is the value of the label spark-version: the declared version, or the line's where that cannot be a label.
+// versionLabel returns the value of the label spark-version: the declared version, or the line's name if that is not a
+// valid label value.
 func versionLabel(declared string, q quirks) string {
 	if declared == "" || len(validation.IsValidLabelValue(declared)) > 0 {
 		return q.String()

@@ -27,11 +27,11 @@ func TestVersions(t *testing.T) {
 		{"3.1.1", "3.5", "older"},
 		{"2.4.8", "3.5", "older"},
 		{"3.6.0", "3.5", "not known"},
-		{"", "4.3", "cannot be read"},
-		{"latest", "4.3", "cannot be read"},
-		{"4", "4.3", "cannot be read"},
-		{"4.1x", "4.3", "cannot be read"},
-		{"99999999999999999999.1", "4.3", "cannot be read"},
+		{"", "4.3", "is not a version"},
+		{"latest", "4.3", "is not a version"},
+		{"4", "4.3", "is not a version"},
+		{"4.1x", "4.3", "is not a version"},
+		{"99999999999999999999.1", "4.3", "is not a version"},
 	} {
 		q, warning := quirksFor(c.version)
 		if q.String() != c.line || !strings.Contains(warning, c.warning) || (warning == "") != (c.warning == "") {
@@ -110,9 +110,10 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A label value with braces is no label value: before 4.0 nothing replaces them, and the API server would refuse the pod.
+// A label value with braces is no label value: before 4.0 nothing replaces them, and the API server would refuse the
+// pod.
 func TestAppIDInLabelsBefore40IsRefused(t *testing.T) {
 	r := with("spark.kubernetes.driver.label.id", "{{APP_ID}}")
 	r.SparkVersion = "3.5.9"
-	refusedFor(t, r, "spark.kubernetes.driver.label.id", "is no value of a label")
+	refusedFor(t, r, "spark.kubernetes.driver.label.id", "is not a valid label value")
 }

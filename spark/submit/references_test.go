@@ -33,9 +33,9 @@ func TestScopeOfReferences(t *testing.T) {
 	}
 }
 
-func TestUnresolvedReferencesAreTold(t *testing.T) {
+func TestUnresolvedReferencesWarn(t *testing.T) {
 	o := build(t, with("spark.kubernetes.container.image", "x:${env:TAG}", "spark.kubernetes.driverEnv.E", "${env:E}", "spark.mine", "${system:x}", "spark.local.dir", "/${spark.none}"))
-	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.container.image: ${env:TAG} stays") {
+	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.container.image: ${env:TAG} is not replaced") {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
 	if got := sparkContainer(t, o).Image; got != "x:${env:TAG}" {

@@ -129,13 +129,13 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.driver.limit.cores", "500m"}, "spark.kubernetes.driver.limit.cores", "below the request"},
 		{[]string{"spark.ui.port", "0"}, "spark.ui.port", "1 to 65535"},
 		{[]string{"spark.ui.port", "7078"}, "spark.ui.port", "spark.driver.port"},
-		{[]string{"spark.kubernetes.driver.label.a b", "x"}, "spark.kubernetes.driver.label.a b", "no name of a label"},
-		{[]string{"spark.kubernetes.driver.label.a", "x y"}, "spark.kubernetes.driver.label.a", "no value of a label"},
-		{[]string{"spark.kubernetes.driver.annotation.a b", "x"}, "spark.kubernetes.driver.annotation.a b", "no name of an annotation"},
-		{[]string{"spark.kubernetes.driver.service.label.a", "-"}, "spark.kubernetes.driver.service.label.a", "no value of a label"},
+		{[]string{"spark.kubernetes.driver.label.a b", "x"}, "spark.kubernetes.driver.label.a b", "not a valid label name"},
+		{[]string{"spark.kubernetes.driver.label.a", "x y"}, "spark.kubernetes.driver.label.a", "not a valid label value"},
+		{[]string{"spark.kubernetes.driver.annotation.a b", "x"}, "spark.kubernetes.driver.annotation.a b", "not a valid annotation name"},
+		{[]string{"spark.kubernetes.driver.service.label.a", "-"}, "spark.kubernetes.driver.service.label.a", "not a valid label value"},
 		{[]string{"spark.kubernetes.driver.service.label.spark-app-selector", "spark-of-another"}, "spark.kubernetes.driver.service.label.spark-app-selector", "Spark's own"},
 		{[]string{"spark.kubernetes.driver.service.label.spark-role", "executor"}, "spark.kubernetes.driver.service.label.spark-role", "Spark's own"},
-		{[]string{"spark.kubernetes.driver.service.annotation.", "x"}, "spark.kubernetes.driver.service.annotation.", "no name"},
+		{[]string{"spark.kubernetes.driver.service.annotation.", "x"}, "spark.kubernetes.driver.service.annotation.", "not a valid annotation name"},
 		{[]string{"spark.kubernetes.node.selector.a", "x y"}, "spark.kubernetes.node.selector.a", "node label"},
 		{[]string{"spark.kubernetes.driverEnv.A=B", "x"}, "spark.kubernetes.driverEnv.A=B", "environment variable"},
 		{[]string{"spark.kubernetes.driver.secrets.a.b", "/x"}, "spark.kubernetes.driver.secrets.a.b", "pod template"},
@@ -153,25 +153,25 @@ func TestRefusedRequests(t *testing.T) {
 		change      func(*Request)
 		field, text string
 	}{
-		"no namespace": {func(r *Request) { r.Namespace = "" }, "Namespace", "no namespace"},
+		"no namespace": {func(r *Request) { r.Namespace = "" }, "Namespace", "not a valid namespace name"},
 		"long version": {func(r *Request) {
 			r.SparkVersion = "4.1." + strings.Repeat("1", 1<<10)
 			r.Conf.Set("spark.kubernetes.container.image", strings.Repeat("{{SPARK_VERSION}}", 1<<10))
 		}, "SparkVersion", "no longer than 128"},
 		"no id":               {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
 		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot begin"},
-		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "no pod name"},
+		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "not a valid pod name"},
 		"long pod name":       {func(r *Request) { r.DriverPodName = strings.Repeat("a", 254) }, "DriverPodName", "253"},
-		"ConfigMap name":      {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "no name"},
+		"ConfigMap name":      {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "not a valid ConfigMap name"},
 		"master":              {func(r *Request) { r.Master = "local[2]" }, "Master", "k8s://"},
 		"no class":            {func(r *Request) { r.MainClass = "" }, "MainClass", "main class"},
 		"no class, no jar":    {func(r *Request) { r.MainClass, r.Resource = "", "" }, "MainClass", "main class"},
 		"local resource":      {func(r *Request) { r.Resource = "/app.jar" }, "Resource", "local:///PATH"},
 		"file resource":       {func(r *Request) { r.Resource = "file:///app.py" }, "Resource", "never read"},
 		"label of Spark":      {func(r *Request) { r.Labels = map[string]string{"spark-role": "x"} }, "Labels", "Spark's own"},
-		"label value":         {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "no value"},
+		"label value":         {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "not a valid label value"},
 		"driver's label":      {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
-		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "no name"},
+		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "not a valid label name"},
 		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "no pod template"},
 		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "no pod template"},
 		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "no pod template"},
@@ -182,9 +182,9 @@ func TestRefusedRequests(t *testing.T) {
 			r.HadoopConfFiles = map[string]string{"a": "b"}
 			r.Conf.Set("spark.kubernetes.hadoop.configMapName", "h")
 		}, "spark.kubernetes.hadoop.configMapName", "together"},
-		"Hadoop file's name": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "no key"},
+		"Hadoop file's name": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "not a valid ConfigMap key"},
 		"Hadoop file's text": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a": "\xff"} }, "HadoopConfFiles", "UTF-8"},
-		"conf file's name":   {func(r *Request) { r.ConfFiles = map[string]string{"two words": "a"} }, "ConfFiles", "key of a ConfigMap"},
+		"conf file's name":   {func(r *Request) { r.ConfFiles = map[string]string{"two words": "a"} }, "ConfFiles", "not a valid ConfigMap key"},
 		"proxy and Kerberos": {func(r *Request) {
 			r.ProxyUser = "eve"
 			r.Conf.Set("spark.yarn.principal", "p")
@@ -195,7 +195,7 @@ func TestRefusedRequests(t *testing.T) {
 		}, "Driver.Volumes", "two volumes"},
 		"second controller": {func(r *Request) {
 			r.Driver.OwnerReferences = []metav1.OwnerReference{{UID: "other", Controller: new(true)}}
-		}, "Driver.OwnerReferences", "controller already"},
+		}, "Driver.OwnerReferences", "already has a controller"},
 		"executor overlay": {func(r *Request) {
 			r.Executor = overlay.Overlay{Sidecars: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "x"}}}
 		}, "Executor.Sidecars", "another image"},

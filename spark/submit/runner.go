@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// What a runner pod is known by. It carries no label spark-app-selector: a driver deletes by that when it stops.
+// These names identify a runner pod. It does not have the label spark-app-selector: a stopping driver deletes by that
+// label.
 const (
 	// RoleSubmitter is the value of RoleLabel on a runner pod.
 	RoleSubmitter = "submitter"
@@ -24,21 +25,22 @@ const (
 	RunnerContainer = "spark-submit"
 )
 
-// RunnerDeadline is how long a runner may be active, in seconds, from its start on a node with the pull of its image: a submission takes some
-// ten seconds of it. It bounds a spark-submit that hangs, such as on a file system that does not answer.
+// RunnerDeadline is the runner pod's activeDeadlineSeconds. The time counts from its start on a node and includes the
+// image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, such as on a file
+// system that does not answer.
 const RunnerDeadline = 1800
 
-// What a runner is given. Spark-submit needs some 10 CPU-seconds and 260 MiB; half of the limit is its heap, which --packages and the clients of
-// file systems fill.
+// These are the resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. Half of the limit is its
+// heap, which --packages and the clients of file systems fill.
 const (
 	runnerCPU    = "250m"
 	runnerMemory = "1Gi"
-	// runnerOptions bound the heap, and the depth of stack traces: Kubernetes keeps the last 2048 bytes of a log as the pod's message, and a whole
-	// trace would push the exception's own words out of it.
+	// runnerOptions limit the heap and the depth of stack traces. Kubernetes keeps the last 2048 bytes of a log as the
+	// pod's message, and a whole trace would push out the message of the exception.
 	runnerOptions = "-XX:MaxRAMPercentage=50 -XX:MaxJavaStackTraceDepth=6"
 )
 
-// Where spark-submit is in every Spark image, and where a runner has its files.
+// These are the path of spark-submit in every Spark image, and the names of the runner's directory and volumes.
 const (
 	sparkSubmit  = "/opt/spark/bin/spark-submit"
 	runnerDir    = "/opt/sparkoperator/submit"
@@ -46,31 +48,39 @@ const (
 	tempVolume   = "sparkoperator-tmp"
 )
 
-// Runner is what submits an application by the real spark-submit, in a pod of the application's own image. The Secret comes first.
+// Runner holds the objects that submit an application with the real spark-submit, in a pod of the application's own
+// image. Create the Secret first.
 type Runner struct {
-	// Secret holds what spark-submit reads: the whole configuration, since that may hold credentials, and the pod templates.
+	// Secret holds the pod templates and the whole configuration, which may contain credentials. Spark-submit reads
+	// both.
 	Secret *corev1.Secret
-	// Policy opens the Request's ExecutorPorts beside the NetworkPolicy that spark-submit makes; nil where there is nothing to open.
+	// Policy opens the Request's ExecutorPorts in addition to the NetworkPolicy that spark-submit creates. It is nil if
+	// there are no ports to open.
 	Policy *networkingv1.NetworkPolicy
-	// Pod runs spark-submit once, with a service account that may make what spark-submit makes (Request.RunnerServiceAccount), and ends when the driver pod and what it needs are there.
+	// Pod runs spark-submit once and ends when the driver pod and its objects exist. Its service account
+	// (Request.RunnerServiceAccount) needs the rights to create what spark-submit creates.
 	Pod *corev1.Pod
-	// Warnings are what the user should know, in plain words.
+	// Warnings are messages for the user.
 	Warnings []string
 }
 
-// RunnerName is the name of the runner's pod and of its Secret.
+// RunnerName returns the name of the runner's pod and of its Secret.
 func RunnerName(resourceNamePrefix string) string { return bounded("", resourceNamePrefix, "-submit") }
 
-// BuildRunner returns a pod that submits the application by spark-submit, for what Build cannot do without a JVM. It is a pure function like
-// Build, refuses everything else that Build refuses, and the same request gives the same objects: SubmitTime is left to spark-submit.
+// BuildRunner returns a pod that submits the application with spark-submit, for requests that Build cannot serve
+// without a JVM. Like Build, it is a pure function: the same request gives the same objects. It rejects every other
+// request that Build rejects. SubmitTime is left to spark-submit.
 //
-// What spark-submit makes is the Request's as far as Build's is: namespace, driver pod name, master, owner, labels and templates, whatever the
-// configuration says. A second runner of the same Request makes no second driver, since the driver pod's name is taken. AppID and ConfigMapName
-// have no effect: spark-submit makes its own. Neither have SystemProperties: "${system:NAME}" is the runner's JVM's to say. The Service, the ConfigMaps and the claims that it makes are owned by the driver pod alone.
+// The Request determines what it determines in Build: namespace, driver pod name, master, owner, labels and templates,
+// whatever the configuration says. A second runner of the same Request does not create a second driver, since the
+// driver pod's name is taken. AppID and ConfigMapName have no effect: spark-submit makes its own. SystemProperties have
+// no effect either: "${system:NAME}" refers to the runner's own JVM. The driver pod alone owns the Service, the
+// ConfigMaps and the claims that spark-submit creates.
 //
-// The runner gets what the driver is given to reach file systems, so that it can do so too: environment, Secrets and ConfigMaps
-// mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars, init containers, ports or claims, and
-// a security context that is the driver's where that is stricter than the restricted Pod Security Standard asks.
+// The runner gets what the driver uses to reach file systems, so that it can reach them too: environment, Secrets and
+// ConfigMaps mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars,
+// init containers, ports or claims. Its security context is the driver's, made at least as strict as the restricted Pod
+// Security Standard asks.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
 		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; what needs a JVM can only be submitted to Kubernetes", conf.Shorten(r.DriverMaster))
@@ -113,20 +123,21 @@ func BuildRunner(r Request) (Runner, error) {
 	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warns.All()}, nil
 }
 
-// runnerFiles collects what spark-submit reads where it runs: the keys of a Secret, and the items by which they become files.
+// runnerFiles collects the files that spark-submit reads: keys of a Secret, and the volume items that turn them into
+// files.
 type runnerFiles struct {
 	data  map[string][]byte
 	items []corev1.KeyToPath
 }
 
-// add puts a file at a path below runnerDir and returns where that is.
+// add adds a file at a path below runnerDir and returns its full path.
 func (f *runnerFiles) add(key, path string, content []byte) string {
 	f.data[key] = slices.Clone(content)
 	f.items = append(f.items, corev1.KeyToPath{Key: key, Path: path})
 	return runnerDir + "/" + path
 }
 
-// addAll puts files into a directory and returns it; empty without files.
+// addAll adds files below a directory and returns the directory, or an empty string if there are no files.
 func (f *runnerFiles) addAll(dir string, files map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f.add(dir+"."+name, dir+"/"+name, []byte(files[name]))
@@ -137,12 +148,12 @@ func (f *runnerFiles) addAll(dir string, files map[string]string) string {
 	return runnerDir + "/" + dir
 }
 
-// check refuses what no Secret can hold.
+// check rejects data that a Secret cannot hold.
 func (f *runnerFiles) check() error {
 	total := 0
 	for _, key := range slices.Sorted(maps.Keys(f.data)) {
 		if errs := validation.IsConfigMapKey(key); len(errs) > 0 {
-			return fieldError("Conf", "%q is no key of a Secret: %s", key, errs[0])
+			return fieldError("Conf", "%q is not a valid Secret key: %s", key, errs[0])
 		}
 		total += len(f.data[key])
 	}
@@ -152,15 +163,17 @@ func (f *runnerFiles) check() error {
 	return nil
 }
 
-// lateDriverEnv are the variables that spark-submit sets on a driver over its template's (BasicDriverFeatureStep). The others of its own it takes from
-// its environment, which is the driver's, or finds what they name there: the files of SPARK_CONF_DIR.
+// lateDriverEnv are the variables that spark-submit sets on a driver over those of its template
+// (BasicDriverFeatureStep). Spark-submit takes its other variables from its own environment, which is the driver's, or
+// from files of SPARK_CONF_DIR.
 var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"}
 
-// runnerTemplates writes the pod templates with the overlays on them. The owner reaches the driver by its template; it does not block the owner's
-// deletion, which would take a right that drivers' service accounts do not have.
+// runnerTemplates adds the pod templates with the overlays applied. The driver gets its owner from its template. The
+// owner reference does not block the owner's deletion, since that needs a right that drivers' service accounts do not
+// have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {
-		d.warn("Driver.MemoryLimit: has no effect: spark-submit makes the driver's memory limit of spark.driver.memory and spark.driver.memoryOverhead")
+		d.warn("Driver.MemoryLimit: has no effect: spark-submit computes the driver's memory limit from spark.driver.memory and spark.driver.memoryOverhead")
 	}
 	for _, v := range d.r.Driver.Env {
 		if slices.Contains(lateDriverEnv, v.Name) {
@@ -168,14 +181,14 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 		}
 	}
 	pod, spark := d.pod.DeepCopy(), *d.spark.DeepCopy()
-	hygiene(pod, &spark)
+	setPodDefaults(pod, &spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
 	pod.OwnerReferences = d.owners()
 	for i := range pod.OwnerReferences {
 		pod.OwnerReferences[i].BlockOwnerDeletion = nil
 	}
 	pod.Spec.Containers = append(pod.Spec.Containers, spark)
-	if err := laidOver("Driver", pod, spark.Name, d.r.Driver); err != nil {
+	if err := applyOverlay("Driver", pod, spark.Name, d.r.Driver); err != nil {
 		return err
 	}
 	if len(pod.Spec.Containers) > 1 {
@@ -192,13 +205,13 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 		return err
 	}
 	files.add("driver.json", "driver.json", text)
-	// From here on the draft is of the runner, which is made of the driver's template.
+	// From here on the draft describes the runner, which is derived from the driver's template.
 	d.pod = pod
 	d.spark = pod.Spec.Containers[slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == spark.Name })]
 	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
 		return nil
 	}
-	d.tellOverwritten()
+	d.warnOverwritten()
 	executor, err := executorTemplate(d)
 	if err != nil {
 		return err
@@ -207,11 +220,12 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 	return nil
 }
 
-// runnerConf is the user's configuration and, over it, what is the Request's: by keys where spark-submit has them, by files else.
+// runnerConf returns the user's configuration overridden by the Request's fields: by keys if spark-submit has such
+// keys, otherwise by files.
 func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c := given.Clone()
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
-	// Spark makes its own id, and reaches the driver by its Service.
+	// Spark makes its own ID, and the driver is reached by its Service.
 	c.Delete("spark.app.id", "spark.driver.host", RunnerAccountKey)
 	const driverFile, executorFile = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	replaced := []string{driverFile}
@@ -226,7 +240,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	}
 	appName := d.r.AppName
 	if d.r.Unnamed {
-		appName = "" // spark-submit takes the program's own
+		appName = "" // spark-submit uses the program's own name
 		c.Delete("spark.app.name")
 	}
 	for _, pair := range [][2]string{
@@ -255,7 +269,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	return c
 }
 
-// runnerSecrets writes the files that the Request has for keys which name one of the submitter.
+// runnerSecrets adds the Request's files and sets the keys that name them.
 func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
 	for _, f := range []struct {
 		key, file string
@@ -274,12 +288,13 @@ func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
 		c.Set("spark.kerberos.keytab", files.add("keytab", "keytab/"+d.r.Keytab.Name, d.r.Keytab.Content))
 	}
 	if d.r.Krb5Conf != nil {
-		// Spark mounts the file by this name, whatever it was called.
+		// Spark mounts the file under this name, whatever its original name.
 		c.Set("spark.kubernetes.kerberos.krb5.path", files.add("krb5.conf", "krb5.conf", d.r.Krb5Conf.Content))
 	}
 }
 
-// runnerArgs is spark-submit's command line, run by the image's entrypoint as any other command. Nothing of the configuration is in it.
+// runnerArgs returns the command line of spark-submit, which the image's entrypoint runs like any other command. It
+// contains nothing of the configuration.
 func (d *draft) runnerArgs() []string {
 	args := []string{sparkSubmit, "--properties-file", runnerDir + "/spark.properties", "--master", d.r.Master, "--deploy-mode", "cluster"}
 	if d.r.MainClass != "" {
@@ -299,7 +314,7 @@ func (d *draft) runnerArgs() []string {
 	return args
 }
 
-// runnerResources are requests and limits of a runner.
+// runnerResources returns requests and limits of a runner.
 func runnerResources() corev1.ResourceRequirements {
 	memory := resource.MustParse(runnerMemory)
 	return corev1.ResourceRequirements{

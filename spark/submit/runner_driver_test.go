@@ -19,8 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// bySparkSubmit is the submission that spark-submit would make in a runner's pod: cmdline.Parse and submit.Build are held to the real one (TestAgainstSparkSubmit),
-// so they stand for it, in the pod's environment and with its files. Configs are what the ConfigMaps hold that it mounts, by name.
+// bySparkSubmit is the submission that spark-submit would make in a runner's pod: cmdline.Parse and submit.Build are
+// held to the real one (TestAgainstSparkSubmit), so they stand for it, in the pod's environment and with its files.
+// Configs are what the ConfigMaps hold that it mounts, by name.
 func bySparkSubmit(t *testing.T, r submit.Request, o submit.Runner, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 	c := o.Pod.Spec.Containers[0]
@@ -123,7 +124,8 @@ func laidOverDriver() overlay.Overlay {
 	}
 }
 
-// TestDriverOfARunner: the driver that spark-submit makes has what the operator's own would have, and what it has not is warned of.
+// TestDriverOfARunner: the driver that spark-submit makes has what the operator's own would have, and what it has not
+// is warned of.
 func TestDriverOfARunner(t *testing.T) {
 	configs := map[string]map[string]string{
 		"spark-files":  {"log4j2.properties": "rootLogger.level = warn", "metrics.properties": "m", "spark-defaults.conf": "spark.x y"},

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runnerPod makes the pod that runs spark-submit. The draft's pod and Spark container are the driver's template with the overlay on it.
+// runnerPod returns the pod that runs spark-submit. The draft's pod and Spark container are the driver's template with
+// the overlay applied.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
 	account, err := d.runnerAccount(&driver.Spec)
@@ -63,7 +64,8 @@ func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// runnerAccount is the service account of the runner: what the configuration names for it, else the Request's, else the driver's.
+// runnerAccount returns the service account of the runner: the one that the configuration names for it, else the
+// Request's, else the driver's.
 func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	account, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
 	if err != nil || account != "" {
@@ -72,7 +74,8 @@ func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	return d.conf.String(driverAccountKey, cmp.Or(driver.ServiceAccountName, driver.DeprecatedServiceAccount))
 }
 
-// basicNodes selects the driver's nodes, for the same reasons: who sets them has the image, or the way to a file system, there.
+// basicNodes applies the driver's node selectors to the runner. Users set them because these nodes have the image or
+// can reach a file system, and the runner needs both.
 func basicNodes(d *draft) error {
 	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector."} {
 		for key, value := range d.conf.WithPrefix(prefix) {
@@ -85,8 +88,8 @@ func basicNodes(d *draft) error {
 	return nil
 }
 
-// runnerLabels are the user's for the driver, by which clouds give a pod its identity, and the Request's; never Spark's selector, nor what makes the
-// driver one of a gang.
+// runnerLabels returns the user's labels of the driver, by which clouds give a pod its identity, and the Request's. It
+// omits Spark's selector and the labels that put the driver into a gang.
 func (d *draft) runnerLabels() map[string]string {
 	labels := maps.Clone(d.pod.Labels)
 	if labels == nil {
@@ -99,7 +102,7 @@ func (d *draft) runnerLabels() map[string]string {
 	}
 	delete(labels, SelectorLabel)
 	maps.Copy(labels, d.r.Driver.Labels)
-	maps.DeleteFunc(labels, func(key, _ string) bool { return ofGang(key) || slices.Contains(yunikornLabels, key) })
+	maps.DeleteFunc(labels, func(key, _ string) bool { return isGangKey(key) || slices.Contains(yunikornLabels, key) })
 	for _, more := range []map[string]string{d.r.Labels, {
 		VersionLabel: versionLabel(d.r.SparkVersion, d.q),
 		AppNameKey:   AppNameLabel(d.r.AppName),
@@ -110,23 +113,25 @@ func (d *draft) runnerLabels() map[string]string {
 	return labels
 }
 
-// gangPrefixes begin the labels and annotations by which Volcano, YuniKorn, the coscheduling plugin and Kueue put a pod into a gang or a queue. A
-// runner with the driver's would be held back until the gang is whole, which it never is: the driver comes after the runner.
+// gangPrefixes are the prefixes of labels and annotations by which Volcano, YuniKorn, the coscheduling plugin and Kueue
+// put a pod into a gang or a queue. A runner with the driver's would wait forever for its gang to be complete: the
+// driver is created after the runner has run.
 var gangPrefixes = []string{
 	"scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/", "yunikorn.apache.org/", "scheduling.x-k8s.io/", "scheduling.sigs.k8s.io/", "kueue.x-k8s.io/",
 }
 
-// yunikornLabels are those of YuniKorn that have no prefix.
+// yunikornLabels are YuniKorn's labels without a prefix.
 var yunikornLabels = []string{"queue", "applicationId"}
 
-func ofGang(key string) bool {
+func isGangKey(key string) bool {
 	return slices.ContainsFunc(gangPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// scrapeAnnotations begin those by which Prometheus is told to look at a pod; what it would look for, the driver serves.
+// scrapeAnnotations is the prefix of annotations that make Prometheus scrape a pod. Only the driver serves the metrics.
 const scrapeAnnotations = "prometheus.io/"
 
-// runnerAnnotations are the user's for the driver, and those of the overlay, but for those that lead Prometheus to the driver or make it one of a gang.
+// runnerAnnotations returns the driver's annotations of user and overlay, without those for Prometheus and for gang
+// schedulers.
 func (d *draft) runnerAnnotations() map[string]string {
 	annotations := maps.Clone(d.pod.Annotations)
 	delete(annotations, DefaultContainerAnnotation)
@@ -138,15 +143,15 @@ func (d *draft) runnerAnnotations() map[string]string {
 			annotations[key] = value
 		}
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) || ofGang(key) })
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) || isGangKey(key) })
 	if len(annotations) == 0 {
 		return nil
 	}
 	return annotations
 }
 
-// runnerEnv is the environment of spark-submit, which takes some of the driver's from it: what the Request says of the submitter's, then the
-// driver's own. Of a name that comes twice Kubernetes takes the last.
+// runnerEnv returns the environment of spark-submit, from which it takes some settings of the driver: the Request's
+// submitter environment, then the driver's own. If a name occurs twice, Kubernetes uses the last value.
 func (d *draft) runnerEnv(driver []corev1.EnvVar, files *runnerFiles) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(name, value string) { env = append(env, corev1.EnvVar{Name: name, Value: value}) }
@@ -172,7 +177,7 @@ func (d *draft) runnerEnv(driver []corev1.EnvVar, files *runnerFiles) []corev1.E
 	return env
 }
 
-// runnerUser is what Build makes SPARK_USER; spark-submit passes its own on to the driver.
+// runnerUser returns the SPARK_USER that Build would set; spark-submit passes its own on to the driver.
 func (d *draft) runnerUser() string {
 	if d.r.ProxyUser != "" && d.r.User == "" {
 		return d.r.ProxyUser
@@ -183,8 +188,8 @@ func (d *draft) runnerUser() string {
 	return d.r.User
 }
 
-// runnerVolumes mounts the Secret, a directory for temporary files (the image's may be read-only), and of the driver's volumes those that only
-// bring something along: a claim, or a directory of a node, is the driver's alone.
+// runnerVolumes mounts the Secret, a directory for temporary files (the image's may be read-only), and those of the
+// driver's volumes that two pods can have. A claim or a directory of a node is for the driver alone.
 func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMount, files *runnerFiles) {
 	slices.SortFunc(files.items, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
 	d.mount(corev1.Volume{Name: runnerVolume, VolumeSource: corev1.VolumeSource{
@@ -192,7 +197,7 @@ func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMou
 	}}, corev1.VolumeMount{MountPath: runnerDir, ReadOnly: true})
 	for _, m := range mounts {
 		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
-		if i < 0 || !bringsAlong(&volumes[i]) || d.mountedAt(m.MountPath) {
+		if i < 0 || !isSharable(&volumes[i]) || d.mountedAt(m.MountPath) {
 			continue
 		}
 		if !slices.ContainsFunc(d.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name }) {
@@ -205,19 +210,20 @@ func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMou
 	}
 }
 
-// mountedAt tells whether something is mounted at a path already.
+// mountedAt reports whether a volume is already mounted at a path.
 func (d *draft) mountedAt(path string) bool {
 	return slices.ContainsFunc(d.spark.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return strings.TrimRight(m.MountPath, "/") == strings.TrimRight(path, "/")
 	})
 }
 
-// bringsAlong tells whether a volume has content of its own that two pods can have at once, or none.
-func bringsAlong(v *corev1.Volume) bool {
+// isSharable reports whether two pods can have the volume at once: its content is read from the API, or it is an empty
+// directory per pod.
+func isSharable(v *corev1.Volume) bool {
 	return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil || v.DownwardAPI != nil || v.EmptyDir != nil
 }
 
-// runnerPodSecurity is the driver's pod security context, with the default seccomp profile where that has none.
+// runnerPodSecurity returns the driver's pod security context, with the default seccomp profile if it has none.
 func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {
@@ -229,19 +235,19 @@ func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityCon
 	return s
 }
 
-// runnerSecurity keeps of the driver's security context who runs, and takes every privilege away: spark-submit needs none. Whether root may run
-// is left to the driver, whose image it is.
+// runnerSecurity keeps the user of the driver's security context and removes every privilege: spark-submit needs none.
+// Whether root may run is left to the driver's context, because the image is the driver's.
 func runnerSecurity(driver *corev1.SecurityContext, pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {
 		s = &corev1.SecurityContext{}
 	}
 	if pod != nil && pod.WindowsOptions != nil || s.WindowsOptions != nil {
-		return s // Windows knows none of the following
+		return s // Windows supports none of the following fields
 	}
 	s.Privileged, s.ProcMount = nil, nil
 	if s.SeccompProfile != nil && s.SeccompProfile.Type == corev1.SeccompProfileTypeUnconfined {
-		s.SeccompProfile = nil // the pod's counts
+		s.SeccompProfile = nil // the pod's profile applies
 	}
 	s.AllowPrivilegeEscalation = new(false)
 	s.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}

@@ -94,7 +94,8 @@ func TestRunnerGolden(t *testing.T) {
 	}
 }
 
-// TestRunnerIsPure: the same request gives the same objects whenever it is asked, since the Secret is immutable, and is left as it is.
+// TestRunnerIsPure: the same request gives the same objects whenever it is asked, since the Secret is immutable, and is
+// left as it is.
 func TestRunnerIsPure(t *testing.T) {
 	r := heavyRequest()
 	before := r.Conf.Map()
@@ -159,8 +160,8 @@ func TestRunnerTenancyFloor(t *testing.T) {
 	}
 }
 
-// TestRunnerCommand: everything after the application is the application's, nothing of the configuration is in the command, and nothing that a
-// user says becomes an option.
+// TestRunnerCommand: everything after the application is the application's, nothing of the configuration is in the
+// command, and nothing that a user says becomes an option.
 func TestRunnerCommand(t *testing.T) {
 	r := with("spark.hadoop.fs.s3a.secret.key", "hunter2")
 	r.ProxyUser, r.Arguments = "eve", []string{"--master", "local", "$(PATH)"}
@@ -231,7 +232,8 @@ func TestRunnerRefuses(t *testing.T) {
 	}
 }
 
-// TestRunnerHasWhatTheDriverHas, as far as it helps to reach what spark-submit reads, and nothing that only the driver may have.
+// TestRunnerHasWhatTheDriverHas, as far as it helps to reach what spark-submit reads, and nothing that only the driver
+// may have.
 func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	r := with(
 		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark",

@@ -18,7 +18,8 @@ import (
 
 const factorKey = "spark.kubernetes.memoryOverheadFactor"
 
-// basicStep makes the driver container and the pod around it: image, resources, ports, environment, labels (BasicDriverFeatureStep).
+// basicStep builds the driver container and the pod around it: image, resources, ports, environment, labels
+// (BasicDriverFeatureStep).
 func basicStep(d *draft) error {
 	for _, part := range []func(*draft) error{basicImage, basicResources, basicDevices, basicPorts, basicEnv, basicMeta, basicPlacement} {
 		if err := part(d); err != nil {
@@ -31,7 +32,7 @@ func basicStep(d *draft) error {
 	return nil
 }
 
-// firstOf reads the first of keys that has a value; without any it is empty.
+// firstOf returns the value of the first key that is set, or an empty string.
 func (d *draft) firstOf(keys ...string) (string, error) {
 	for _, key := range keys {
 		if _, _, ok := d.conf.Lookup(key); ok {
@@ -104,7 +105,7 @@ func basicResources(d *draft) error {
 			return err
 		}
 	}
-	// A request above its limit is refused by the API server, which does not know the keys; the limit may be the template's.
+	// The API server would reject a request above its limit without naming the keys. The limit may be the template's.
 	if limit, ok := res.Limits[corev1.ResourceCPU]; ok && limit.Cmp(cpu) < 0 {
 		return keyError(limitKey, "the limit of %s is below the request of %s", limit.String(), cpu.String())
 	}
@@ -126,7 +127,7 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// memory is that of the pod.
+// memory returns the memory of the pod.
 func (d *draft) memory() (resource.Quantity, error) {
 	if d.role == RoleExecutor {
 		return executorMemory(d)
@@ -134,10 +135,10 @@ func (d *draft) memory() (resource.Quantity, error) {
 	return driverMemory(d)
 }
 
-// mebibytes is an amount of memory for a pod.
+// mebibytes converts MiB to a quantity.
 func mebibytes(n int64) resource.Quantity { return *resource.NewQuantity(n<<20, resource.BinarySI) }
 
-// driverMemory is the heap and what the process needs beside it.
+// driverMemory returns the memory of the driver pod: heap plus overhead.
 func driverMemory(d *draft) (resource.Quantity, error) {
 	heap, err := d.conf.Size("spark.driver.memory", 1024, conf.MiB)
 	if err != nil {
@@ -159,15 +160,16 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 	}
 	const most = math.MaxInt64 >> 20
 	if heap > most-min(overhead, most) {
-		return resource.Quantity{}, keyError("spark.driver.memory", "together with its overhead it is more memory than can be written")
+		return resource.Quantity{}, keyError("spark.driver.memory", "together with its overhead this is more memory than a quantity can express")
 	}
 	return mebibytes(heap + overhead), nil
 }
 
-// truncate is the JVM's conversion of a double to an int, which saturates.
+// truncate converts like the JVM's cast of a double to an int, which saturates.
 func truncate(f float64) int64 { return int64(min(f, math.MaxInt32)) }
 
-// overheadFactor returns the driver's factor, and leaves the default one to the driver in spark.properties: executors take it from there.
+// overheadFactor returns the driver's factor. It also writes the common factor to spark.properties, from which
+// executors take it.
 func overheadFactor(d *draft) (float64, error) {
 	def := 0.1
 	if d.kind != typeJava {
@@ -192,7 +194,8 @@ func overheadFactor(d *draft) (float64, error) {
 	return factor, nil
 }
 
-// javaDouble prints as java.lang.Double.toString: always a fraction, and an exponent below 1e-3 and from 1e7.
+// javaDouble formats a number like java.lang.Double.toString: always with a fraction, and with an exponent below 1e-3
+// and from 1e7.
 func javaDouble(f float64) string {
 	if abs := math.Abs(f); f != 0 && (abs < 1e-3 || abs >= 1e7) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
@@ -236,14 +239,14 @@ func basicDevices(d *draft) error {
 		}
 		device := vendor + "/" + name
 		if errs := validation.IsQualifiedName(device); len(errs) > 0 {
-			return keyError(vendorKey, "%s is no name of a resource: %s", conf.Quote(vendorKey, device), errs[0])
+			return keyError(vendorKey, "%s is not a valid resource name: %s", conf.Quote(vendorKey, device), errs[0])
 		}
 		d.spark.Resources.Limits[corev1.ResourceName(device)] = *resource.NewQuantity(int64(amount), resource.DecimalSI)
 	}
 	return nil
 }
 
-// The default ports, and the names that pod and Service give them.
+// These are the default ports and their names in pod and Service.
 const (
 	driverPort       = 7078
 	blockManagerPort = 7079
@@ -256,7 +259,8 @@ const (
 	connectPortName      = "spark-connect"
 )
 
-// port reads the first of keys that is set, and refuses what is no port: zero, any port, cannot be declared.
+// port returns the port of the first key that is set, and rejects invalid ports. Zero means any port, which cannot be
+// declared.
 func (d *draft) port(def int, keys ...string) (int32, error) {
 	for _, key := range keys {
 		if !d.conf.Has(key) {
@@ -311,7 +315,7 @@ func basicEnv(d *draft) error {
 	const prefix = "spark.kubernetes.driverEnv."
 	for name, value := range d.conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])
+			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		d.env(name, value)
 	}
@@ -354,7 +358,7 @@ func basicAnnotations(d *draft, ids *strings.Replacer) error {
 	const prefix = "spark.kubernetes.driver.annotation."
 	for key, value := range d.conf.WithPrefix(prefix) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(prefix+key, "%q is no name of an annotation: %s", key, errs[0])
+			return keyError(prefix+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
 		if d.pod.Annotations == nil {
 			d.pod.Annotations = map[string]string{}

@@ -7,15 +7,16 @@ const (
 	propertiesFile = "spark.properties"
 )
 
-// The classes that run a Python or R application.
+// These classes run a Python or R application.
 const (
 	pythonRunner = "org.apache.spark.deploy.PythonRunner"
 	rRunner      = "org.apache.spark.deploy.RRunner"
-	// noResource stands for an application without a file of its own.
+	// noResource is the resource of an application without a file of its own.
 	noResource = "spark-internal"
 )
 
-// commandStep writes what the image's entrypoint is asked to run (DriverCommandFeatureStep). Arguments of a pod template stay in front.
+// commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). Arguments of a pod template stay
+// in front.
 func commandStep(d *draft) error {
 	args := []string{RoleDriver}
 	if d.r.ProxyUser != "" {
@@ -44,7 +45,8 @@ func commandStep(d *draft) error {
 	return nil
 }
 
-// pythonEnv chooses the interpreters: configuration first, then the submitter's environment; none is left to the image.
+// pythonEnv sets the Python interpreters: from the configuration, else from the submitter's environment. Without
+// either, the image decides.
 func pythonEnv(d *draft) error {
 	if version, ok := d.conf.Get("spark.kubernetes.pyspark.pythonVersion"); ok && d.q.pythonVersion && version != "3" {
 		return keyError("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %s", d.conf.Quote("spark.kubernetes.pyspark.pythonVersion", version))
@@ -71,8 +73,9 @@ func pythonEnv(d *draft) error {
 	return nil
 }
 
-// EscapeArg makes Kubernetes pass on text as it is, as an argument or a part of the command of a container. The kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and it garbles what is
-// not ASCII right after a dollar; everywhere else a dollar is itself.
+// EscapeArg escapes text so that Kubernetes passes it on unchanged in the arguments or the command of a container. The
+// kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and garbles a character that is not ASCII after a dollar.
+// Other dollars need no escape.
 func EscapeArg(text string) string {
 	if !strings.Contains(text, "$") {
 		return text

@@ -12,17 +12,18 @@ const (
 	credentialsPrefix = "spark.kubernetes.authenticate.driver."
 	credentialsVolume = "kubernetes-credentials"
 	credentialsDir    = "/mnt/secrets/spark-kubernetes-credentials"
-	// hidden is what Spark leaves of a token in spark.properties.
-	hidden = "<present_but_redacted>"
+	// redactedToken is Spark's replacement for a token in spark.properties.
+	redactedToken = "<present_but_redacted>"
 )
 
-// credentialsStep gives the driver its service account, or in its place a token and certificates of the user's in a Secret
-// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files, which would be the submitter's, are refused before; the
-// Request has their contents. A place that the user says the driver has them at (driver.mounted.*) stays.
+// credentialsStep sets the driver's service account, or mounts the user's token and certificates from a Secret instead
+// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files, which would be the submitter's, were
+// rejected before; the Request has the files' contents. Paths at which the user says the driver finds them
+// (driver.mounted.*) stay.
 func credentialsStep(d *draft) error {
 	for _, key := range d.props.Keys() {
 		if strings.HasSuffix(key, "oauthToken") {
-			d.props.Set(key, hidden)
+			d.props.Set(key, redactedToken)
 		}
 	}
 	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", "")
@@ -55,7 +56,7 @@ func credentialsStep(d *draft) error {
 	return nil
 }
 
-// credentials are what is given, by Spark's names for the files.
+// credentials returns the given credentials by Spark's file names.
 func (d *draft) credentials() map[string][]byte {
 	data := map[string][]byte{}
 	if token, ok := d.conf.Get(credentialsPrefix + "oauthToken"); ok {
@@ -70,7 +71,7 @@ func (d *draft) credentials() map[string][]byte {
 	return data
 }
 
-// secret adds an immutable Secret, unless it would be larger than a Secret may be; field is where its data are from.
+// secret adds an immutable Secret and rejects one that is too large. The error names the field that the data come from.
 func (d *draft) secret(field, name string, data map[string][]byte) error {
 	total := 0
 	content := make(map[string][]byte, len(data))

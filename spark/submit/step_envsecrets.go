@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// envSecretsStep gives keys of Secrets as environment variables (EnvSecretsFeatureStep): spark.kubernetes.ROLE.secretKeyRef.ENV=SECRET:KEY.
+// envSecretsStep sets environment variables from keys of Secrets (EnvSecretsFeatureStep):
+// spark.kubernetes.ROLE.secretKeyRef.ENV=SECRET:KEY.
 func envSecretsStep(d *draft) error {
 	prefix := "spark.kubernetes." + d.role + ".secretKeyRef."
 	for name, ref := range d.conf.WithPrefix(prefix) {
@@ -18,7 +19,7 @@ func envSecretsStep(d *draft) error {
 			return keyError(prefix+name, "should be SECRET:KEY, but is %s", conf.Quote(prefix+name, ref))
 		}
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])
+			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		d.spark.Env = append(d.spark.Env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: parts[0]}, Key: parts[1],

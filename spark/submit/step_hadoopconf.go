@@ -12,8 +12,8 @@ const (
 	hadoopDir    = "/opt/hadoop/conf"
 )
 
-// hadoopConfStep mounts Hadoop's configuration files (HadoopConfDriverFeatureStep): those of the Request, or a ConfigMap of the namespace.
-// Executors mount the same.
+// hadoopConfStep mounts Hadoop's configuration files (HadoopConfDriverFeatureStep) from the Request or from a ConfigMap
+// of the namespace. Executors mount the same files.
 func hadoopConfStep(d *draft) error {
 	const key = "spark.kubernetes.hadoop.configMapName"
 	name, err := d.conf.String(key, "")
@@ -22,7 +22,7 @@ func hadoopConfStep(d *draft) error {
 	}
 	files := slices.Sorted(maps.Keys(d.r.HadoopConfFiles))
 	if name != "" && len(files) > 0 {
-		return keyError(key, "cannot be used together with Hadoop configuration files given otherwise")
+		return keyError(key, "cannot be used together with the Hadoop configuration files of the request")
 	}
 	source := &corev1.ConfigMapVolumeSource{}
 	if len(files) > 0 {

@@ -14,9 +14,9 @@ const (
 	keytabDir      = "/mnt/secrets/kerberos-keytab"
 )
 
-// kerberosConfStep mounts what a driver needs to talk to a kerberised Hadoop (KerberosConfDriverFeatureStep): krb5.conf of the Request or of
-// a ConfigMap, a keytab of the Request or of the image, a token of a Secret. Keys that name files of the submitter are refused before, and
-// its ticket cache is not looked at: there is none.
+// kerberosConfStep mounts what a driver needs to use a kerberised Hadoop (KerberosConfDriverFeatureStep): a krb5.conf
+// from the Request or a ConfigMap, a keytab from the Request or the image, a token from a Secret. Keys that name files
+// of the submitter were rejected before. There is no ticket cache of a submitter to read.
 func kerberosConfStep(d *draft) error {
 	if err := krb5Conf(d); err != nil {
 		return err
@@ -26,7 +26,7 @@ func kerberosConfStep(d *draft) error {
 	given := d.r.Keytab != nil
 	switch {
 	case given && hasKeytab:
-		return keyError(keytabKey, "cannot be used together with a keytab given otherwise")
+		return keyError(keytabKey, "cannot be used together with the keytab of the request")
 	case given && !hasPrincipal:
 		return fieldError("Keytab", "needs spark.kerberos.principal too")
 	case hasKeytab && !hasPrincipal:
@@ -42,8 +42,8 @@ func kerberosConfStep(d *draft) error {
 	return tokenSecret(d, given)
 }
 
-// krb5Conf mounts /etc/krb5.conf. Spark mounts a file of any other name such that the driver finds an empty directory there; here it is
-// mounted under the name that the driver looks for.
+// krb5Conf mounts /etc/krb5.conf. If the file has another name, Spark mounts it so that the driver finds an empty
+// directory; this step always mounts it under the name that the driver expects.
 func krb5Conf(d *draft) error {
 	const key = kerberosPrefix + "krb5.configMapName"
 	name, err := d.conf.String(key, "")
@@ -53,7 +53,7 @@ func krb5Conf(d *draft) error {
 	source := &corev1.ConfigMapVolumeSource{}
 	if file := d.r.Krb5Conf; file != nil {
 		if name != "" {
-			return keyError(key, "cannot be used together with a krb5.conf given otherwise")
+			return keyError(key, "cannot be used together with the krb5.conf of the request")
 		}
 		if err := checkFile("Krb5Conf", file); err != nil {
 			return err
@@ -78,7 +78,7 @@ func krb5Conf(d *draft) error {
 	return nil
 }
 
-// keytabSecret puts the Request's keytab where the driver logs in with it.
+// keytabSecret mounts the Request's keytab at the path from which the driver logs in.
 func keytabSecret(d *draft) error {
 	file := d.r.Keytab
 	if err := checkFile("Keytab", file); err != nil {
@@ -94,7 +94,7 @@ func keytabSecret(d *draft) error {
 	return nil
 }
 
-// checkFile refuses a file whose name cannot be a key of a Secret or ConfigMap.
+// checkFile rejects a file whose name cannot be a key of a Secret or ConfigMap.
 func checkFile(field string, file *File) error {
 	if errs := validation.IsConfigMapKey(file.Name); len(errs) > 0 {
 		return fieldError(field, "the file's name %q cannot be a key: %s", file.Name, errs[0])
@@ -102,7 +102,8 @@ func checkFile(field string, file *File) error {
 	return nil
 }
 
-// tokenSecret mounts delegation tokens that somebody else keeps in a Secret. A keytab that Build puts there makes tokens of its own.
+// tokenSecret mounts delegation tokens from a Secret that somebody else maintains. With a keytab from the Request the
+// driver makes its own tokens.
 func tokenSecret(d *draft, hasKeytab bool) error {
 	const nameKey, itemKey = kerberosPrefix + "tokenSecret.name", kerberosPrefix + "tokenSecret.itemKey"
 	name, err := d.conf.String(nameKey, "")

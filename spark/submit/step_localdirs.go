@@ -11,11 +11,11 @@ import (
 
 const localDirPrefix = "spark-local-dir-"
 
-// maxLocalDirs is how many local directories a pod may have: each is a volume.
+// maxLocalDirs is the maximum number of local directories of a pod: each is a volume.
 const maxLocalDirs = 500
 
-// localDirsStep gives a pod its scratch directories (LocalDirsFeatureStep): mounted volumes of the right name, else an emptyDir for
-// each directory asked for. The order is the user's; Spark 3.x shuffles it.
+// localDirsStep adds a pod's scratch directories (LocalDirsFeatureStep): mounted volumes with the name prefix if there
+// are any, else an emptyDir for each directory of the configuration. The order is the user's; Spark 3.x shuffles it.
 func localDirsStep(d *draft) error {
 	var dirs []string
 	for _, m := range d.spark.VolumeMounts {
@@ -50,7 +50,7 @@ func localDirsStep(d *draft) error {
 func localDirs(d *draft) []string {
 	text := d.r.Environment["SPARK_LOCAL_DIRS"]
 	if text == "" {
-		// Spark reads this one raw.
+		// Spark reads this key without replacing references.
 		text, _ = d.conf.Get("spark.local.dir")
 	}
 	if text == "" {

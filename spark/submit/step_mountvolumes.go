@@ -17,19 +17,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// maxClaim is the length of a claim's name with all ids, with room for what is refused in other words.
+// maxClaim limits the length of a claim's name after IDs are replaced. It leaves room for names that a later check
+// rejects with a better message.
 const maxClaim = 4 * validation.DNS1123SubdomainMaxLength
 
-// onDemand in the name of a claim asks for a claim of its own for this driver.
+// onDemand in the name of a claim asks for a new claim for this pod.
 const onDemand = "OnDemand"
 
-// MaxClaims is how many claims are made for a driver at most.
+// MaxClaims is the maximum number of claims that are made for a driver.
 const MaxClaims = 20
 
-// volume is one family of keys: spark.kubernetes.driver.volumes.KIND.NAME.*.
+// volume holds the settings of the keys spark.kubernetes.ROLE.volumes.KIND.NAME.*.
 type volume struct {
 	role, kind, name string
-	// settings by what follows the name, such as mount.path.
+	// settings are the values by the part of the key after the name, such as mount.path.
 	settings map[string]string
 }
 
@@ -38,8 +39,8 @@ func (v volume) key(setting string) string {
 	return fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.%s", v.role, v.kind, v.name, setting)
 }
 
-// mountVolumesStep mounts the volumes that configuration declares, and makes claims on demand (MountVolumesFeatureStep). Those of executors
-// are only checked here; the driver reads them again.
+// mountVolumesStep mounts the volumes that the configuration declares, and makes claims on demand
+// (MountVolumesFeatureStep). Executors' volumes are only checked here; the driver reads their keys again.
 func mountVolumesStep(d *draft) error {
 	executors, err := d.volumes(RoleExecutor)
 	if err != nil {
@@ -58,7 +59,7 @@ func mountVolumesStep(d *draft) error {
 		return err
 	}
 	for i, v := range volumes {
-		// Spark numbers claims in the order of a hash set; here it is the order of kind and name.
+		// Spark numbers claims in the order of a hash set; here the order is that of kind and name.
 		claim := bounded("", d.r.ResourceNamePrefix, fmt.Sprint("-driver-pvc-", i))
 		source, err := d.volumeSource(v, claim)
 		if err != nil {
@@ -78,7 +79,7 @@ func mountVolumesStep(d *draft) error {
 	return nil
 }
 
-// volumes parses the volumes of a role, sorted by kind and name, and refuses what both roles refuse.
+// volumes parses the volumes of a role, sorted by kind and name, and makes the checks that hold for both roles.
 func (d *draft) volumes(role string) ([]volume, error) {
 	prefix := "spark.kubernetes." + role + ".volumes."
 	byID := map[string]volume{}
@@ -90,11 +91,11 @@ func (d *draft) volumes(role string) ([]volume, error) {
 		switch parts[0] {
 		case "hostPath", "persistentVolumeClaim", "emptyDir", "nfs":
 		default:
-			return nil, keyError(prefix+rest, "%q is no kind of volume that Spark knows: hostPath, persistentVolumeClaim, emptyDir or nfs; others go "+
-				"by a pod template", parts[0])
+			return nil, keyError(prefix+rest, "%q is not a kind of volume that Spark knows (hostPath, persistentVolumeClaim, emptyDir, nfs); declare others "+
+				"in a pod template", parts[0])
 		}
 		if errs := validation.IsDNS1123Label(parts[1]); len(errs) > 0 {
-			return nil, keyError(prefix+rest, "%q is no name of a volume: %s", parts[1], errs[0])
+			return nil, keyError(prefix+rest, "%q is not a valid volume name: %s", parts[1], errs[0])
 		}
 		id := parts[0] + "." + parts[1]
 		if _, ok := byID[id]; !ok {
@@ -127,7 +128,7 @@ func (v volume) required(setting string) (string, error) {
 	return value, nil
 }
 
-// readOnly reads mount.readOnly. References in it are not replaced: Spark reads all of a volume's settings as they are.
+// readOnly returns mount.readOnly. References in it are not replaced: Spark reads all settings of a volume raw.
 func (v volume) readOnly() (bool, error) {
 	text, ok := v.settings["mount.readOnly"]
 	switch {
@@ -156,7 +157,7 @@ func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
 	return m, nil
 }
 
-// volumeSource makes the source; claim is the name of a claim on demand.
+// volumeSource returns the source of a volume. The parameter claim is the name for a claim on demand.
 func (d *draft) volumeSource(v volume, claim string) (corev1.VolumeSource, error) {
 	var s corev1.VolumeSource
 	readOnly, err := v.readOnly()
@@ -205,13 +206,13 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	if err != nil {
 		return nil, err
 	}
-	// The words are replaced where they stand: my-OnDemand-claim has the unique name in its middle.
+	// OnDemand is replaced inside the name: my-OnDemand-claim has the unique name in its middle.
 	if name, err = conf.Substitute(name, onDemand, claim, maxClaim); err != nil {
 		return nil, keyError(v.key("options.claimName"), "%v", err)
 	}
-	// The name of an executor's claim has its id only later.
+	// The name of an executor's claim is complete only when its ID is known.
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && v.role == RoleDriver {
-		return nil, keyError(v.key("options.claimName"), "%s is no name of a claim: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
+		return nil, keyError(v.key("options.claimName"), "%s is not a valid claim name: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
 	}
 	if _, ok := v.settings["options.sizeLimit"]; ok {
 		if _, err := d.volumeSize(v); err != nil {
@@ -221,7 +222,8 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	return &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: readOnly}, nil
 }
 
-// volumeSize reads options.sizeLimit, a Kubernetes quantity. A bare number below 1024 was meant with a unit (4.0).
+// volumeSize returns options.sizeLimit, a Kubernetes quantity. A bare number below 1024 most likely lacks its unit and
+// is rejected (4.0).
 func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
 	q, err := bounds.Quantity(text)
@@ -237,8 +239,8 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	return q, nil
 }
 
-// claim makes a claim where both a storage class and a size are given, as Spark does even for a claim with a fixed name. It does not carry
-// the label by which a driver deletes claims when it stops: it goes with its owner.
+// claim makes a claim if both a storage class and a size are given, as Spark does even for a claim with a fixed name.
+// The claim does not have the label by which a stopping driver deletes claims: it is deleted with its owner.
 func (d *draft) claim(v volume, name string) error {
 	class, hasClass := v.settings["options.storageClass"]
 	_, hasSize := v.settings["options.sizeLimit"]
@@ -274,7 +276,7 @@ func (d *draft) claim(v volume, name string) error {
 		return err
 	}
 	if d.claims++; d.claims > MaxClaims {
-		return keyError(v.key("options.claimName"), "is the claim that exceeds the %d that are made for a driver at most; use claims that exist for some", MaxClaims)
+		return keyError(v.key("options.claimName"), "a driver can have at most %d claims that are made for it; use existing claims for some of the volumes", MaxClaims)
 	}
 	d.add(pvc)
 	return nil

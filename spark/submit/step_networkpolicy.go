@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// networkPolicyStep lets executors be reached from pods of their own application only (NetworkPolicyFeatureStep, 4.2), and from everywhere on
-// the ports that the Request opens. Spark labels the policy itself as the application's too; ours is found by its owner.
+// networkPolicyStep makes executors reachable only from pods of their own application (NetworkPolicyFeatureStep, 4.2),
+// and from everywhere on the ports that the Request opens. Spark sets the application's selector label on the policy
+// itself too; this policy is found by its owner instead.
 func networkPolicyStep(d *draft) error {
 	if d.q.networkPolicy {
 		own := map[string]string{SelectorLabel: d.r.AppID}
@@ -20,7 +21,8 @@ func networkPolicyStep(d *draft) error {
 	return nil
 }
 
-// executorPolicy fences executors off from pods that are not the application's own, but for the open ports.
+// executorPolicy returns a policy that closes executors to all pods but the application's own, except on the open
+// ports.
 func (d *draft) executorPolicy(suffix string, executors, own map[string]string) *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{
 		PodSelector: &metav1.LabelSelector{MatchLabels: own},
@@ -39,10 +41,13 @@ func (d *draft) executorPolicy(suffix string, executors, own map[string]string) 
 	}
 }
 
-// runnerPolicy opens the ports beside the policy that spark-submit makes itself, which nobody can add to before it is there: of several policies
-// Kubernetes allows what any of them allows. It lets the application's own pods in as Spark's does, since an image of an older Spark than was
-// declared makes none, and ours alone would keep executors from each other. It knows the pods by the Request's labels; without any, which
-// pods are the application's is not known.
+// runnerPolicy returns a second policy, which opens the Request's ports beside the policy that spark-submit creates.
+// Nobody can change that policy before it exists, and if several policies select a pod, Kubernetes allows what any of
+// them allows.
+//
+// The second policy also admits the application's own pods. An image with an older Spark than declared creates no
+// policy, and the second policy alone would then isolate executors from each other. It selects the pods by the
+// Request's labels. Without labels, the application's pods are unknown and there is no second policy.
 func (d *draft) runnerPolicy() (*networkingv1.NetworkPolicy, error) {
 	if !d.q.networkPolicy || len(d.r.ExecutorPorts) == 0 || len(d.r.Labels) == 0 {
 		return nil, nil

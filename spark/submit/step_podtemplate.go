@@ -19,15 +19,16 @@ const (
 	templateDir    = "/opt/spark/pod-template"
 )
 
-// withoutReferences leaves "{{APP_ID}}" and the like as names alone.
+// withoutReferences replaces markers such as "{{APP_ID}}" by their names.
 var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 
-// podTemplateStep hands the executors' pod template to the driver (PodTemplateConfigMapStep): the user's with the overlay on it, so that
-// nothing has to be patched into the pods that Spark makes of it. The Request's labels go by configuration, which wins over a template.
+// podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). It is the user's
+// template with the overlay applied, so the pods that Spark makes from it need no patch. The Request's labels are set
+// in the configuration, which overrides the template.
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
 	for key, value := range d.conf.WithPrefix(labels) {
-		// The driver would refuse these, at run time. "{{APP_ID}}" and the like are replaced there.
+		// The driver would reject these labels at run time. It replaces markers such as "{{APP_ID}}".
 		if err := checkLabel(key, withoutReferences.Replace(value)); err != nil {
 			return keyError(labels+key, "%v", err)
 		}
@@ -38,7 +39,7 @@ func podTemplateStep(d *draft) error {
 	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
 		return nil
 	}
-	d.tellOverwritten()
+	d.warnOverwritten()
 	text, err := executorTemplate(d)
 	if err != nil {
 		return err
@@ -62,13 +63,14 @@ func executorTemplate(d *draft) (string, error) {
 		return "", err
 	}
 	pod := t.pod
-	hygiene(pod, &t.spark)
+	setPodDefaults(pod, &t.spark)
 	pod.Spec.Containers = append(pod.Spec.Containers, t.spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
-	if err := laidOver("Executor", pod, t.spark.Name, d.r.Executor); err != nil {
+	if err := applyOverlay("Executor", pod, t.spark.Name, d.r.Executor); err != nil {
 		return "", err
 	}
-	// Of a template Spark takes the first container, unless told a name that is there; in the pods it makes of it that is the last.
+	// Spark takes the first container of the template, unless a key names another one that exists. In the pods that it
+	// makes, that container is the last.
 	last := len(pod.Spec.Containers) - 1
 	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
 	tree, err := d.keepExtra("ExecutorTemplate", pod, t.spark.Name, t.extra, d.r.Executor)
@@ -79,37 +81,38 @@ func executorTemplate(d *draft) (string, error) {
 	return string(text) + "\n", err
 }
 
-// hygiene sets what we want of every pod, unless its template says otherwise: no environment variables for the namespace's Services, and
-// the end of the log as the message of a container that failed without one.
-func hygiene(pod *corev1.Pod, spark *corev1.Container) {
+// setPodDefaults sets what every pod should have unless its template says otherwise: no environment variables for the
+// namespace's Services, and the end of the log as the message of a container that failed without a message.
+func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
 	}
-	lastWords(spark)
+	setMessagePolicy(spark)
 }
 
-func lastWords(container *corev1.Container) {
+func setMessagePolicy(container *corev1.Container) {
 	if container.TerminationMessagePolicy == "" {
 		container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
 }
 
-// laidOver applies an overlay and makes its error one of ours. The init containers that are there then, the template's and the overlay's, are heard
-// as well: a pod with one that failed says nothing else.
-func laidOver(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
+// applyOverlay applies an overlay and converts its error. It also gives all init containers, the template's and the
+// overlay's, the default message policy: if one fails, its message is the only one of the pod.
+func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
 		return fieldError(field+"."+wrong.Field, "%s", wrong.Message)
 	}
 	for i := range pod.Spec.InitContainers {
-		lastWords(&pod.Spec.InitContainers[i])
+		setMessagePolicy(&pod.Spec.InitContainers[i])
 	}
 	return err
 }
 
-// Overwritten returns the fields of an executor overlay that Spark of this version sets on executors itself, whatever their template says.
-// Only a webhook, which sees the pods after Spark, can keep them. The names are those of overlay.Overlay's fields; a version that is not in
-// the table counts as Build would count it. Build warns of each (BasicExecutorFeatureStep).
+// Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever
+// their template says (BasicExecutorFeatureStep). Only a webhook, which sees the pods after Spark, could restore them.
+// The names are those of overlay.Overlay's fields. A version that is not in the table counts as the line for which
+// Build would build it. Build warns of each field.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
 	var fields []string
@@ -122,13 +125,13 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	return fields
 }
 
-// tellOverwritten warns of what the executors' overlay says in vain.
-func (d *draft) tellOverwritten() {
+// warnOverwritten warns of fields of the executors' overlay that have no effect.
+func (d *draft) warnOverwritten() {
 	ways := map[string]string{
-		"MemoryLimit":                   "Spark makes the executors' memory limit of spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
-		"TerminationGracePeriodSeconds": "Spark gives executors a time of its own; set spark.kubernetes.executor.terminationGracePeriodSeconds",
+		"MemoryLimit":                   "Spark computes the executors' memory limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
+		"TerminationGracePeriodSeconds": "Spark sets the executors' grace period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
 	}
 	for _, field := range Overwritten(d.r.SparkVersion, d.r.Executor) {
-		d.warn("Executor.%s: has no effect unless the pod webhook keeps it: %s", field, ways[field])
+		d.warn("Executor.%s: has no effect: %s", field, ways[field])
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 const servicePrefix = "spark.kubernetes.driver.service."
 
-// serviceStep makes the headless Service by which executors find the driver (DriverServiceFeatureStep).
+// serviceStep makes the headless Service through which executors reach the driver (DriverServiceFeatureStep).
 func serviceStep(d *draft) error {
 	name := ServiceName(d.r.ResourceNamePrefix, d.r.AppID)
 	ports, err := servicePorts(d)
@@ -48,7 +48,8 @@ func serviceStep(d *draft) error {
 	return nil
 }
 
-// servicePorts differ from the container's in one: spark.blockManager.port does not count here, in any Spark line.
+// servicePorts returns the ports of the Service. They differ from the container's in one way: no Spark line reads
+// spark.blockManager.port here.
 func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	list := []struct {
 		name string
@@ -82,8 +83,9 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	return ports, nil
 }
 
-// serviceMeta sets the label by which the driver deletes the Service when it stops. Spark lets the user change it; here that is refused: a
-// Service that says the id of another application would be deleted when that one stops.
+// serviceMeta sets labels and annotations, among them the label by which the driver deletes the Service when it stops.
+// Spark lets users change that label; here it is rejected, because a Service with the ID of another application would
+// be deleted when that application stops.
 func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	if m.Labels == nil {
 		m.Labels = map[string]string{}
@@ -99,7 +101,7 @@ func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	}
 	for key, value := range d.conf.WithPrefix(servicePrefix + "annotation.") {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(servicePrefix+"annotation."+key, "%q is no name of an annotation: %s", key, errs[0])
+			return keyError(servicePrefix+"annotation."+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
 		if m.Annotations == nil {
 			m.Annotations = map[string]string{}

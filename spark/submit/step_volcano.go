@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// volcanoClass is the one step of Spark's own that is not built in: spark.kubernetes.driver.pod.featureSteps has to name it.
+	// volcanoClass is the only feature step of Spark that is not built in: spark.kubernetes.driver.pod.featureSteps has
+	// to name it.
 	volcanoClass = featurePackage + "VolcanoFeatureStep"
 
 	volcanoPrefix      = "spark.kubernetes.scheduler.volcano."
@@ -23,8 +24,9 @@ const (
 	podGroupAnnotation = "scheduling.k8s.io/group-name"
 )
 
-// volcanoStep makes the PodGroup by which Volcano schedules driver and executors as one, before the driver pod that names it
-// (VolcanoFeatureStep). The executors name it by the same step in spark.kubernetes.executor.pod.featureSteps, which the driver runs.
+// volcanoStep makes the PodGroup by which Volcano schedules driver and executors together. It is created before the
+// driver pod that names it (VolcanoFeatureStep). Executors name it because the driver runs the same step from
+// spark.kubernetes.executor.pod.featureSteps.
 func volcanoStep(d *draft) error {
 	if !d.volcano {
 		return nil
@@ -68,7 +70,7 @@ func volcanoStep(d *draft) error {
 	if _, ok := group["spec"].(map[string]any); !ok {
 		group["spec"] = map[string]any{}
 	}
-	// The first of all, as Spark's "pre-resources" are.
+	// The PodGroup is created first, like Spark's "pre-resources".
 	d.before = slices.Insert(d.before, 0, Object(u))
 	if d.pod.Annotations == nil {
 		d.pod.Annotations = map[string]string{}
@@ -77,11 +79,12 @@ func volcanoStep(d *draft) error {
 	return nil
 }
 
-// maxPodGroup is the length of a PodGroup's template. One has some hundred bytes.
+// maxPodGroup is the maximum length of a PodGroup template. A real one has some hundred bytes.
 const maxPodGroup = 64 << 10
 
-// podGroup is the template of the PodGroup: the Request's, else the configuration's, else an empty one. The configuration's is the word of whoever
-// writes an application, so it is read as the JSON that its key promises: a reader of YAML would follow aliases, and 130 KB of them become gigabytes.
+// podGroup returns the template of the PodGroup: the Request's, else the configuration's, else an empty one. The
+// configuration's comes from the author of an application, so it is parsed as JSON, as its key promises: a YAML parser
+// would follow aliases, and 130 KB of them become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
 	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {
@@ -103,13 +106,13 @@ func podGroup(d *draft) (map[string]any, error) {
 		return nil, wrong("is no PodGroup: %s", conf.Shorten(err.Error()))
 	}
 	for _, f := range [...]struct{ field, want string }{{"apiVersion", podGroupVersion}, {"kind", podGroupKind}} {
-		if said, ok := tree[f.field]; ok && said != f.want {
+		if value, ok := tree[f.field]; ok && value != f.want {
 			return nil, wrong("should be a %s of %s, but its %s is another", podGroupKind, podGroupVersion, f.field)
 		}
 	}
 	for _, field := range []string{"metadata", "spec"} {
-		if said, ok := tree[field]; ok && said != nil {
-			if _, ok := said.(map[string]any); !ok {
+		if value, ok := tree[field]; ok && value != nil {
+			if _, ok := value.(map[string]any); !ok {
 				return nil, wrong("is no PodGroup: %s should be an object", field)
 			}
 		}

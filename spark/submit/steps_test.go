@@ -486,7 +486,7 @@ func TestOverwritten(t *testing.T) {
 		r.SparkVersion = version
 		var got []string
 		for _, w := range build(t, r).Warnings {
-			effect, way, _ := strings.Cut(w, " unless the pod webhook keeps it: ")
+			effect, way, _ := strings.Cut(w, ": Spark ")
 			got = append(got, effect)
 			if !strings.Contains(way, "set spark.executor.memory") && !strings.Contains(way, "set spark.kubernetes.executor.terminationGracePeriodSeconds") {
 				t.Errorf("the warning should say the way out: %s", w)
@@ -498,8 +498,8 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// expand is what the kubelet does with a container's arguments: "$(NAME)" of a known variable, "$$" a dollar, and text that is not ASCII
-// after a dollar taken byte by byte.
+// expand is what the kubelet does with a container's arguments: "$(NAME)" of a known variable, "$$" a dollar, and text
+// that is not ASCII after a dollar taken byte by byte.
 func expand(text string, known string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -8,17 +8,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// podTemplate is a template taken apart.
+// podTemplate is a parsed template, with the Spark container separated from the pod.
 type podTemplate struct {
-	// pod is all but the Spark container.
+	// pod is the pod without the Spark container.
 	pod   *corev1.Pod
 	spark corev1.Container
-	// extra are the fields that the two do not know, in their places; the Spark container is there too.
+	// extra holds the fields that the types of pod and spark do not know, at their places in the pod. It includes those
+	// of the Spark container.
 	extra map[string]any
 }
 
-// template reads a pod template and takes the Spark container out of it: the one that key names, else the first. A container without a name
-// gets the one given. Without a template pod and container are empty but for that.
+// template parses a pod template and separates the Spark container: the container that key names, else the first. If
+// the container has no name, it gets the given one. Without a template, the pod is empty and the container has only its
+// name.
 func (d *draft) template(field string, data []byte, key, name string) (podTemplate, error) {
 	t, err := podtemplate.Read(data)
 	if err != nil {

@@ -225,7 +225,8 @@ func TestDriverOverlay(t *testing.T) {
 	}
 }
 
-// Who falls back to the last container finds Spark's: with a template that has a name of its own, and with sidecars of both kinds.
+// Who falls back to the last container finds Spark's: with a template that has a name of its own, and with sidecars of
+// both kinds.
 func TestTheSparkContainerIsLast(t *testing.T) {
 	sidecars := []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
 	for name, c := range map[string]struct {

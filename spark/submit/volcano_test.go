@@ -105,7 +105,7 @@ func TestPodGroupRefused(t *testing.T) {
 		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "apiVersion is another", false},
 		"a spec of text":    {template("spec: x"), "PodGroupTemplate", "spec should be an object", false},
 		"metadata as list":  {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
-		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "no name of a label", false},
+		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "not a valid label name", false},
 		"an id, no name":    {func(r *Request) { r.AppID = "Spark_1" }, "AppID", "PodGroup", false},
 		"a file":            {func(r *Request) { r.Conf.Set(file, "/x") }, file, "never read", true},
 		"another step, too": {func(r *Request) { r.Conf.Set("spark.kubernetes.driver.pod.featureSteps", volcanoClass+", x.Y") }, "spark.kubernetes.driver.pod.featureSteps", `"x.Y"`, true},

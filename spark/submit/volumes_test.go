@@ -78,6 +78,6 @@ func TestVolumesRefused(t *testing.T) {
 		}
 	}
 	refusedFor(t, with(volumeConf("driver", "persistentVolumeClaim", "options.claimName", "A_b")...),
-		"spark.kubernetes.driver.volumes.persistentVolumeClaim.v.options.claimName", "no name of a claim")
+		"spark.kubernetes.driver.volumes.persistentVolumeClaim.v.options.claimName", "not a valid claim name")
 	build(t, with(volumeConf("executor", "persistentVolumeClaim", "options.claimName", "OnDemand-SPARK_EXECUTOR_ID")...))
 }

@@ -8,7 +8,8 @@ import (
 
 func (d *draft) warn(format string, args ...any) { d.warns.Add(format, args...) }
 
-// textKeys are the keys of text in which references are replaced, and which go into objects: one that stays there is most likely a fault.
+// textKeys are the keys whose text goes into objects after references in it are replaced. An unresolved reference there
+// is most likely a mistake.
 var textKeys = []string{
 	"spark.kubernetes.driver.container.image", "spark.kubernetes.container.image", "spark.kubernetes.executor.container.image",
 	"spark.kubernetes.container.image.pullSecrets", "spark.kubernetes.authenticate.driver.serviceAccountName",
@@ -17,19 +18,20 @@ var textKeys = []string{
 	"spark.pyspark.python", "spark.pyspark.driver.python",
 }
 
-// tellUnresolved warns of references to an environment or to system properties, which nobody declared. They stay, as Spark leaves them.
-func (d *draft) tellUnresolved() {
+// warnUnresolved warns of references to environment variables or system properties that are not declared. They stay in
+// the text, as in Spark.
+func (d *draft) warnUnresolved() {
 	for _, key := range textKeys {
 		if refs := d.conf.Unresolved(key); len(refs) > 0 {
-			d.warn("%s: %s stays as it is: nothing of that name is declared", key, conf.Shorten(strings.Join(refs, ", ")))
+			d.warn("%s: %s is not replaced: no variable or property of that name is declared", key, conf.Shorten(strings.Join(refs, ", ")))
 		}
 	}
 }
 
-// decide sets a key that is not the user's, and says so where the user said otherwise.
-func (d *draft) decide(key, value string) {
-	if was, ok := d.conf.Get(key); ok && was != value {
-		d.warn("%s: %s has no effect, it is %q", key, conf.Quote(key, was), value)
+// override sets a key that the Request determines, and warns if the user set another value.
+func (d *draft) override(key, value string) {
+	if given, ok := d.conf.Get(key); ok && given != value {
+		d.warn("%s: %s has no effect, it is %q", key, conf.Quote(key, given), value)
 	}
 	d.conf.Set(key, value)
 }
