@@ -36,7 +36,8 @@ func TestHideAddresses(t *testing.T) {
 	}
 }
 
-// TestShortenLongTexts: of a long text only the beginning is searched, and what that shows is what a search of all of it would show.
+// TestShortenLongTexts: of a long text only the beginning is searched, and what that shows is what a search of all of
+// it would show.
 func TestShortenLongTexts(t *testing.T) {
 	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
 		long := strings.Repeat(unit, 2*searchedLimit/len(unit))

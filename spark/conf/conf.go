@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Conf is a Spark configuration. Keys keep the order in which they were first set. The zero value is empty and ready; a nil *Conf can be
-// read, and reads as empty. It is not safe for concurrent use while it is written.
+// Conf is a Spark configuration. Keys keep the order in which they were first set. The zero value is empty and ready to
+// use; a nil *Conf reads as empty. Concurrent use is safe only for reads.
 type Conf struct {
-	// keys are in the order in which they were set. A key that was deleted stays there until there are many (see Delete).
+	// keys are in the order in which they were set. Deleted keys stay in it until there are many of them (see Delete).
 	keys   []string
 	values map[string]entry
 	env    map[string]string
 	system map[string]string
 }
 
-// entry is the value of a key and the key's place in Conf.keys.
+// entry is the value of a key and the key's index in Conf.keys.
 type entry struct {
 	value string
 	at    int
@@ -35,7 +35,7 @@ func FromMap(m map[string]string) *Conf {
 	return c
 }
 
-// Set gives key a value. A key that is there already keeps its place.
+// Set sets key to value. A key that already exists keeps its place.
 func (c *Conf) Set(key, value string) {
 	if c.values == nil {
 		c.values = map[string]entry{}
@@ -49,7 +49,7 @@ func (c *Conf) Set(key, value string) {
 	c.values[key] = e
 }
 
-// SetIfMissing gives key a value unless it has one, and tells whether it did. An empty value counts as a value.
+// SetIfMissing sets key unless it has a value, and reports whether it set it. An empty value counts as a value.
 func (c *Conf) SetIfMissing(key, value string) bool {
 	if _, ok := c.Get(key); ok {
 		return false
@@ -67,13 +67,13 @@ func (c *Conf) Get(key string) (string, bool) {
 	return e.value, ok
 }
 
-// Has tells whether key has a value, which may be empty.
+// Has reports whether key has a value, which may be empty.
 func (c *Conf) Has(key string) bool {
 	_, ok := c.Get(key)
 	return ok
 }
 
-// Delete removes keys; those that are not there are ignored. On average it takes constant time for each key.
+// Delete removes keys and ignores missing ones. Its amortized cost is constant for each key.
 func (c *Conf) Delete(keys ...string) {
 	for _, key := range keys {
 		delete(c.values, key)
@@ -86,7 +86,7 @@ func (c *Conf) Delete(keys ...string) {
 	}
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (c *Conf) Len() int {
 	if c == nil {
 		return 0
@@ -94,7 +94,7 @@ func (c *Conf) Len() int {
 	return len(c.values)
 }
 
-// Keys returns the keys in order; the slice is the caller's.
+// Keys returns the keys in order. The caller owns the slice.
 func (c *Conf) Keys() []string {
 	if c == nil {
 		return nil
@@ -109,8 +109,8 @@ func (c *Conf) Keys() []string {
 // All yields keys and raw values in order.
 func (c *Conf) All() iter.Seq2[string, string] { return c.WithPrefix("") }
 
-// WithPrefix yields the keys that begin with prefix, without it, and their raw values, in order. It is how Spark reads families of keys
-// such as spark.kubernetes.driver.label.*.
+// WithPrefix yields the keys that begin with prefix, without the prefix, and their raw values, in order. Spark reads
+// families of keys such as spark.kubernetes.driver.label.* this way.
 func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if c == nil {
@@ -140,7 +140,8 @@ func (c *Conf) Map() map[string]string {
 	return m
 }
 
-// Equal reports whether both have the same pairs in the same order, and the same environment and system properties. A nil Conf equals none but nil.
+// Equal reports whether both have the same pairs in the same order, and the same environment and system properties. A
+// nil Conf equals only nil.
 func (c *Conf) Equal(other *Conf) bool {
 	if c == nil || other == nil {
 		return c == other
@@ -148,7 +149,7 @@ func (c *Conf) Equal(other *Conf) bool {
 	return slices.Equal(c.Keys(), other.Keys()) && maps.Equal(c.Map(), other.Map()) && maps.Equal(c.env, other.env) && maps.Equal(c.system, other.system)
 }
 
-// Clone returns an independent copy, environment and system properties included. A nil Conf gives an empty one.
+// Clone returns an independent copy, including environment and system properties. The clone of a nil Conf is empty.
 func (c *Conf) Clone() *Conf {
 	if c == nil {
 		return New()
@@ -158,7 +159,7 @@ func (c *Conf) Clone() *Conf {
 	return out
 }
 
-// Sorted returns a copy with the keys in the order of their bytes.
+// Sorted returns a copy with the keys in byte order.
 func (c *Conf) Sorted() *Conf {
 	out := FromMap(c.Map())
 	if c != nil {
@@ -167,16 +168,16 @@ func (c *Conf) Sorted() *Conf {
 	return out
 }
 
-// WithEnvironment returns a copy whose typed reads replace "${env:NAME}" from env. Without one such a reference stays as it is: a
-// configuration never reads the environment of the process.
+// WithEnvironment returns a copy whose typed reads replace "${env:NAME}" from env. Otherwise such a reference stays
+// unchanged: a configuration never reads the environment of the process.
 func (c *Conf) WithEnvironment(env map[string]string) *Conf {
 	out := c.Clone()
 	out.env = maps.Clone(env)
 	return out
 }
 
-// WithSystemProperties returns a copy whose typed reads replace "${system:NAME}" from properties, those of the JVM that submits. Without any
-// such a reference stays as it is.
+// WithSystemProperties returns a copy whose typed reads replace "${system:NAME}" from properties, those of the
+// submitting JVM. Otherwise such a reference stays unchanged.
 func (c *Conf) WithSystemProperties(properties map[string]string) *Conf {
 	out := c.Clone()
 	out.system = maps.Clone(properties)

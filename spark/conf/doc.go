@@ -1,10 +1,11 @@
-// Package conf holds a Spark configuration: an ordered map of text with the typed reads, the substitution and the text form that
-// Spark gives its own.
+// Package conf holds a Spark configuration: an ordered map of text, with the typed reads, the substitution and the text
+// format of Spark itself.
 //
-// A value is text until it is read. The raw reads (Get, All, WithPrefix) return the text as it was set. The typed reads (String, Int,
-// Bool, Size, Duration, List) do what Spark's ConfigReader does: they know the old names of a key, replace "${...}" and parse; their
-// errors name the key. What is written to spark.properties is always the raw text, because the driver substitutes again.
+// A value is text until it is read. The raw reads (Get, All, WithPrefix) return the text as it was set. The typed reads
+// (String, Int, Bool, Size, Duration, List) work like Spark's ConfigReader: they accept the old names of a key, replace
+// "${...}" and parse; their errors name the key. spark.properties always gets the raw text, because the driver
+// substitutes again.
 //
-// Sources: org.apache.spark.SparkConf, org.apache.spark.internal.config.{ConfigReader,ConfigBuilder}, org.apache.spark.network.util.JavaUtils,
-// java.util.Properties.
+// Sources: org.apache.spark.SparkConf, org.apache.spark.internal.config.{ConfigReader,ConfigBuilder},
+// org.apache.spark.network.util.JavaUtils, java.util.Properties.
 package conf

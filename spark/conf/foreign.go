@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// DropForeign deletes the keys that are no Spark configuration, as spark-submit does, and returns one warning for all of them, or nothing.
+// DropForeign deletes keys that are not Spark configuration, as spark-submit does, and returns one warning for all of
+// them, or an empty string.
 func (c *Conf) DropForeign() (warning string) {
 	foreign := slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })
 	if len(foreign) == 0 {

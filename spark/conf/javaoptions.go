@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// SplitJavaOptions splits much as a shell would (CommandBuilderUtils.parseOptionString): blanks separate, quotation marks keep together, and
-// but between single ones a backslash takes the next character as it is. It is not ok where one of them is open at the end.
+// SplitJavaOptions splits text much as a shell would (CommandBuilderUtils.parseOptionString). Blanks separate words,
+// quotation marks keep them together, and a backslash escapes the next character except inside single quotes. ok is
+// false if a quotation mark or a backslash is open at the end.
 func SplitJavaOptions(text string) (words []string, ok bool) {
 	var word strings.Builder
 	var open rune

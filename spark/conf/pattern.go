@@ -6,14 +6,15 @@ import (
 	"regexp/syntax"
 )
 
-// Bounds of a pattern. Its work grows with the length of its program times the length of the text.
+// Bounds of a pattern. The work of a match grows with the length of the pattern's program times the length of the text.
 const (
 	maxPattern     = 4 << 10
-	maxSteps       = 2000    // of its program, each of which takes memory; the default pattern has some 60
+	maxSteps       = 2000    // instructions of the program, each of which takes memory; the default pattern has some 60
 	maxPatternWork = 8 << 20 // some 100 ms; the default pattern over 100 KB of configuration
 )
 
-// boundedPattern compiles a pattern that is to be matched with all keys and values of a configuration, if that is not too much work.
+// boundedPattern compiles a pattern that will be matched with all keys and values of a configuration. It returns an
+// error if that is too much work.
 func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)
@@ -34,12 +35,12 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 		size += len(key) + len(value)
 	}
 	if len(program.Inst)*size > maxPatternWork {
-		return nil, fmt.Errorf("it has %d steps, which are too many for %d bytes of configuration; make either shorter", len(program.Inst), size)
+		return nil, fmt.Errorf("its %d steps are too many for %d bytes of configuration; shorten the pattern or the configuration", len(program.Inst), size)
 	}
 	return regexp.Compile(text)
 }
 
-// steps is about how long the program of an expression is, but no more than a little beyond maxSteps.
+// steps estimates the length of an expression's program. It stops counting a little beyond maxSteps.
 func steps(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {

@@ -17,7 +17,8 @@ func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	}
 }
 
-// TestSecretsByAPatternOfTooMuchWork: everything looks secret where the configuration's own pattern is more work than it may be, and the error says so.
+// TestSecretsByAPatternOfTooMuchWork: everything looks secret where the configuration's own pattern is more work than
+// it may be, and the error says so.
 func TestSecretsByAPatternOfTooMuchWork(t *testing.T) {
 	pattern := strings.Repeat("(a?){30}", 6)
 	for size, fits := range map[int]bool{1 << 10: true, 1 << 20: false} {

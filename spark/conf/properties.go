@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalProperties writes c as java.util.Properties.store does into a Writer: comment lines, then key=value lines in order, with
-// backslash escapes; text that is not ASCII stays as it is.
+// MarshalProperties formats c as java.util.Properties.store writes it to a Writer: comment lines, then key=value lines
+// in order, with backslash escapes. Text that is not ASCII is not escaped.
 func MarshalProperties(c *Conf, comments ...string) string {
 	var b strings.Builder
 	for _, comment := range comments {
@@ -26,10 +26,11 @@ func MarshalProperties(c *Conf, comments ...string) string {
 	return b.String()
 }
 
-// commentLines begins every line of a comment as one.
+// commentLines turns every further line of a comment into a comment line.
 var commentLines = strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#")
 
-// escapeProperty writes text so that load gives it back. Blanks end a key, and are skipped only before a value.
+// escapeProperty writes text so that Properties.load returns it unchanged. A blank would end a key, and load skips
+// blanks only before a value.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
 	for i := range len(text) {
 		switch ch := text[i]; ch {
@@ -55,8 +56,9 @@ func escapeProperty(b *strings.Builder, text string, isKey bool) {
 	}
 }
 
-// UnmarshalProperties reads text as java.util.Properties.load does: "#" and "!" comments, "key=value", "key:value" and "key value",
-// continued lines, backslash escapes. Of a key that comes twice the last value counts. It takes any text but a broken \uXXXX escape.
+// UnmarshalProperties parses text as java.util.Properties.load does: "#" and "!" comments, "key=value", "key:value" and
+// "key value", continued lines, backslash escapes. If a key occurs twice, the last value counts. The only error is a
+// broken \uXXXX escape.
 func UnmarshalProperties(text string) (*Conf, error) {
 	c := New()
 	for line := range logicalLines(text) {
@@ -74,8 +76,8 @@ func UnmarshalProperties(text string) (*Conf, error) {
 	return c, nil
 }
 
-// logicalLines yields lines without leading blanks, comments and empty lines, continued lines joined. A comment is never continued, but a
-// continued line may begin with "#".
+// logicalLines yields the lines without leading blanks, comments and empty lines, and joins continued lines. A comment
+// is never continued, but a continued line may begin with "#".
 func logicalLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var joined strings.Builder
@@ -107,7 +109,7 @@ func logicalLines(text string) func(yield func(string) bool) {
 			joined.Reset()
 			continuing = false
 		}
-		// A last line that ends in a backslash is continued by nothing.
+		// The last line may end in a backslash although no line follows.
 		if joined.Len() > 0 {
 			yield(joined.String())
 		}
@@ -118,8 +120,8 @@ func trailingBackslashes(line string) int {
 	return len(line) - len(strings.TrimRight(line, `\`))
 }
 
-// splitProperty finds the end of the key and the start of the value: the first bare "=", ":" or blank ends the key; blanks and at most
-// one "=" or ":" stand before the value.
+// splitProperty finds the end of the key and the start of the value. The first unescaped "=", ":" or blank ends the
+// key; blanks and at most one "=" or ":" precede the value.
 func splitProperty(line string) (keyEnd, valueStart int) {
 	for keyEnd < len(line) && !strings.ContainsRune("=: \t\f", rune(line[keyEnd])) {
 		if line[keyEnd] == '\\' {
@@ -139,7 +141,7 @@ func skipBlanks(line string, i int) int {
 	return len(line) - len(strings.TrimLeft(line[i:], " \t\f"))
 }
 
-// unescapeProperty undoes backslash escapes; a backslash before any other character is dropped.
+// unescapeProperty resolves backslash escapes; a backslash before any other character is dropped.
 func unescapeProperty(text string) (string, error) {
 	if !strings.Contains(text, `\`) {
 		return text, nil
@@ -176,8 +178,8 @@ func unescapeProperty(text string) (string, error) {
 	return b.String(), nil
 }
 
-// unicodeEscape reads \uXXXX, or two of them that make one character above U+FFFF, and returns how many bytes it took. Half of such a
-// pair alone becomes U+FFFD, since Go text cannot hold it.
+// unicodeEscape reads \uXXXX, or two of them that form one character above U+FFFF, and returns the number of bytes
+// read. Half of such a pair alone becomes U+FFFD, since a Go string cannot hold it.
 func unicodeEscape(text string) (rune, int, error) {
 	first, err := hex4(text)
 	if err != nil {

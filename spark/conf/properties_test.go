@@ -113,8 +113,8 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalProperties holds that any text is read without panic, and that reading is stable: what was read is written and read again
-// the same.
+// FuzzUnmarshalProperties holds that any text is read without panic, and that reading is stable: what was read is
+// written and read again the same.
 func FuzzUnmarshalProperties(f *testing.F) {
 	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=", "a=\\\n\n b=c"} {
 		f.Add(text)

@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// Error is a value that cannot be read as what it should be.
+// Error describes a value that cannot be parsed.
 type Error struct {
-	// Key is the configuration key as the user wrote it, an old name included.
+	// Key is the configuration key as the user wrote it, which may be an old name.
 	Key string
 	// Err says what is wrong with the value.
 	Err error
 }
 
-// Error names the key first.
+// Error returns the key, then the cause.
 func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// aliases are the old names that Spark's typed reads still honour, newest first (the withAlternative of its config entries).
+// aliases are the old names that Spark's typed reads still accept, newest first (the withAlternative of its config
+// entries).
 var aliases = map[string][]string{
 	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
 	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
@@ -34,7 +35,8 @@ var aliases = map[string][]string{
 	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
 }
 
-// Lookup finds key or, if it has no value, one of its old names. It returns the raw text and the name that held it.
+// Lookup returns the raw text of key or, if key has no value, of one of its old names. It also returns the name that
+// held the text.
 func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	if v, ok := c.Get(key); ok {
 		return key, v, true
@@ -47,8 +49,9 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	return key, "", false
 }
 
-// read is the way of every typed read: old names, substitution, then parse. A key without value gives def. An error of parse shows the
-// value as shown gives it: as the user wrote it, because what a reference brings may be the secret of another key.
+// read implements all typed reads: look up the key and its old names, substitute, parse. A key without a value returns
+// def. The error of parse shows the value as shown returns it, as the user wrote it, because the replacement of a
+// reference may be the secret of another key.
 func read[T any](c *Conf, key string, def T, parse func(text string, shown func() string) (T, error)) (T, error) {
 	name, raw, ok := c.Lookup(key)
 	if !ok {
@@ -65,12 +68,12 @@ func read[T any](c *Conf, key string, def T, parse func(text string, shown func(
 	return zero, &Error{Key: name, Err: err}
 }
 
-// String reads text with old names and substitution. An error means references that cannot be replaced (see Expand).
+// String returns the text of key after substitution. An error means that references cannot be replaced (see Expand).
 func (c *Conf) String(key, def string) (string, error) {
 	return read(c, key, def, func(s string, _ func() string) (string, error) { return s, nil })
 }
 
-// Int reads a 32-bit whole number.
+// Int reads a 32-bit integer.
 func (c *Conf) Int(key string, def int) (int, error) {
 	return read(c, key, def, func(s string, shown func() string) (int, error) {
 		n, err := strconv.ParseInt(trim(s), 10, 32)
@@ -81,8 +84,8 @@ func (c *Conf) Int(key string, def int) (int, error) {
 	})
 }
 
-// Float reads a number with fraction, as Spark's double entries do: what java.lang.Double takes, which is a suffix d or f too, but no
-// hexadecimal digits. "NaN" and "Infinity" are numbers; a number that is too large is infinite.
+// Float reads a floating-point number as Spark's double entries do: what java.lang.Double accepts, including a suffix d
+// or f, but no hexadecimal digits. "NaN" and "Infinity" are numbers; a number that is too large is infinite.
 func (c *Conf) Float(key string, def float64) (float64, error) {
 	return read(c, key, def, func(s string, shown func() string) (float64, error) {
 		text := trim(s)
@@ -101,7 +104,7 @@ func (c *Conf) Float(key string, def float64) (float64, error) {
 	})
 }
 
-// Bool reads "true" or "false" in any case, blanks around allowed.
+// Bool reads "true" or "false" in any case, with optional blanks around it.
 func (c *Conf) Bool(key string, def bool) (bool, error) {
 	return read(c, key, def, func(s string, shown func() string) (bool, error) {
 		switch strings.ToLower(trim(s)) {
@@ -114,8 +117,8 @@ func (c *Conf) Bool(key string, def bool) (bool, error) {
 	})
 }
 
-// Size reads an amount of memory and returns it in units of unit, rounded down as Spark does (1000k in MiB is 0). A number without
-// suffix is in units of unit; so is def.
+// Size reads an amount of memory and returns it in multiples of unit, rounded down as Spark does (1000k in MiB is 0). A
+// number without suffix is in multiples of unit, and so is def.
 func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
 	return read(c, key, def, func(s string, shown func() string) (int64, error) {
 		n, err := parseSize(s, shown, unit)
@@ -123,15 +126,17 @@ func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
 	})
 }
 
-// Duration reads a time. A number without suffix is in units of unit; def is a duration as it is.
+// Duration reads a time. A number without suffix is in multiples of unit; def is a plain duration.
 func (c *Conf) Duration(key string, def, unit time.Duration) (time.Duration, error) {
 	return read(c, key, def, func(s string, shown func() string) (time.Duration, error) { return parseDuration(s, shown, unit) })
 }
 
-// maxItems is the most items of a list, as of the values of a whole spec. Spark has no limit, but the text is a tenant's and the memory is not.
+// maxItems is the maximum number of items in a list, the same as for the values of a whole spec. Spark has no limit,
+// but the text is a tenant's and the memory is not.
 const maxItems = 10_000
 
-// List reads comma-separated text: every item trimmed, empty ones dropped. An error means more than 10,000 items, with the empty ones.
+// List reads comma-separated text: every item trimmed, empty items dropped. An error means more than 10,000 items,
+// empty ones included.
 func (c *Conf) List(key string, def []string) ([]string, error) {
 	return read(c, key, def, func(s string, _ func() string) ([]string, error) {
 		if n := strings.Count(s, ",") + 1; n > maxItems {
@@ -141,7 +146,8 @@ func (c *Conf) List(key string, def []string) ([]string, error) {
 	})
 }
 
-// trim is java.lang.String.trim: everything up to a blank counts as one, and nothing beyond ASCII does.
+// trim works like java.lang.String.trim: it removes all characters up to the blank (U+0020), and no blanks beyond
+// ASCII.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 }
@@ -163,32 +169,35 @@ func SplitList(text string) []string {
 	return items
 }
 
-// errCycle is a reference that leads back to itself.
+// errCycle means that a reference leads back to itself.
 var errCycle = errors.New("the reference leads back to itself")
 
-// Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys, each naming the one
-// before it twice, are a terabyte.
+// Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys,
+// each referring twice to the one before it, expand to a terabyte.
 const (
 	maxExpanded   = 256 << 10
-	maxReferences = 4096 // of one text
+	maxReferences = 4096 // in one text
 	maxDepth      = 32
 )
 
-// reference is "${name}" or "${prefix:name}". A name has no blanks and at least one character, which may be a brace: Spark's own pattern.
+// reference matches "${name}" or "${prefix:name}". A name has at least one character and no blanks; a brace may be its
+// first character. This is Spark's own pattern.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
 
-// Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
-// keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment), "${system:name}" by the declared system
-// properties (see WithSystemProperties). A reference to nothing stays as it is. References inside a replacement are replaced too. Errors: a
-// cycle, replacements within replacements more than 32 deep, more than 4,096 references in a text, and more than 256 KiB of replacements:
-// Linux takes 128 KiB as one argument or variable at most.
+// Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (including old names,
+// and Spark's defaults for the keys that a submission reads), "${env:NAME}" by the declared environment (see
+// WithEnvironment), "${system:name}" by the declared system properties (see WithSystemProperties). A reference that
+// cannot be resolved stays unchanged. References inside a replacement are replaced too.
+//
+// Expand returns an error for a cycle, for replacements nested more than 32 deep, for more than 4,096 references in a
+// text, and for more than 256 KiB of replacements: Linux allows at most 128 KiB for one argument or variable.
 func (c *Conf) Expand(text string) (string, error) {
 	room := maxExpanded
 	return c.expand(text, nil, &room)
 }
 
-// ExpandAll replaces the references in all values for which a filter says so, as Expand does. A value with an error stays as it is, and so do those
-// that come after 1 MiB of replacements: together they would be more than a ConfigMap holds.
+// ExpandAll expands all values for which wanted returns true. A value with an error stays unchanged, and so do all
+// values after 1 MiB of replacements: together they would not fit into a ConfigMap.
 func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	total := 1 << 20
 	for key, value := range c.All() {
@@ -204,8 +213,9 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	}
 }
 
-// expand replaces the references in text; path are those that led here. Every value is taken off room as it is read, before its own
-// references are replaced, so that room bounds the work too: references that end in empty values make no text, but as much work.
+// expand replaces the references in text; path holds the references that led here. The length of every value is
+// subtracted from room before its own references are replaced, so that room bounds the work too: references that end in
+// empty values produce no text, but as much work.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -222,7 +232,7 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 		}
 		value, ok := c.resolve(prefix, name)
 		if !ok {
-			// What is no reference stays, and is not looked into again.
+			// Text that is not a known reference stays and is not scanned again.
 			continue
 		}
 		ref := text[at[0]+2 : at[1]-1]
@@ -230,10 +240,10 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 			return "", fmt.Errorf("${%s}: %w", Shorten(ref), errCycle)
 		}
 		if len(path) >= maxDepth {
-			return "", fmt.Errorf("${%s}: the references lead more than %d deep; write the value out", Shorten(path[0]), maxDepth)
+			return "", fmt.Errorf("${%s}: references are nested more than %d deep; write out the value", Shorten(path[0]), maxDepth)
 		}
 		if *room -= len(value); *room < 0 {
-			return "", fmt.Errorf("${%s}: what replaces the references of a value is longer than %d bytes; write the value out, or make it shorter", Shorten(ref), maxExpanded)
+			return "", fmt.Errorf("${%s}: the replacements in a value are longer than %d bytes; write out the value, or make it shorter", Shorten(ref), maxExpanded)
 		}
 		inner, err := c.expand(value, append(path, ref), room)
 		if err != nil {
@@ -247,8 +257,8 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	return b.String(), nil
 }
 
-// Unresolved returns the references to an environment or to system properties that stay in the value of key, as the user wrote them: nothing
-// was declared that they name.
+// Unresolved returns the references to environment variables or system properties that remain in the value of key
+// because nothing declares them, as the user wrote them.
 func (c *Conf) Unresolved(key string) []string {
 	text, err := c.String(key, "")
 	if err != nil {
@@ -263,7 +273,8 @@ func (c *Conf) Unresolved(key string) []string {
 	return refs
 }
 
-// defaults are what "${key}" gives for keys that are not set: only entries with a default that a submission meets.
+// defaults are the values of "${key}" for keys that are not set. Only keys with a default that matter to a submission
+// are in it.
 var defaults = map[string]string{
 	"spark.driver.cores":                                        "1",
 	"spark.driver.memory":                                       "1g",
@@ -286,7 +297,7 @@ var defaults = map[string]string{
 	"spark.kubernetes.submission.waitAppCompletion":             "true",
 }
 
-// fallbacks are the keys whose default is what another key says (Spark's FallbackConfigEntry).
+// fallbacks are the keys whose default is the value of another key (Spark's FallbackConfigEntry).
 var fallbacks = map[string]string{
 	"spark.driver.blockManager.port":                                     "spark.blockManager.port",
 	"spark.dynamicAllocation.initialExecutors":                           "spark.dynamicAllocation.minExecutors",

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Redacted is what stands for a value that must not be shown.
+// Redacted replaces a value that must not be shown.
 const Redacted = "*********(redacted)"
 
 // sensitive is Spark's default of spark.redaction.regex.
 var sensitive = regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
 
-// secretWords are what sensitive finds, in lower case.
+// secretWords are the words that sensitive matches, in lower case.
 var secretWords = []string{"secret", "password", "token", "accesskey", "access.key", "credential"}
 
-// looksSecret reports whether sensitive matches a text. The pattern takes some 50 ns for each byte, and every value of a configuration is looked at;
-// the words are found in a fiftieth of that.
+// looksSecret reports whether sensitive matches a text. The pattern takes some 50 ns for each byte, and every value of
+// a configuration is checked; searching for the words takes a fiftieth of that.
 func looksSecret(text string) bool {
-	// Two letters beyond ASCII are a k and an s without regard to case.
+	// Two letters beyond ASCII are equal to k and s if case is ignored.
 	if strings.Contains(text, "\u212a") || strings.Contains(text, "\u017f") {
 		return sensitive.MatchString(text)
 	}
@@ -27,8 +27,8 @@ func looksSecret(text string) bool {
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(lower, word) })
 }
 
-// Redact returns value, or Redacted if key or value looks like a secret by Spark's default spark.redaction.regex. For logs and messages;
-// what is written to spark.properties is never redacted.
+// Redact returns value, or Redacted if key or value looks like a secret by Spark's default spark.redaction.regex. It is
+// for logs and messages; values in spark.properties are never redacted.
 func Redact(key, value string) string {
 	if looksSecret(key) || looksSecret(value) {
 		return Redacted
@@ -36,17 +36,18 @@ func Redact(key, value string) string {
 	return value
 }
 
-// RedactionKey is the configuration's own pattern of what is secret, beside Spark's.
+// RedactionKey sets the configuration's own pattern for secrets, in addition to Spark's.
 const RedactionKey = "spark.redaction.regex"
 
-// Secrets returns what reports whether a pair of a configuration looks secret: by Spark's own pattern, or by the configuration's. Where the operator cannot
-// use the latter, as Java's patterns know more than Go's or as it is too much work, everything looks secret, and the error says why.
+// Secrets returns a function that reports whether a pair of a configuration looks secret: by Spark's own pattern, or by
+// the configuration's. If the operator cannot use the latter, because only Java supports it or because it is too much
+// work, everything looks secret and the error says why.
 func Secrets(c *Conf) (func(key, value string) bool, error) {
-	said, ok := c.Get(RedactionKey)
+	text, ok := c.Get(RedactionKey)
 	if !ok {
 		return func(key, value string) bool { return Redact(key, value) != value }, nil
 	}
-	pattern, err := boundedPattern(said, c)
+	pattern, err := boundedPattern(text, c)
 	if err != nil {
 		return func(string, string) bool { return true }, err
 	}
@@ -55,14 +56,16 @@ func Secrets(c *Conf) (func(key, value string) bool, error) {
 	}, nil
 }
 
-// shownLimit is how much of a text a message shows, in bytes.
+// shownLimit is the maximum length in bytes of a text in a message.
 const shownLimit = 200
 
-// searchedLimit is how much of a text is searched for URIs before it is shortened, in bytes: a value may have half a megabyte of them.
+// searchedLimit is the length in bytes of the part of a text that is searched for URIs before it is shortened: a value
+// may have half a megabyte of them.
 const searchedLimit = 4 << 10
 
-// Quote returns value in quotes as a message about key should show it: redacted where it looks like a secret (see Redact), and shortened
-// (see Shorten). A message may become a condition or an event, which everybody in the namespace reads and which have limits of their own.
+// Quote returns value in quotes for a message about key. It redacts a value that looks like a secret (see Redact) and
+// shortens it (see Shorten). A message may become a condition or an event, which everybody in the namespace can read
+// and whose length is limited.
 func Quote(key, value string) string {
 	if shown := Redact(key, value); shown != value {
 		return shown
@@ -70,8 +73,9 @@ func Quote(key, value string) string {
 	return strconv.Quote(Shorten(value))
 }
 
-// Quote returns text, a part of what key's value is with its references replaced, as a message should show it: redacted and shortened. If the
-// user did not write the text, it is the reference instead, since the reference may bring the secret of another key.
+// Quote returns text for a message: redacted, shortened and in quotes. Text is a part of key's value after references
+// are replaced. If the user did not write the text, Quote returns the raw value instead, since a reference may bring
+// the secret of another key.
 func (c *Conf) Quote(key, text string) string {
 	if _, raw, ok := c.Lookup(key); ok && !strings.Contains(raw, text) {
 		text = raw
@@ -79,13 +83,13 @@ func (c *Conf) Quote(key, text string) string {
 	return Quote(key, text)
 }
 
-// addresses are the URIs in a text: their schemes, of which k8s://https:// has two, and what follows.
+// addresses matches the URIs in a text: the schemes, of which k8s://https:// has two, and the rest.
 var addresses = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*://)+)([^\s,"'<>]*)`)
 
-// afterAddress are the characters that end a URI, as in addresses.
+// afterAddress are the characters that end a URI in addresses.
 const afterAddress = " \t\n\f\r,\"'<>"
 
-// HideAddresses returns a text in which no URI has a user, a password or a query: signed URLs carry their signature there.
+// HideAddresses removes user, password and query from all URIs in a text: signed URLs carry their signature there.
 func HideAddresses(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -93,7 +97,8 @@ func HideAddresses(text string) string {
 	return addresses.ReplaceAllStringFunc(text, func(address string) string {
 		parts := addresses.FindStringSubmatch(address)
 		scheme, rest := parts[1], parts[2]
-		// A password may hold what ends an authority: what is behind the colon is none of a port's then.
+		// A password may contain characters that end an authority. If the text after the colon is not a port, it may be
+		// such a password.
 		end := len(rest)
 		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 			end = i
@@ -111,11 +116,12 @@ func HideAddresses(text string) string {
 	})
 }
 
-// Shorten cuts a text to the 200 bytes that a message shows of it, and says so by three dots. Its URIs are without users and queries (HideAddresses).
+// Shorten cuts a text to 200 bytes for a message, and appends three dots if it cut. It removes users and queries from
+// URIs (HideAddresses).
 func Shorten(text string) string {
 	head, cut := text, false
 	if len(text) > searchedLimit {
-		// Up to the end of a URI: one that is cut could show what is to be hidden.
+		// The text is cut at the end of a URI: a URI that is cut inside could show what must be hidden.
 		if end := strings.IndexAny(text[searchedLimit:], afterAddress); end >= 0 {
 			head, cut = text[:searchedLimit+end], true
 		}

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// MaxImage is the length of an image's name, in bytes. Registries take 255 for the name and 128 for the tag.
+// MaxImage is the maximum length of an image's name in bytes. Registries accept 255 for the name and 128 for the tag.
 const MaxImage = 4096
 
-// VersionMarker stands for the version of Spark in the names of images.
+// VersionMarker is replaced by the version of Spark in the names of images.
 const VersionMarker = "{{SPARK_VERSION}}"
 
-// Substitute replaces every marker in a text. The length of the result is computed first: a text full of markers is an error that says so if the
-// result is longer than a limit, in bytes. A text without markers is returned as it is, whatever its length.
+// Substitute replaces every marker in a text. It computes the length of the result first and returns an error if that
+// exceeds limit, in bytes. A text without markers is returned unchanged, whatever its length.
 func Substitute(text, marker, value string, limit int) (string, error) {
 	n := strings.Count(text, marker)
 	if n == 0 {

@@ -30,14 +30,14 @@ var timeSuffixes = map[string]time.Duration{
 	"d": 24 * time.Hour,
 }
 
-// ParseSize reads a Spark size such as "512m" or "2GB" and returns bytes. A number without suffix is in units of unit. Blanks around
-// and the case do not matter; fractions and negative numbers are refused, and so is more than 2^63-1 bytes (JavaUtils.byteStringAs).
-// The error quotes text, cut where it is long.
+// ParseSize parses a Spark size such as "512m" or "2GB" and returns bytes. A number without suffix is in multiples of
+// unit. Case and blanks around the text do not matter. Fractions, negative numbers and more than 2^63-1 bytes are
+// errors (JavaUtils.byteStringAs). The error quotes text, shortened if it is long.
 func ParseSize(text string, unit Unit) (int64, error) {
 	return parseSize(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseSize is ParseSize with the value as an error may show it.
+// parseSize is ParseSize with the text that an error shows.
 func parseSize(text string, shown func() string, unit Unit) (int64, error) {
 	digits, suffix := splitNumber(text)
 	if suffix != "" {
@@ -60,13 +60,14 @@ func sizeError(shown string) error {
 	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %s", shown)
 }
 
-// ParseDuration reads a Spark time such as "30s" or "5min". A number without suffix is in units of unit. Suffixes are us, ms, s, m or min,
-// h and d; fractions are refused (JavaUtils.timeStringAs). The error quotes text, cut where it is long.
+// ParseDuration parses a Spark time such as "30s" or "5min". A number without suffix is in multiples of unit. Suffixes
+// are us, ms, s, m or min, h and d; fractions are errors (JavaUtils.timeStringAs). The error quotes text, shortened if
+// it is long.
 func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
 	return parseDuration(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseDuration is ParseDuration with the value as an error may show it.
+// parseDuration is ParseDuration with the text that an error shows.
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	amount, negative := strings.CutPrefix(trim(text), "-")
 	digits, suffix := splitNumber(amount)
@@ -95,7 +96,7 @@ func parseDuration(text string, shown func() string, unit time.Duration) (time.D
 	return time.Duration(n) * unit, nil
 }
 
-// splitNumber cuts leading digits from the rest, after trimming and lowering.
+// splitNumber separates leading digits from the rest, after trimming and lowering.
 func splitNumber(text string) (digits, suffix string) {
 	text = strings.ToLower(trim(text))
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// NotURI returns the part of text because of which java.net.URI would not read it, or nothing. Spark takes such text for the path of a file
-// (Utils.resolveURI), and its file would be looked for where there is none.
+// NotURI returns the part of text that java.net.URI rejects, or an empty string. Spark treats such text as the path of
+// a file (Utils.resolveURI) and would not find that file.
 func NotURI(text string) string {
 	path := true
 	for i, r := range text {
@@ -25,7 +25,7 @@ func NotURI(text string) string {
 	return ""
 }
 
-// neverInURI tells the characters that are illegal anywhere in a URI.
+// neverInURI reports whether a character is illegal anywhere in a URI.
 func neverInURI(r rune) bool {
 	if r >= 0x80 {
 		return unicode.IsControl(r) || unicode.IsSpace(r)
@@ -35,7 +35,7 @@ func neverInURI(r rune) bool {
 
 func isHex(b byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", b) >= 0 }
 
-// IllegalURI says why part cannot be in uri.
+// IllegalURI returns a message that says why part cannot be in uri.
 func IllegalURI(uri, part string) string {
-	return fmt.Sprintf("%q: %q cannot stand in an address; write it as %%XX, such as %%20 for a blank", Shorten(uri), part)
+	return fmt.Sprintf("%q: %q cannot be part of a URI; write it as %%XX, such as %%20 for a blank", Shorten(uri), part)
 }

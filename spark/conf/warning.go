@@ -2,15 +2,15 @@ package conf
 
 import "fmt"
 
-// Warning tells of something that is said in vain, or may be wrong, about what is made all the same.
+// Warning describes a setting that has no effect or may be wrong, although the objects are built.
 type Warning struct {
-	// Key of the configuration, or else Field of the request, that it is about.
+	// Key is the key of the configuration, or else Field the field of the request, that the warning is about.
 	Key, Field string
-	// Text says it in plain words, and the way out; no secret is in it.
+	// Text says what is wrong and what to do. It contains no secret.
 	Text string
 }
 
-// String is the text behind what it is about.
+// String returns the key or field, then the text.
 func (w Warning) String() string {
 	if w.Key != "" {
 		return Shorten(w.Key) + ": " + w.Text
@@ -18,29 +18,29 @@ func (w Warning) String() string {
 	return w.Field + ": " + w.Text
 }
 
-// MaxWarnings is how many Warnings there are at most: they become events, and a user's text can make many.
+// MaxWarnings is the maximum number of Warnings: they become events, and a user's text can cause many.
 const MaxWarnings = 20
 
-// Warnings are the first that were given, 20 at most. The zero value is empty.
+// Warnings are the first 20 warnings; later ones are dropped. The zero value is empty.
 type Warnings []Warning
 
-// OfKey warns of what a key of the configuration says.
+// OfKey adds a warning about a key of the configuration.
 func (w *Warnings) OfKey(key, format string, args ...any) {
 	w.add(Warning{Key: key, Text: fmt.Sprintf(format, args...)})
 }
 
-// OfField warns of what a field of a request says.
+// OfField adds a warning about a field of a request.
 func (w *Warnings) OfField(field, format string, args ...any) {
 	w.add(Warning{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-func (w *Warnings) add(one Warning) {
+func (w *Warnings) add(warning Warning) {
 	if len(*w) < MaxWarnings {
-		*w = append(*w, one)
+		*w = append(*w, warning)
 	}
 }
 
-// Messages are warnings as text: the first 20, and how many more there were. The zero value is empty.
+// Messages are warnings as text: the first 20, and the number of the others. The zero value is empty.
 type Messages struct {
 	first []string
 	more  int

@@ -11,10 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Build returns the objects of a cluster. The error is an *Error that names the configuration key or the field of Request.
+// Build returns the objects of a cluster. The error is an *Error that names the configuration key or the field of
+// Request.
 //
-// Of the configuration, spark.kubernetes.namespace is Build's to say; spark.shuffle.service.enabled and spark.worker.preferConfiguredMasterAddress are true where
-// the user says nothing else: the first is the Java operator's default, and by the second workers find a master again that came back with another address.
+// Build sets spark.kubernetes.namespace in the configuration. Unless the user sets them, spark.shuffle.service.enabled
+// and spark.worker.preferConfiguredMasterAddress are true: the first is the Java operator's default, and with the
+// second, workers find a master that restarted with another address.
 func Build(r Request) (Objects, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -32,14 +34,15 @@ func Build(r Request) (Objects, error) {
 	d.policy(o)
 	d.masterPolicy(o)
 	d.budget(o)
-	d.tellAuthentication()
-	d.tellLost(o)
+	d.warnAuthentication()
+	d.warnLost(o)
 	o.Warnings = d.warns
 	return *o, nil
 }
 
-// All are the objects in the order in which they should be created: what others need comes first. One whose template has fields that its type does not
-// know is unstructured, with those in their places; what the typed one says wins, which may have been changed since Build.
+// All returns the objects in the order of their creation: an object comes after those that it needs. An object whose
+// template has fields that its type does not know is unstructured and contains them. The typed object may have been
+// changed since Build; its fields win.
 func (o Objects) All() ([]Object, error) {
 	var all []Object
 	add := func(there bool, object Object) error {
@@ -57,21 +60,21 @@ func (o Objects) All() ([]Object, error) {
 		all = append(all, object)
 		return nil
 	}
-	for _, one := range []struct {
+	for _, candidate := range []struct {
 		there  bool
 		object Object
 	}{
 		{o.Config != nil, o.Config}, {o.Secret != nil, o.Secret}, {o.MasterService != nil, o.MasterService}, {o.WorkerService != nil, o.WorkerService},
 		{o.Policy != nil, o.Policy}, {o.MasterPolicy != nil, o.MasterPolicy}, {o.Budget != nil, o.Budget}, {o.Master != nil, o.Master}, {o.Workers != nil, o.Workers}, {o.Autoscaler != nil, o.Autoscaler},
 	} {
-		if err := add(one.there, one.object); err != nil {
+		if err := add(candidate.there, candidate.object); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// meta is the metadata of an object: role is empty for one that is of no role.
+// meta returns the metadata of an object. The role is empty for an object of the whole cluster.
 func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 	labels := map[string]string{}
 	maps.Copy(labels, user.Labels)
@@ -83,7 +86,7 @@ func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 	}
 }
 
-// podLabels are the labels that say which cluster and role a pod, or an object, is of.
+// podLabels returns the labels that identify the cluster and the role of a pod or another object.
 func (d *draft) podLabels(role string) map[string]string {
 	labels := map[string]string{LabelClusterName: d.r.Name}
 	if d.r.SparkVersion != "" {
@@ -95,12 +98,12 @@ func (d *draft) podLabels(role string) map[string]string {
 	return labels
 }
 
-// selector are the labels by which a role's pods of this cluster are found.
+// selector returns the labels that select the pods of a role of this cluster.
 func (d *draft) selector(role string) map[string]string {
 	return map[string]string{LabelClusterName: d.r.Name, LabelRole: role}
 }
 
-// owners makes an owner the controller.
+// owners returns the owner as the controller, or nil if it has no UID.
 func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil
@@ -110,32 +113,32 @@ func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	return []metav1.OwnerReference{controller}
 }
 
-// tellLost warns of fields that no type knows and that cannot be put back.
-func (d *draft) tellLost(o *Objects) {
-	for _, one := range []struct {
+// warnLost warns of fields that no type knows and that cannot be merged into the objects.
+func (d *draft) warnLost(o *Objects) {
+	for _, template := range []struct {
 		field  string
 		object Object
 	}{
 		{fieldMasterSet, o.Master}, {fieldWorkerSet, o.Workers}, {fieldMasterService, o.MasterService}, {fieldWorkerService, o.WorkerService}, {fieldAutoscaler, o.Autoscaler},
 	} {
-		extra := o.extra[one.object]
+		extra := o.extra[template.object]
 		if len(extra) == 0 {
 			continue
 		}
-		if tree, err := podtemplate.Tree(one.object); err == nil {
-			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warns.OfField(one.field, "%s: has fields that cannot be kept", path) })
+		if tree, err := podtemplate.Tree(template.object); err == nil {
+			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warns.OfField(template.field, "%s: has fields that cannot be kept", path) })
 		}
 	}
 }
 
-// keep remembers the fields of a spec that its type does not know.
+// keep stores the fields of a spec that its type does not know.
 func (o *Objects) keep(object Object, extra map[string]any) {
 	if len(extra) > 0 {
 		o.extra[object] = map[string]any{"spec": extra}
 	}
 }
 
-// envOf finds a variable of a container; nil where there is none.
+// envOf returns a variable of a container, or nil.
 func envOf(c *corev1.Container, name string) *corev1.EnvVar {
 	for i := range c.Env {
 		if c.Env[i].Name == name {

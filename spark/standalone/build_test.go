@@ -210,8 +210,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestSelectors: a StatefulSet's cannot be changed once it is there, so these are what the Java operator's have, but where an autoscaler would measure the pods
-// of other clusters.
+// TestSelectors: a StatefulSet's cannot be changed once it is there, so these are what the Java operator's have, but
+// where an autoscaler would measure the pods of other clusters.
 func TestSelectors(t *testing.T) {
 	for name, c := range map[string]struct {
 		request         Request
@@ -259,36 +259,36 @@ func TestBuildRefuses(t *testing.T) {
 		key, field, say string
 	}{
 		"a namespace":              {func(r *Request) { r.Namespace = "A" }, "", "Namespace", "is not a valid namespace name"},
-		"a version":                {func(r *Request) { r.SparkVersion = "4.1 beta" }, "", "SparkVersion", "is no version"},
+		"a version":                {func(r *Request) { r.SparkVersion = "4.1 beta" }, "", "SparkVersion", "is not a valid version"},
 		"no version and no image":  {func(r *Request) { r.SparkVersion = "" }, "", "SparkVersion", "names an image"},
 		"an operator":              {func(r *Request) { r.OperatorName = "a b" }, "", "OperatorName", "is not a valid label value"},
 		"labels":                   {func(r *Request) { r.Labels = map[string]string{"a b": ""} }, "", "Labels", "is not a valid label name"},
-		"less than none":           {counts(-1, 0, 0), "", "InitWorkers", "is no number of workers"},
-		"least less than none":     {counts(0, -1, 0), "", "MinWorkers", "is no number of workers"},
-		"more than can be":         {counts(0, 0, 1<<31), "", "MaxWorkers", "2147483647 at most"},
+		"less than none":           {counts(-1, 0, 0), "", "InitWorkers", "is not a valid number of workers"},
+		"least less than none":     {counts(0, -1, 0), "", "MinWorkers", "is not a valid number of workers"},
+		"more than can be":         {counts(0, 0, 1<<31), "", "MaxWorkers", "between 0 and 2147483647"},
 		"text of a template":       {masterTemplate("{"), "", "Master.StatefulSet", "cannot be read"},
 		"a field of a template":    {workerTemplate(`{"replicas":"three"}`), "", "Workers.StatefulSet", "replicas should be a whole number"},
 		"a selector":               {masterTemplate(`{"selector":{"matchLabels":{"x":"y"}}}`), "", "Master.StatefulSet.selector", "does not select the pods"},
 		"a selector that is none":  {masterTemplate(`{"selector":{"matchExpressions":[{"key":"x","operator":"Near"}]}}`), "", "Master.StatefulSet.selector", "Near"},
-		"the volume's name":        {workerTemplate(`{"template":{"spec":{"volumes":[{"name":"spark-cluster-conf"}]}}}`), "", "Workers.StatefulSet.template.spec.volumes", "is taken"},
-		"the claim's name":         {workerTemplate(`{"volumeClaimTemplates":[{"metadata":{"name":"spark-cluster-conf"}}]}`), "", "Workers.StatefulSet.template.spec.volumes", "is taken"},
-		"the path":                 {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount it elsewhere"},
-		"below the path":           {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/x"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount it elsewhere"},
+		"the volume's name":        {workerTemplate(`{"template":{"spec":{"volumes":[{"name":"spark-cluster-conf"}]}}}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
+		"the claim's name":         {workerTemplate(`{"volumeClaimTemplates":[{"metadata":{"name":"spark-cluster-conf"}}]}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
+		"the path":                 {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
+		"below the path":           {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/x"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
 		"another port of the name": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"web","containerPort":80}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "give the other port another name"},
-		"another name of the port": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"http","containerPort":8080}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "call it so"},
+		"another name of the port": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"http","containerPort":8080}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "use that name"},
 		"a label of a template":    {workerTemplate(`{"template":{"metadata":{"labels":{"a b":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "is not a valid label name"},
 		"a reserved label":         {workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "the operator's own"},
 		"a reserved annotation":    {func(r *Request) { r.Master.ServiceMeta.Annotations = map[string]string{"own/x": "y"} }, "", "Master.ServiceMeta.annotations", "the operator's own"},
 		"an annotation":            {func(r *Request) { r.Workers.StatefulSetMeta.Annotations = map[string]string{"a b": "y"} }, "", "Workers.StatefulSetMeta.annotations", "is not a valid annotation name"},
 		"a label":                  {func(r *Request) { r.Workers.ServiceMeta.Labels = map[string]string{"a": "b c"} }, "", "Workers.ServiceMeta.labels", "is not a valid label value"},
 		"a Service":                {func(r *Request) { r.Workers.Service = []byte("[]") }, "", "Workers.Service", "cannot be read"},
-		"a Service's type":         {func(r *Request) { r.Master.Service = []byte(`{"type":"LoadBalancer"}`) }, "", "Master.Service.type", "make a further Service"},
+		"a Service's type":         {func(r *Request) { r.Master.Service = []byte(`{"type":"LoadBalancer"}`) }, "", "Master.Service.type", "create another Service"},
 		"an autoscaler":            {func(r *Request) { r.Autoscaler = []byte(`{"metrics":{}}`) }, "", "Autoscaler", "metrics should be a list"},
 		"an autoscaler unused":     {func(r *Request) { r.Autoscaler, r.MaxWorkers = []byte(`{"metrics":{}}`), 2 }, "", "Autoscaler", "metrics should be a list"},
 		"a NUL":                    {with("spark.x", "a\x00b"), "spark.x", "", "NUL"},
 		"no UTF-8":                 {with("spark.x", "a\xffb"), "spark.x", "", "UTF-8"},
 		"an equals sign":           {with("spark.x=y", "z"), "spark.x=y", "", "not a valid property name"},
-		"too much":                 {with("spark.x", strings.Repeat("x", 1<<20)), "", "Conf", "more than an object of Kubernetes holds"},
+		"too much":                 {with("spark.x", strings.Repeat("x", 1<<20)), "", "Conf", "more than a ConfigMap or Secret holds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Build(simple(func(r *Request) { r.Reserved = "own/" }, c.change))
@@ -425,7 +425,7 @@ func TestConfigurationWinsOverTemplate(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"Workers.StatefulSet: template.spec.schedulerName has no effect: spark.kubernetes.scheduler.name is \"yunikorn\"",
-		"Workers.StatefulSet: image of container worker has no effect: spark.kubernetes.container.image says another",
+		"Workers.StatefulSet: image of container worker has no effect: spark.kubernetes.container.image sets another",
 	}, said(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// prelude reads what Spark's own start scripts read. Where no locale is set, text beyond ASCII would be lost. It has nothing of the user's in it, and no "$("
-// or "$$", which Kubernetes would expand.
+// prelude reads the files that Spark's own start scripts read, and sets a locale if there is none, since text beyond
+// ASCII would be lost otherwise. It contains no text of the user, and no "$(" or "$$", which Kubernetes would expand.
 const prelude = `: "${SPARK_HOME:=/opt/spark}"
 export SPARK_HOME
 [ -n "$LC_ALL$LC_CTYPE$LANG" ] || export LC_ALL=C.UTF-8
@@ -20,26 +20,27 @@ init=
 if command -v tini >/dev/null; then init="tini -s --"; fi
 `
 
-// masterScript becomes the master: $1 is its port, $2 that of its web UI. The name that it has for itself is the one that sbin/start-master.sh gives it.
+// masterScript executes the master: $1 is its port, $2 the port of its web UI. The master's host name is the one that
+// sbin/start-master.sh uses.
 const masterScript = prelude + `unset SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host "${SPARK_MASTER_HOST:-` + "`hostname -f 2>/dev/null || hostname`" + `}" --port "$1" --webui-port "$2"
 `
 
-// workerScript becomes a worker: $1 is the master's URL, $2 the port of its own web UI. A port that is none is one of a Service that is called spark-worker, which
-// Kubernetes tells in a variable of the same name.
+// workerScript executes a worker: $1 is the master's URL, $2 the port of its web UI. It unsets SPARK_WORKER_PORT if
+// that is not a number: for a Service named spark-worker, Kubernetes sets a variable of this name to an address.
 const workerScript = prelude + `unset SPARK_WORKER_WEBUI_PORT
 case "$SPARK_WORKER_PORT" in *[!0-9]*) unset SPARK_WORKER_PORT ;; esac
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --webui-port "$2" "$1"
 `
 
-// port is a port of a daemon. One that is not known is chosen by Spark when it starts.
+// port is a port of a daemon. If it is not known, Spark chooses it when it starts.
 type port struct {
 	name   string
 	number int32
 	known  bool
 }
 
-// daemon makes the container run its daemon.
+// daemon sets up the container to run its daemon.
 func (d *draft) daemon(m *member) error {
 	c := m.container()
 	var script string
@@ -59,7 +60,7 @@ func (d *draft) daemon(m *member) error {
 		script, args = workerScript, []string{MasterURL(d.r.Name), strconv.Itoa(int(probed.number))}
 		addEnv(c, "SPARK_LOG_DIR", "/opt/spark/work/logs")
 	}
-	d.tellEnv(m)
+	d.warnEnv(m)
 	d.addOptions(c, options)
 	c.Command = append(slices.Clip(c.Command), "bash")
 	c.Args = append(slices.Clip(c.Args), append([]string{"-c", script, m.role}, args...)...)
@@ -77,29 +78,30 @@ func (d *draft) daemon(m *member) error {
 	return nil
 }
 
-// port is the port that a key says, or the default.
+// port returns the port that a key sets, or the default.
 func (d *draft) port(name, key string, number int32) port {
-	said, ok := d.conf.Get(key)
+	text, ok := d.conf.Get(key)
 	if !ok {
 		return port{name, number, true}
 	}
-	n, err := strconv.ParseUint(strings.TrimSpace(said), 10, 16)
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
 	if err != nil || n == 0 {
-		d.warns.OfKey(key, "is no port that others could know; its Service leads to port %d", number)
+		d.warns.OfKey(key, "is not a fixed port from 1 to 65535; the Service leads to port %d", number)
 		return port{name, number, false}
 	}
 	return port{name, int32(n), true}
 }
 
-// addEnv adds a variable, where the template has none of its name.
+// addEnv adds a variable unless the template has one of that name.
 func addEnv(c *corev1.Container, name, value string) {
 	if envOf(c, name) == nil {
 		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 	}
 }
 
-// addOptions puts the files of options behind those options that the template gives a daemon: of two that say the same, the later one counts. Options that the
-// template takes from elsewhere are read into a variable of their own first.
+// addOptions appends the option files to the options that the template gives a daemon: if an option occurs twice, the
+// later one counts. If the template's options have a source (valueFrom), they are first read into a variable of their
+// own.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
 	e := envOf(c, name)
@@ -114,21 +116,21 @@ func (d *draft) addOptions(c *corev1.Container, name string) {
 	}
 }
 
-// vain are variables that Spark's start scripts read and the scripts here do not, by what to say instead.
-var vain = map[string]map[string]string{
-	RoleMaster: {"SPARK_MASTER_PORT": "the Service has port 7077", "SPARK_MASTER_WEBUI_PORT": "say " + masterUIKey},
-	RoleWorker: {"SPARK_WORKER_WEBUI_PORT": "say " + workerUIKey, "SPARK_WORKER_INSTANCES": "each pod is one worker; have more of them"},
+// ignoredEnv maps variables that Spark's start scripts read, and the scripts here do not, to the alternative.
+var ignoredEnv = map[string]map[string]string{
+	RoleMaster: {"SPARK_MASTER_PORT": "the Service always has port 7077", "SPARK_MASTER_WEBUI_PORT": "set " + masterUIKey},
+	RoleWorker: {"SPARK_WORKER_WEBUI_PORT": "set " + workerUIKey, "SPARK_WORKER_INSTANCES": "each pod is one worker; use more workers"},
 }
 
-func (d *draft) tellEnv(m *member) {
+func (d *draft) warnEnv(m *member) {
 	for _, e := range m.container().Env {
-		if instead, ok := vain[m.role][e.Name]; ok {
+		if instead, ok := ignoredEnv[m.role][e.Name]; ok {
 			d.warns.OfField(m.field, "variable %s of container %s has no effect: %s", e.Name, m.role, instead)
 		}
 	}
 }
 
-// addPort declares a port, unless the template has it: then it is the template's, whose name a Service may use.
+// addPort declares a port unless the template already declares it under the same name.
 func addPort(m *member, c *corev1.Container, p port) error {
 	for _, have := range c.Ports {
 		tcp := have.Protocol == "" || have.Protocol == corev1.ProtocolTCP
@@ -136,7 +138,7 @@ func addPort(m *member, c *corev1.Container, p port) error {
 		case have.Name == p.name && (have.ContainerPort != p.number || !tcp):
 			return fieldError(m.field+".template.spec.containers", "ports of container %s: %q is port %d of the daemon; give the other port another name", c.Name, p.name, p.number)
 		case have.ContainerPort == p.number && tcp && have.Name != p.name:
-			return fieldError(m.field+".template.spec.containers", "ports of container %s: port %d of the daemon is called %q, by which the Service leads to it; call it so, or leave it out",
+			return fieldError(m.field+".template.spec.containers", "ports of container %s: the Service finds port %d of the daemon by the name %q; use that name, or remove the port",
 				c.Name, p.number, p.name)
 		case have.Name == p.name:
 			return nil

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// fakeSpark is a Spark whose spark-class prints what it was called with, what of the environment matters to it, and which process it is.
+// fakeSpark is a Spark whose spark-class prints what it was called with, what of the environment matters to it, and
+// which process it is.
 func fakeSpark(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
@@ -127,7 +128,8 @@ func TestImageWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestTheDaemonIsTheContainer: its exit code is the container's, and what the kubelet sends reaches it, since it takes bash's place, or tini's.
+// TestTheDaemonIsTheContainer: its exit code is the container's, and what the kubelet sends reaches it, since it takes
+// bash's place, or tini's.
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)
@@ -179,8 +181,8 @@ func TestPorts(t *testing.T) {
 	}{
 		"default":          {counts(1, 1, 1), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
 		"moved":            {with(masterUIKey, " 1 ", workerUIKey, "2", restKey, "3"), []int32{1, 7077, 3}, []int32{2}, [2]int32{7077, 2}, ""},
-		"any":              {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 0}, "spark.worker.ui.port: is no port"},
-		"none":             {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is no port"},
+		"any":              {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 0}, "spark.worker.ui.port: is not a fixed port"},
+		"none":             {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is not a fixed port"},
 		"the user's":       {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077},{"containerPort":9}]}]}}}`), []int32{7077, 9, 8080, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
 		"the same for UDP": {workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","ports":[{"containerPort":8081,"protocol":"UDP"}]}]}}}`), []int32{8080, 7077, 6066}, []int32{8081, 8081}, [2]int32{7077, 8081}, ""},
 	} {
@@ -207,7 +209,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestOptionsOfTheTemplate: options that a template gives a daemon stay, wherever they come from, and the configuration comes behind them.
+// TestOptionsOfTheTemplate: options that a template gives a daemon stay, wherever they come from, and the configuration
+// comes behind them.
 func TestOptionsOfTheTemplate(t *testing.T) {
 	for env, want := range map[string][]corev1.EnvVar{
 		``:                             {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
@@ -238,9 +241,9 @@ func TestVariablesThatHaveNoEffect(t *testing.T) {
 		masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","env":[{"name":"SPARK_MASTER_PORT","value":"1"},{"name":"SPARK_MASTER_WEBUI_PORT","value":"2"},{"name":"SPARK_WORKER_INSTANCES","value":"2"}]}]}}}`),
 		workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","env":[{"name":"SPARK_WORKER_INSTANCES","value":"2"},{"name":"SPARK_WORKER_CORES","value":"2"}]}]}}}`)))
 	if diff := cmp.Diff([]string{
-		"Master.StatefulSet: variable SPARK_MASTER_PORT of container master has no effect: the Service has port 7077",
-		"Master.StatefulSet: variable SPARK_MASTER_WEBUI_PORT of container master has no effect: say spark.master.ui.port",
-		"Workers.StatefulSet: variable SPARK_WORKER_INSTANCES of container worker has no effect: each pod is one worker; have more of them",
+		"Master.StatefulSet: variable SPARK_MASTER_PORT of container master has no effect: the Service always has port 7077",
+		"Master.StatefulSet: variable SPARK_MASTER_WEBUI_PORT of container master has no effect: set spark.master.ui.port",
+		"Workers.StatefulSet: variable SPARK_WORKER_INSTANCES of container worker has no effect: each pod is one worker; use more workers",
 	}, said(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

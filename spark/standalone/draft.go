@@ -20,12 +20,13 @@ const (
 	fieldAutoscaler    = "Autoscaler"
 )
 
-// draft is what Build works on.
+// draft is the state that Build builds up.
 type draft struct {
 	r Request
 	// conf is the configuration of both daemons.
 	conf *conf.Conf
-	// digest is of the options that are no secrets; secret is the name of the Secret with the others, empty where there are none.
+	// digest is the digest of the options that are not secret. secret is the name of the Secret with the secret
+	// options; it is empty if there are none.
 	digest, secret string
 	warns          conf.Warnings
 }
@@ -38,7 +39,7 @@ func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// newDraft checks what every object needs.
+// newDraft checks the fields that every object needs.
 func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r}
 	if err := CheckName(r.Name); err != nil {
@@ -78,38 +79,38 @@ func newDraft(r Request) (*draft, error) {
 	return d, nil
 }
 
-// CheckName says why a name cannot be a cluster's; nil where it can.
+// CheckName returns an error if a name cannot be a cluster's.
 func CheckName(name string) error {
 	switch errs := validation.IsDNS1035Label(name); {
 	case len(errs) > 0:
 		return fieldError("Name", "%q cannot be a cluster's name, since Services are named after it: %s", name, errs[0])
 	case len(name) > MaxName:
-		return fieldError("Name", "%q has %d characters, and a cluster's name at most %d: its workers carry the name of their StatefulSet in a label; give the cluster a shorter name",
+		return fieldError("Name", "%q has %d characters, but a cluster's name can have at most %d, because a label of its workers contains it; use a shorter name",
 			name, len(name), MaxName)
 	}
 	return nil
 }
 
-// CheckVersion says why a text cannot be the version of a cluster's Spark; nil where it can, or where it is empty.
+// CheckVersion returns an error if a text cannot be the version of a cluster's Spark. An empty version is valid.
 func CheckVersion(version string) error {
 	if errs := validation.IsValidLabelValue(version); len(errs) > 0 {
-		return fieldError("SparkVersion", "%q is no version, since it is a label and part of an image's name: %s", conf.Shorten(version), errs[0])
+		return fieldError("SparkVersion", "%q is not a valid version, because a version becomes a label value and part of an image name: %s", conf.Shorten(version), errs[0])
 	}
 	return nil
 }
 
-// MaxWorkers is how many workers a StatefulSet can have.
+// MaxWorkers is the maximum number of workers in a StatefulSet.
 const MaxWorkers = 1<<31 - 1
 
-// CheckWorkers says why a number of workers, which is the field's value, cannot be; nil where it can.
+// CheckWorkers returns an error if a number of workers, which is the value of field, is not valid.
 func CheckWorkers(field string, n int64) error {
 	if n < 0 || n > MaxWorkers {
-		return fieldError(field, "%d is no number of workers; it is 0 at least and %d at most", n, MaxWorkers)
+		return fieldError(field, "%d is not a valid number of workers; it must be between 0 and %d", n, MaxWorkers)
 	}
 	return nil
 }
 
-// checkMeta refuses metadata that an object cannot have, and tells what of it has no effect.
+// checkMeta rejects metadata that an object cannot have, and warns of metadata that has no effect.
 func (d *draft) checkMeta(field, name string, m Metadata) error {
 	if err := checkLabels(field+".labels", m.Labels); err != nil {
 		return err
@@ -131,7 +132,8 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 	return nil
 }
 
-// checkReserved refuses labels and annotations by which the caller knows its objects. Of several it names the same whenever it is asked: a status says it.
+// checkReserved rejects labels and annotations that are reserved for the caller. If there are several, it always names
+// the same one, because the message goes into a status.
 func (d *draft) checkReserved(field string, labels, annotations map[string]string) error {
 	reserved := func(key string) bool { return d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) }
 	part, keys := ".labels", slices.Sorted(maps.Keys(labels))
@@ -146,7 +148,7 @@ func (d *draft) checkReserved(field string, labels, annotations map[string]strin
 	return nil
 }
 
-// checkLabels refuses what the API server would.
+// checkLabels rejects labels that the API server would reject.
 func checkLabels(field string, labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if errs := validation.IsQualifiedName(key); len(errs) > 0 {

@@ -15,18 +15,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// member is what is made of a role's template.
+// member is the parsed template of a role.
 type member struct {
 	role, field string
 	spec        *appsv1.StatefulSetSpec
 	extra       map[string]any
-	// spark is the place of the daemon's container.
+	// spark is the index of the daemon's container.
 	spark int
 }
 
 func (m *member) container() *corev1.Container { return &m.spec.Template.Spec.Containers[m.spark] }
 
-// master makes the master's StatefulSet. It has no governing Service, as the Java operator's, since that cannot be changed once it is there.
+// master makes the master's StatefulSet. Like the Java operator's it has no governing Service, which cannot be changed
+// later.
 func (d *draft) master(o *Objects) error {
 	m, err := d.member(RoleMaster, fieldMasterSet, d.r.Master)
 	if err != nil {
@@ -59,9 +60,9 @@ func (d *draft) workers(o *Objects) error {
 	return nil
 }
 
-// member reads a template and lays over it what master and workers have in common.
-func (d *draft) member(role, field string, said Member) (*member, error) {
-	spec, extra, err := podtemplate.As[appsv1.StatefulSetSpec](said.StatefulSet)
+// member parses a template and applies what master and workers have in common.
+func (d *draft) member(role, field string, user Member) (*member, error) {
+	spec, extra, err := podtemplate.As[appsv1.StatefulSetSpec](user.StatefulSet)
 	if err != nil {
 		return nil, fieldError(field, "%v", err)
 	}
@@ -80,7 +81,8 @@ func (d *draft) member(role, field string, said Member) (*member, error) {
 	return m, d.mount(m)
 }
 
-// find finds the daemon's container: the one of the role's name, else one without a name, else a new one before all others, which are not it.
+// find selects the daemon's container: the one with the role's name, else one without a name, else a new one before all
+// others.
 func (m *member) find() {
 	spec := &m.spec.Template.Spec
 	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == m.role })
@@ -98,7 +100,8 @@ func (m *member) find() {
 	}
 }
 
-// nameExtra gives the fields of a container that no type knows the name by which they are put back.
+// nameExtra adds the container's name to its fields that no type knows. The name is the key by which they are merged
+// back.
 func nameExtra(extra map[string]any, at int, name string) {
 	template, _ := extra["template"].(map[string]any)
 	spec, _ := template["spec"].(map[string]any)
@@ -109,7 +112,7 @@ func nameExtra(extra map[string]any, at int, name string) {
 	}
 }
 
-// templateMeta puts the labels of the cluster on the pods.
+// templateMeta sets the labels of the cluster on the pods.
 func (d *draft) templateMeta(m *member) error {
 	meta := &m.spec.Template.ObjectMeta
 	field := m.field + ".template.metadata"
@@ -126,7 +129,7 @@ func (d *draft) templateMeta(m *member) error {
 	maps.Copy(own, d.podLabels(m.role))
 	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
 		if mine, ok := own[key]; ok && mine != meta.Labels[key] {
-			d.warns.OfField(field, "label %s is not the template's to say, it is %q", key, mine)
+			d.warns.OfField(field, "label %s of the template has no effect: the operator sets it to %q", key, mine)
 		}
 	}
 	if meta.Labels == nil {
@@ -136,10 +139,13 @@ func (d *draft) templateMeta(m *member) error {
 	return nil
 }
 
-// setSelector adds the role to the template's selector. The name of the cluster is not in it, as it is not in the Java operator's: a selector cannot be
-// changed, and a StatefulSet that was made there can be kept. Pods of another cluster are safe, since a StatefulSet takes only pods that have its own
-// name before their number, and none that have an owner. An autoscaler knows no such rule: it measures all pods that the selector selects, and none where
-// another autoscaler's selects them, too. So for one the name is added, whatever that costs.
+// setSelector adds the role to the template's selector, and for autoscaled workers the name of the cluster.
+//
+// Otherwise the selector omits the cluster's name, like the Java operator's: a selector cannot be changed, and so a
+// StatefulSet that the Java operator made can be kept. Pods of another cluster are safe, since a StatefulSet adopts
+// only pods whose name is its own name and a number, and no pods that have an owner. An autoscaler has no such rule: it
+// measures all pods that the selector selects, and no pods if another autoscaler's selector selects them too. So the
+// name is added for an autoscaler, although an existing StatefulSet then has to be replaced.
 func (d *draft) setSelector(m *member) error {
 	selector := m.spec.Selector.DeepCopy()
 	if selector == nil {
@@ -157,13 +163,13 @@ func (d *draft) setSelector(m *member) error {
 		return fieldError(m.field+".selector", "%v", err)
 	}
 	if !parsed.Matches(labels.Set(m.spec.Template.Labels)) {
-		return fieldError(m.field+".selector", "%s does not select the pods, which have other labels; give them those in template.metadata.labels, or leave the selector out", parsed)
+		return fieldError(m.field+".selector", "%s does not select the pods, which have other labels; add these labels to template.metadata.labels, or remove the selector", parsed)
 	}
 	m.spec.Selector = selector
 	return nil
 }
 
-// pod says what the configuration says about the pods, and what is wanted of all where the template is silent.
+// pod applies the configuration to the pods, and sets defaults that the template leaves open.
 func (d *draft) pod(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	scheduler, _ := d.conf.Get(schedulerKey)
@@ -172,21 +178,22 @@ func (d *draft) pod(m *member) error {
 	}
 	spec.SchedulerName = cmp.Or(scheduler, spec.SchedulerName, corev1.DefaultSchedulerName)
 	if spec.TerminationGracePeriodSeconds == nil {
-		// A daemon has nothing to save: Spark takes lost masters and workers as they come, and the next pod is there sooner.
+		// A daemon has nothing to save: Spark copes with lost masters and workers, and without a grace period the next
+		// pod starts sooner.
 		spec.TerminationGracePeriodSeconds = new(int64(0))
 	}
 	image, _ := d.conf.Get(imageKey)
 	if image != "" && spark.Image != "" && spark.Image != image {
-		d.warns.OfField(m.field, "image of container %s has no effect: %s says another", spark.Name, imageKey)
+		d.warns.OfField(m.field, "image of container %s has no effect: %s sets another", spark.Name, imageKey)
 	}
 	if spark.Image = cmp.Or(image, spark.Image); spark.Image == "" {
 		if d.r.SparkVersion == "" {
-			return fieldError("SparkVersion", "is empty, and neither %s nor the template names an image; say the version of Spark, such as 4.1.1", imageKey)
+			return fieldError("SparkVersion", "is empty, and neither %s nor the template names an image; set the version of Spark, such as 4.1.1", imageKey)
 		}
-		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's
+		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's image
 	}
 	if spec.EnableServiceLinks == nil {
-		spec.EnableServiceLinks = new(false) // variables of the namespace's Services, some of which Spark's scripts would read
+		spec.EnableServiceLinks = new(false) // no variables for the namespace's Services, some of which Spark's scripts would read
 	}
 	if spark.TerminationMessagePolicy == "" {
 		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
@@ -195,7 +202,8 @@ func (d *draft) pod(m *member) error {
 	return nil
 }
 
-// dropPrivileges keeps a daemon from gaining privileges, unless its template says otherwise. A privileged container cannot be without: Kubernetes refuses the pod.
+// dropPrivileges prevents a daemon from gaining privileges, unless its template says otherwise. Kubernetes rejects a
+// privileged container without allowPrivilegeEscalation.
 func dropPrivileges(c *corev1.Container) {
 	if c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{}
@@ -207,16 +215,16 @@ func dropPrivileges(c *corev1.Container) {
 	}
 }
 
-// mount puts the files of options where the daemon reads them.
+// mount mounts the option files where the daemon reads them.
 func (d *draft) mount(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == confVolume }) ||
 		slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == confVolume }) {
-		return fieldError(m.field+".template.spec.volumes", "the name %q is taken by the cluster's configuration; give the volume another", confVolume)
+		return fieldError(m.field+".template.spec.volumes", "the name %q is reserved for the cluster's configuration; rename the volume", confVolume)
 	}
 	for _, v := range spark.VolumeMounts {
 		if path := strings.TrimRight(v.MountPath, "/"); path == mountDir || strings.HasPrefix(path, mountDir+"/") {
-			return fieldError(m.field+".template.spec.containers", "volumeMounts of container %s: %s is taken by the cluster's configuration; mount it elsewhere", spark.Name, v.MountPath)
+			return fieldError(m.field+".template.spec.containers", "volumeMounts of container %s: %s is reserved for the cluster's configuration; mount the volume elsewhere", spark.Name, v.MountPath)
 		}
 	}
 	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
@@ -232,7 +240,7 @@ func (d *draft) mount(m *member) error {
 	return nil
 }
 
-// searchDomain lets pods of the cluster find workers by the bare names of their pods.
+// searchDomain lets pods of the cluster resolve workers by the bare names of their pods.
 func (d *draft) searchDomain(m *member) {
 	spec := &m.spec.Template.Spec
 	if spec.DNSConfig == nil {
@@ -244,15 +252,16 @@ func (d *draft) searchDomain(m *member) {
 	}
 }
 
-// statefulSet is the object. Its pods carry a digest of what they are made of, so that an edit of the configuration alone replaces them, too.
-func (d *draft) statefulSet(m *member, said Metadata) *appsv1.StatefulSet {
+// statefulSet returns the StatefulSet. Its pods carry a digest of template and configuration, so that an edit of the
+// configuration alone replaces them too.
+func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	text, err := json.Marshal(m.spec.Template)
 	if err != nil {
-		text = []byte(err.Error()) // it is made of Kubernetes' types, which are JSON
+		text = []byte(err.Error()) // cannot happen: Kubernetes' types can always be written as JSON
 	}
 	unknown, err := json.Marshal(m.extra["template"])
 	if err != nil {
-		unknown = nil // it was JSON
+		unknown = nil // cannot happen: it was JSON
 	}
 	meta := &m.spec.Template.ObjectMeta
 	if meta.Annotations == nil {
@@ -261,7 +270,7 @@ func (d *draft) statefulSet(m *member, said Metadata) *appsv1.StatefulSet {
 	meta.Annotations[d.r.DigestAnnotation] = digest(string(text), string(unknown), d.digest)
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
-		ObjectMeta: d.meta(StatefulSetName(d.r.Name, m.role), m.role, said),
+		ObjectMeta: d.meta(StatefulSetName(d.r.Name, m.role), m.role, user),
 		Spec:       *m.spec,
 	}
 }

@@ -9,19 +9,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/fence"
 )
 
-// Who may send applications to a master, beside the pods of its cluster: values of Request.Submitters. They are pods of the cluster's namespace; a further
-// NetworkPolicy lets others in.
+// Values of Request.Submitters: the pods that may send applications to a master, beside the pods of its cluster. They
+// are pods of the cluster's namespace; an additional NetworkPolicy can admit others.
 const (
-	// SubmitterDrivers are pods with the label spark-role=driver, as those that reach the workers.
+	// SubmitterDrivers are pods with the label spark-role=driver. These pods reach the workers too.
 	SubmitterDrivers = "Drivers"
 	// SubmitterNamespace are all pods of the namespace.
 	SubmitterNamespace = "Namespace"
-	// SubmitterAnyone are all pods of all namespaces, and whoever else reaches the pod: the master has no policy.
+	// SubmitterAnyone are all pods of all namespaces, and all other clients that reach the pod: the master has no
+	// policy.
 	SubmitterAnyone = "Anyone"
 )
 
-// policy makes the workers' NetworkPolicy. Who reaches them: the master, which asks for executors; other workers, whose executors fetch what was shuffled; and drivers,
-// which fetch results. The kubelet's probes are let through by every network.
+// policy makes the workers' NetworkPolicy. It admits the master, which requests executors, other workers, whose
+// executors fetch shuffled data, and drivers, which fetch results. Every network plugin admits the kubelet's probes.
 func (d *draft) policy(o *Objects) {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
@@ -39,9 +40,10 @@ func (d *draft) policy(o *Objects) {
 	}
 }
 
-// masterPolicy makes the master's NetworkPolicy: whoever sends an application to the master runs code on the workers, so the port for that is closed to
-// others than the cluster and those who may. So is the one of the REST API, which lets nobody else in before the configuration asks for it: from 4.0 on it
-// is open by default, and asks nobody who he is. Everything else stays as it is: the web UI, metrics, and what the template adds.
+// masterPolicy makes the master's NetworkPolicy. A client that sends an application to the master runs code on the
+// workers, so the port for that is closed to all but the cluster and the Submitters. The port of the REST API is closed
+// to the Submitters too unless the configuration enables the API: from Spark 4.0 on it is enabled by default, without
+// authentication. All other ports stay open: the web UI, metrics, and those that the template adds.
 func (d *draft) masterPolicy(o *Objects) {
 	var submitters networkingv1.NetworkPolicyPeer
 	switch d.r.Submitters {
@@ -72,7 +74,7 @@ func (d *draft) masterPolicy(o *Objects) {
 	}
 }
 
-// number is a port of the master, without a warning about what cannot be read: daemon reports that.
+// number returns a port of the master. It does not warn of an invalid port, because daemon does.
 func (d *draft) number(key string, number int32) int32 {
 	silent := &draft{conf: d.conf}
 	return silent.port("", key, number).number

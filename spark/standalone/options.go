@@ -30,23 +30,23 @@ const (
 	recoveryPathKey = "spark.deploy.recoveryDirectory"
 )
 
-// The files that daemons read their options from: keys of the ConfigMap and of the Secret, mounted together.
+// The files with the daemons' options: keys of the ConfigMap and of the Secret, mounted together.
 const (
-	// OptionsKey is the file of the options that are no secrets.
+	// OptionsKey is the file of the options that are not secret.
 	OptionsKey = "conf.options"
-	// SecretOptionsKey is the file of those that look secret.
+	// SecretOptionsKey is the file of the options that look secret.
 	SecretOptionsKey = "secret.options"
 
 	mountDir   = "/etc/spark-cluster"
 	confVolume = "spark-cluster-conf"
 )
 
-// maxConfigMap is the most that a ConfigMap or a Secret may hold, in bytes (corev1.MaxSecretSize).
+// maxConfigMap is the maximum size of a ConfigMap or a Secret in bytes (corev1.MaxSecretSize).
 const maxConfigMap = 1 << 20
 
-// configuration settles what the daemons are told, and makes the objects that they read it from.
+// configuration determines the daemons' options, and makes the ConfigMap and the Secret that contain them.
 func (d *draft) configuration(o *Objects) error {
-	if err := d.settle(); err != nil {
+	if err := d.setConf(); err != nil {
 		return err
 	}
 	secret := d.secrets()
@@ -59,7 +59,7 @@ func (d *draft) configuration(o *Objects) error {
 		}
 	}
 	if size := max(plain.Len(), hidden.Len()); size > maxConfigMap {
-		return fieldError("Conf", "%d bytes are more than an object of Kubernetes holds (%d); make it smaller", size, maxConfigMap)
+		return fieldError("Conf", "%d bytes are more than a ConfigMap or Secret holds (%d); make the configuration smaller", size, maxConfigMap)
 	}
 	o.Config = &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -68,8 +68,8 @@ func (d *draft) configuration(o *Objects) error {
 	}
 	d.digest = digest(plain.String())
 	if hidden.Len() > 0 {
-		// The name tells what the Secret holds to nobody who does not know that already. Who may read the owner's UID can try guesses, of which many fit a
-		// digest so short; a secret that can be guessed is none.
+		// The name does not reveal the Secret's content. A reader of the owner's UID could try guesses, but many
+		// guesses fit so short a digest. A secret that can be guessed is no secret anyway.
 		d.secret = d.r.Name + "-cluster-secret-" + digest(string(d.r.Owner.UID), hidden.String())[:8]
 		o.Secret = &corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -81,8 +81,8 @@ func (d *draft) configuration(o *Objects) error {
 	return nil
 }
 
-// settle makes the configuration of both daemons: what is true where the user says nothing, what he says, and what is not his to say.
-func (d *draft) settle() error {
+// setConf sets the configuration of both daemons: defaults, the user's values, and the keys that the user cannot set.
+func (d *draft) setConf() error {
 	d.conf = conf.New()
 	d.conf.Set(shuffleKey, "true")
 	d.conf.Set(preferMasterKey, "true")
@@ -93,7 +93,7 @@ func (d *draft) settle() error {
 		case key == "" || strings.Contains(key, "="):
 			return keyError(key, "%q is not a valid property name: it must not be empty or contain an equals sign", conf.Shorten(key))
 		case strings.Contains(key, "\x00") || strings.Contains(value, "\x00"):
-			return keyError(key, "has a NUL in it, which no option of a program can have")
+			return keyError(key, "contains a NUL character, which an option of a program cannot have")
 		case key == imageKey:
 			var err error
 			if value, err = conf.Substitute(value, conf.VersionMarker, d.r.SparkVersion, conf.MaxImage); err != nil {
@@ -102,14 +102,14 @@ func (d *draft) settle() error {
 		}
 		d.conf.Set(key, value)
 	}
-	if said, ok := d.conf.Get(namespaceKey); ok && said != d.r.Namespace {
+	if given, ok := d.conf.Get(namespaceKey); ok && given != d.r.Namespace {
 		d.warns.OfKey(namespaceKey, "has no effect: the cluster is in its own namespace, %q", d.r.Namespace)
 	}
 	d.conf.Set(namespaceKey, d.r.Namespace)
 	return nil
 }
 
-// secrets returns what tells whether a pair looks secret: by Spark's own pattern, or by the user's.
+// secrets returns a function that reports whether a pair looks secret: by Spark's own pattern, or by the user's.
 func (d *draft) secrets() func(key, value string) bool {
 	looks, err := conf.Secrets(d.conf)
 	if err != nil {
@@ -118,10 +118,10 @@ func (d *draft) secrets() func(key, value string) bool {
 	return looks
 }
 
-// optionText escapes what ends a quoted argument in a file of arguments, or is written otherwise there.
+// optionText escapes the characters that have a special meaning in a quoted argument of an argument file.
 var optionText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\f", `\f`)
 
-// writeOption writes a pair as a system property, on a line of its own, as the java command reads files of arguments.
+// writeOption writes a pair as a system property on its own line of an argument file of the java command.
 func writeOption(b *strings.Builder, key, value string) {
 	b.WriteString(`"-D`)
 	b.WriteString(optionText.Replace(key))
@@ -130,7 +130,7 @@ func writeOption(b *strings.Builder, key, value string) {
 	b.WriteString("\"\n")
 }
 
-// optionFiles are the arguments by which the java command reads the options.
+// optionFiles returns the arguments that make the java command read the options.
 func (d *draft) optionFiles() string {
 	files := "@" + mountDir + "/" + OptionsKey
 	if d.secret != "" {
@@ -139,16 +139,16 @@ func (d *draft) optionFiles() string {
 	return files
 }
 
-// tellAuthentication warns where daemons would have to know a secret that nobody tells them.
-func (d *draft) tellAuthentication() {
+// warnAuthentication warns if authentication is on and the daemons get no secret for it.
+func (d *draft) warnAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return
 	}
-	d.warns.OfKey(authenticateKey, "is true and there is no %s: master, workers and applications of a standalone cluster must know the same one, and end without it, unless the image or the variable "+
-		"_SPARK_AUTH_SECRET of both templates has it", authSecretKey)
+	d.warns.OfKey(authenticateKey, "is true and %s is not set: master, workers and applications of a standalone cluster need the same secret and fail without it; set it, or provide it in the "+
+		"image or in the variable _SPARK_AUTH_SECRET of both templates", authSecretKey)
 }
 
-// digest is short text that differs where the texts do.
+// digest returns a short digest of the texts.
 func digest(texts ...string) string {
 	sum := sha256.New()
 	for _, text := range texts {

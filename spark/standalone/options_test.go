@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// readArguments reads a file of arguments as the java command documents it: arguments are separated by blanks or line ends, quotes hold them together, "#"
-// begins a comment outside of them, and inside of them a backslash escapes n, r, t, f and whatever else follows.
+// readArguments reads a file of arguments as the java command documents it: arguments are separated by blanks or line
+// ends, quotes hold them together, "#" begins a comment outside of them, and inside of them a backslash escapes n, r,
+// t, f and whatever else follows.
 func readArguments(text string) (args []string, err error) {
 	for i := 0; i < len(text); {
 		switch ch := text[i]; {
@@ -195,7 +196,7 @@ func TestSecrets(t *testing.T) {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(c.secret)), slices.Sorted(maps.Keys(secret))); diff != "" {
 			t.Errorf("%s: secrets (-want +got):\n%s", name, diff)
 		}
-		if got := strings.Join(said(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "asks for no CPU") {
+		if got := strings.Join(said(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "has no CPU request") {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
 		for _, role := range []string{"SPARK_MASTER_OPTS", "SPARK_WORKER_OPTS"} {
@@ -242,7 +243,7 @@ func TestSecretsName(t *testing.T) {
 }
 
 func TestAuthenticationIsTold(t *testing.T) {
-	const says = "spark.authenticate: is true and there is no spark.authenticate.secret"
+	const says = "spark.authenticate: is true and spark.authenticate.secret is not set"
 	for name, c := range map[string]struct {
 		said []string
 		told bool
@@ -261,7 +262,8 @@ func TestAuthenticationIsTold(t *testing.T) {
 	}
 }
 
-// FuzzOptions: whatever a user says, each value arrives as it is or is refused by its key; what looks secret is in the Secret alone.
+// FuzzOptions: whatever a user says, each value arrives as it is or is refused by its key; what looks secret is in the
+// Secret alone.
 func FuzzOptions(f *testing.F) {
 	for name, value := range difficult {
 		f.Add("spark."+name, value, "")

@@ -74,7 +74,8 @@ func (c chance) request() Request {
 	})
 }
 
-// twice returns the keys that come more than once in a list, by which the API server would refuse it: it merges such lists by key.
+// twice returns the keys that come more than once in a list, by which the API server would refuse it: it merges such
+// lists by key.
 func twice[T any](list []T, key func(T) string) (wrong []string) {
 	seen := map[string]bool{}
 	for _, element := range list {

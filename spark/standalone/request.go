@@ -12,102 +12,111 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Request is all that Build reads.
+// Request is the complete input of Build.
 type Request struct {
-	// Name of the cluster, from which all names follow. A DNS label that begins with a letter, of at most MaxName characters.
+	// Name is the name of the cluster, from which all names are derived. It is a DNS label that begins with a letter
+	// and has at most MaxName characters.
 	Name string
-	// Namespace of every object; wins over spark.kubernetes.namespace.
+	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
 	Namespace string
-	// SparkVersion is the version of Spark in the image, such as "4.1.4": the label spark-version, the default image's tag, and what "{{SPARK_VERSION}}" in the
-	// configured image stands for.
+	// SparkVersion is the version of Spark in the image, such as "4.1.4". It is the value of the label spark-version,
+	// the tag of the default image, and the replacement for "{{SPARK_VERSION}}" in the configured image.
 	SparkVersion string
 	// OperatorName is the value of LabelOperatorName.
 	OperatorName string
-	// ClusterDomain ends the names of Services; empty means "cluster.local". The workers' search domain needs it.
+	// ClusterDomain is the DNS domain of Services; empty means "cluster.local". The workers' search domain needs it.
 	ClusterDomain string
 
-	// Conf is the user's configuration, of both daemons. Every value arrives as it is.
+	// Conf is the user's configuration of both daemons. Every value arrives unchanged.
 	Conf *conf.Conf
-	// Master and Workers are what the user's templates say.
+	// Master and Workers are the user's templates.
 	Master, Workers Member
-	// Autoscaler is the spec of a HorizontalPodAutoscaler (autoscaling/v2) as JSON or YAML, or nil: its metrics and behavior are taken instead of the defaults.
+	// Autoscaler is the spec of a HorizontalPodAutoscaler (autoscaling/v2) as JSON or YAML, or nil. Its metrics and
+	// behavior replace the defaults.
 	Autoscaler []byte
-	// InitWorkers is how many workers there are at first. Where MinWorkers is less than MaxWorkers an autoscaler moves them between the two; else it is how
-	// many there are.
+	// InitWorkers is the initial number of workers. If MinWorkers is less than MaxWorkers, an autoscaler scales between
+	// the two; otherwise the number is constant.
 	InitWorkers, MinWorkers, MaxWorkers int64
 
-	// Submitters may send applications to the master: SubmitterDrivers, which is the default, SubmitterNamespace or SubmitterAnyone.
+	// Submitters are the pods that may send applications to the master: SubmitterDrivers (the default),
+	// SubmitterNamespace or SubmitterAnyone.
 	Submitters string
 
-	// Owner owns every object as its controller. Without a UID nothing is owned.
+	// Owner is the controller of every object. If its UID is empty, the objects have no owner.
 	Owner metav1.OwnerReference
-	// Labels are put on every object and on the pods; they win over labels of the same key. They cannot be those that Build sets itself.
+	// Labels are set on every object and on the pods; they override labels of the same key. They cannot be labels that
+	// Build sets itself.
 	Labels map[string]string
-	// Reserved begins the names of labels and annotations that templates may not have, since the caller knows its objects by them; empty reserves none.
+	// Reserved is a prefix of labels and annotations that templates must not have, since the caller identifies its
+	// objects by them; empty reserves none.
 	Reserved string
-	// DigestAnnotation is the annotation of the pods that holds a digest of what they are made of, their configuration with it, so that pods are replaced
-	// when that changes; empty means DefaultDigestAnnotation.
+	// DigestAnnotation is the annotation of the pods with a digest of their template and configuration, so that a
+	// change replaces the pods. Empty means DefaultDigestAnnotation.
 	DigestAnnotation string
 }
 
-// Member is what a user says about the objects of the master, or of the workers.
+// Member holds the user's templates for the objects of the master, or of the workers.
 type Member struct {
-	// StatefulSet and Service are specs (apps/v1 StatefulSetSpec, core/v1 ServiceSpec) as JSON or YAML, or nil. Fields that k8s.io/api does not know are kept.
+	// StatefulSet and Service are specs (apps/v1 StatefulSetSpec, core/v1 ServiceSpec) as JSON or YAML, or nil. Fields
+	// that k8s.io/api does not know are kept.
 	StatefulSet, Service []byte
-	// StatefulSetMeta and ServiceMeta are metadata.
+	// StatefulSetMeta and ServiceMeta are the metadata of the two objects.
 	StatefulSetMeta, ServiceMeta Metadata
 }
 
-// Metadata is what of an object's metadata is the user's to say. Name and Namespace have no effect.
+// Metadata is the metadata that users can set. Name and Namespace have no effect.
 type Metadata struct {
 	Name, Namespace     string
 	Labels, Annotations map[string]string
 }
 
-// Object is what can be created in a cluster.
+// Object is a Kubernetes object with its metadata.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Objects is what Build returns.
+// Objects is the result of Build.
 type Objects struct {
-	// Config has the options of both daemons that are no secrets. It is replaced in place; pods read it when they start.
+	// Config has the options of both daemons that are not secret. It is updated in place; pods read it when they start.
 	Config *corev1.ConfigMap
-	// Secret has the options that look secret; nil where there are none. Its name holds a digest of its content and it is immutable, so that it can be made
-	// by somebody who may not read Secrets: one of its name that exists already is as it should be.
+	// Secret has the options that look secret; it is nil if there are none. It is immutable and its name contains a
+	// digest of its content, so a caller that may not read Secrets can create it: an existing Secret of that name has
+	// the same content.
 	Secret *corev1.Secret
 	// MasterService and WorkerService are headless.
 	MasterService, WorkerService *corev1.Service
-	// Master has one replica. Workers has as many as there are at first: where there is an Autoscaler, the number of one that exists is the Autoscaler's.
+	// Master has one replica. Workers has the initial number of replicas; if there is an Autoscaler, it sets the number
+	// of an existing StatefulSet.
 	Master, Workers *appsv1.StatefulSet
-	// Policy lets the cluster's pods and the namespace's drivers reach the workers, and nobody else.
+	// Policy admits only the cluster's pods and the namespace's drivers to the workers.
 	Policy *networkingv1.NetworkPolicy
-	// MasterPolicy lets the cluster's pods and the Request's Submitters send applications to the master, and nobody else. It is nil for SubmitterAnyone.
+	// MasterPolicy lets only the cluster's pods and the Request's Submitters send applications to the master. It is nil
+	// for SubmitterAnyone.
 	MasterPolicy *networkingv1.NetworkPolicy
-	// Autoscaler is nil where MinWorkers is not less than MaxWorkers.
+	// Autoscaler is nil unless MinWorkers is less than MaxWorkers.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscaler
-	// Budget keeps voluntary disruptions from taking the last worker; nil where MinWorkers is less than 1.
+	// Budget prevents voluntary disruptions from evicting the last worker; it is nil if MinWorkers is less than 1.
 	Budget *policyv1.PodDisruptionBudget
-	// Warnings are what the user should know.
+	// Warnings are messages for the user.
 	Warnings []Warning
 
-	// extra are the fields of templates that no type knows, by the object they belong to.
+	// extra holds the fields of templates that no type knows, by object.
 	extra map[Object]map[string]any
 }
 
-// Warning tells of something that is said in vain, or may be wrong, about what is made all the same.
+// Warning describes a setting that has no effect or may be wrong, although the objects are built.
 type Warning = conf.Warning
 
-// Error says why no cluster can be made of a Request: the configuration Key, or else the Field of Request, with the path inside of a template behind it, such as
-// "Master.StatefulSet.template.spec.volumes".
+// Error says why Build rejects a Request. It names the configuration Key, or else the Field of Request, followed by the
+// path inside a template, such as "Master.StatefulSet.template.spec.volumes".
 type Error struct {
 	Key, Field string
-	// Message says what is wrong and the way out, in plain words; no secret is in it.
+	// Message says what is wrong and what to do. It contains no secret.
 	Message string
 }
 
-// Error is the message behind what it is about.
+// Error returns the key or field, then the message.
 func (e *Error) Error() string {
 	if e.Key != "" {
 		return conf.Shorten(e.Key) + ": " + e.Message

@@ -12,13 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Autoscaled reports whether an autoscaler moves the number of workers.
+// Autoscaled reports whether an autoscaler changes the number of workers.
 func (r Request) Autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
 
-// atLeast is the lower bound of the autoscaler, which the API server wants to be 1 at least: nothing that it could measure is left of no workers.
+// atLeast returns the autoscaler's lower bound. The API server requires at least 1: without workers there is nothing to
+// measure.
 func (d *draft) atLeast() int32 { return int32(max(1, d.r.MinWorkers)) }
 
-// atFirst is how many workers there are at first. An autoscaler leaves a StatefulSet without replicas alone for ever.
+// atFirst returns the initial number of workers. An autoscaler never scales a StatefulSet that has zero replicas.
 func (d *draft) atFirst() int32 {
 	if !d.r.Autoscaled() {
 		return int32(d.r.InitWorkers)
@@ -26,7 +27,7 @@ func (d *draft) atFirst() int32 {
 	return max(int32(d.r.InitWorkers), d.atLeast())
 }
 
-// autoscaler makes the workers' HorizontalPodAutoscaler, where there is room for one.
+// autoscaler makes the workers' HorizontalPodAutoscaler if MinWorkers is less than MaxWorkers.
 func (d *draft) autoscaler(o *Objects) error {
 	spec, extra, err := podtemplate.As[autoscalingv2.HorizontalPodAutoscalerSpec](d.r.Autoscaler)
 	if err != nil {
@@ -34,21 +35,21 @@ func (d *draft) autoscaler(o *Objects) error {
 	}
 	if !d.r.Autoscaled() {
 		if len(d.r.Autoscaler) > 0 {
-			d.warns.OfField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so that there is nothing to choose")
+			d.warns.OfField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so the number of workers is constant")
 		}
 		return nil
 	}
 	if d.r.MinWorkers < 1 {
-		d.warns.OfField("MinWorkers", "the autoscaler keeps one worker at least: with none there is nothing that it could measure")
+		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}
 	if d.r.InitWorkers < int64(d.atLeast()) {
-		d.warns.OfField("InitWorkers", "the cluster begins with %d: an autoscaler leaves a cluster without workers alone, and keeps %d at least", d.atFirst(), d.atLeast())
+		d.warns.OfField("InitWorkers", "the cluster starts with %d: an autoscaler does not scale up from zero, and keeps at least %d", d.atFirst(), d.atLeast())
 	}
 	spec.MinReplicas, spec.MaxReplicas = new(d.atLeast()), int32(d.r.MaxWorkers)
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}
 	if len(d.r.Autoscaler) == 0 {
 		spec.Metrics, spec.Behavior = defaultMetrics(), defaultBehavior()
-		d.tellRequest(o.Workers.Spec.Template.Spec)
+		d.warnRequest(o.Workers.Spec.Template.Spec)
 	}
 	o.Autoscaler = &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
@@ -59,7 +60,8 @@ func (d *draft) autoscaler(o *Objects) error {
 	return nil
 }
 
-// defaultMetrics scale by the CPU of the daemon's container, executors among it: 30 % of what it asks for.
+// defaultMetrics scale by the CPU use of the daemon's container, which includes executors: the target is 30 % of its
+// request.
 func defaultMetrics() []autoscalingv2.MetricSpec {
 	return []autoscalingv2.MetricSpec{{
 		Type: autoscalingv2.ContainerResourceMetricSourceType,
@@ -70,16 +72,16 @@ func defaultMetrics() []autoscalingv2.MetricSpec {
 	}}
 }
 
-// defaultBehavior adds a worker a minute at most, and takes one in ten.
+// defaultBehavior adds at most one worker a minute, and removes at most one in ten minutes.
 func defaultBehavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
-	one := func(seconds int32) *autoscalingv2.HPAScalingRules {
+	oneIn := func(seconds int32) *autoscalingv2.HPAScalingRules {
 		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: seconds}}}
 	}
-	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: one(60), ScaleDown: one(600)}
+	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: oneIn(60), ScaleDown: oneIn(600)}
 }
 
-// tellRequest warns where the default metrics measure against nothing.
-func (d *draft) tellRequest(pod corev1.PodSpec) {
+// warnRequest warns if the default metrics have no CPU request to measure against.
+func (d *draft) warnRequest(pod corev1.PodSpec) {
 	i := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == RoleWorker })
 	if i < 0 {
 		return
@@ -89,11 +91,11 @@ func (d *draft) tellRequest(pod corev1.PodSpec) {
 		return
 	}
 	if _, asked := resources.Requests[corev1.ResourceCPU]; !asked {
-		d.warns.OfField(fieldWorkerSet, "container %s asks for no CPU, and the autoscaler scales by how much of that is used; say resources.requests.cpu, or other metrics", RoleWorker)
+		d.warns.OfField(fieldWorkerSet, "container %s has no CPU request, and the autoscaler scales by the used share of that request; set resources.requests.cpu, or other metrics", RoleWorker)
 	}
 }
 
-// budget makes the workers' PodDisruptionBudget, where there are to be some.
+// budget makes the workers' PodDisruptionBudget if MinWorkers is at least 1.
 func (d *draft) budget(o *Objects) {
 	if d.r.MinWorkers < 1 {
 		return

@@ -39,7 +39,8 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// TestWorkers holds the numbers of workers to what the API server takes: an autoscaler's least is 1, and one leaves a StatefulSet of none alone.
+// TestWorkers holds the numbers of workers to what the API server takes: an autoscaler's least is 1, and one leaves a
+// StatefulSet of none alone.
 func TestWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, least, most int64
@@ -50,9 +51,9 @@ func TestWorkers(t *testing.T) {
 		"as many as there are":    {3, 3, 3, 3, nil, nil},
 		"none":                    {0, 0, 0, 0, nil, nil},
 		"between":                 {2, 1, 5, 2, []int32{1, 5}, nil},
-		"from none":               {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps one worker at least"}},
-		"none at first":           {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps one", "InitWorkers: the cluster begins with 1"}},
-		"fewer than least":        {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster begins with 3"}},
+		"from none":               {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one worker"}},
+		"none at first":           {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
+		"fewer than least":        {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster starts with 3"}},
 		"more than most":          {9, 1, 5, 9, []int32{1, 5}, nil},
 		"least is more than most": {2, 5, 1, 2, nil, nil},
 		"all that can be":         {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1, []int32{1<<31 - 2, 1<<31 - 1}, nil},
@@ -93,7 +94,7 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 		"no autoscaler":      {counts(1, 1, 1), false},
 	} {
 		all := said(build(t, simple(c.change)))
-		if told := slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, "asks for no CPU") }); told != c.told {
+		if told := slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, "has no CPU request") }); told != c.told {
 			t.Errorf("%s: warnings are %q", name, all)
 		}
 	}

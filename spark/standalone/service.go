@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// services makes both Services. A master is found before it is ready: workers that start beside it would else wait out a name that is not there, and after
-// a restart ask for it too seldom.
+// services makes both Services. The master's Service publishes the master before it is ready: otherwise, workers that
+// start at the same time would fail to resolve its name, and after a restart of the master they would retry too rarely.
 func (d *draft) services(o *Objects) (err error) {
 	o.MasterService, err = d.service(o, RoleMaster, fieldMasterService, d.r.Master, []corev1.ServicePort{
 		servicePort(portWeb, masterUIPort), servicePort(portSpark, masterPort), servicePort(portREST, restPort),
@@ -28,26 +28,26 @@ func (d *draft) services(o *Objects) (err error) {
 	return err
 }
 
-// servicePort leads to the port of the same name of the daemon, which the configuration may have moved.
+// servicePort targets the daemon's port by name, because the configuration may change its number.
 func servicePort(name string, number int32) corev1.ServicePort {
 	return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(name)}
 }
 
-// service makes a role's Service of what the user says about it.
-func (d *draft) service(o *Objects, role, field string, said Member, ports []corev1.ServicePort) (*corev1.Service, error) {
-	spec, extra, err := podtemplate.As[corev1.ServiceSpec](said.Service)
+// service makes a role's Service from the user's template.
+func (d *draft) service(o *Objects, role, field string, user Member, ports []corev1.ServicePort) (*corev1.Service, error) {
+	spec, extra, err := podtemplate.As[corev1.ServiceSpec](user.Service)
 	if err != nil {
 		return nil, fieldError(field, "%v", err)
 	}
 	if spec.Type != "" && spec.Type != corev1.ServiceTypeClusterIP {
-		return nil, fieldError(field+".type", "%s cannot be: the Service is headless, so that the name is the pod's address; make a further Service that selects %s=%s and %s=%s",
+		return nil, fieldError(field+".type", "%s is not possible: the Service is headless, because its name must resolve to the pod's address; create another Service that selects %s=%s and %s=%s",
 			spec.Type, LabelClusterName, d.r.Name, LabelRole, role)
 	}
 	if len(spec.ExternalIPs) > 0 {
-		return nil, fieldError(field+".externalIPs", "is refused: an external IP takes traffic to addresses that are not the Service's own; remove the field")
+		return nil, fieldError(field+".externalIPs", "is not allowed: an external IP takes over traffic to addresses that are not the Service's own; remove the field")
 	}
 	if spec.ExternalName != "" {
-		return nil, fieldError(field+".externalName", "is refused: the Service is headless and leads to the %s's pods; remove the field", role)
+		return nil, fieldError(field+".externalName", "is not allowed: the Service is headless and leads to the %s's pods; remove the field", role)
 	}
 	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
 		d.warns.OfField(field, "clusterIP has no effect: the Service is headless")
@@ -60,14 +60,15 @@ func (d *draft) service(o *Objects, role, field string, said Member, ports []cor
 	spec.Ports = withPorts(spec.Ports, ports)
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: d.meta(ServiceName(d.r.Name, role), role, said.ServiceMeta),
+		ObjectMeta: d.meta(ServiceName(d.r.Name, role), role, user.ServiceMeta),
 		Spec:       *spec,
 	}
 	o.keep(service, extra)
 	return service, nil
 }
 
-// withPorts adds the daemon's ports to the user's, of which those with the same name, or the same number, stay as they are. One of several ports needs a name.
+// withPorts adds the daemon's ports to the user's. A user's port with the same name or number stays and replaces the
+// daemon's. Ports without a name get one, because a Service with several ports needs names.
 func withPorts(users, daemons []corev1.ServicePort) []corev1.ServicePort {
 	all := slices.Clone(users)
 	for i := range all {

@@ -18,7 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// distribution is a Spark that is on this machine: SPARK_DISTRIBUTION, else the newest of those that the images were made of.
+// distribution is a Spark that is on this machine: SPARK_DISTRIBUTION, else the newest of those that the images were
+// made of.
 func distribution(t *testing.T) string {
 	t.Helper()
 	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
@@ -36,13 +37,15 @@ func distribution(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(jars[0]))
 }
 
-// running is a daemon that runs here as it would in its pod: the container's command and environment, with the files where the kubelet would have put them.
+// running is a daemon that runs here as it would in its pod: the container's command and environment, with the files
+// where the kubelet would have put them.
 type running struct {
 	*exec.Cmd
 	log *os.File
 }
 
-// stand are the places of a cluster on this machine. The names of a pod and of a Service are no addresses here, so these are said instead.
+// stand are the places of a cluster on this machine. The names of a pod and of a Service are no addresses here, so
+// these are said instead.
 type stand struct {
 	home, dir string
 	port, web int
@@ -169,8 +172,9 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 	return all
 }
 
-// TestOnSpark starts a real master and a real worker from what is rendered: they find each other with a secret that is difficult to write, every value is
-// what the user wrote, and a master that was killed and begins again keeps its worker.
+// TestOnSpark starts a real master and a real worker from what is rendered: they find each other with a secret that is
+// difficult to write, every value is what the user wrote, and a master that was killed and begins again keeps its
+// worker.
 func TestOnSpark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts Spark")
