@@ -16,7 +16,7 @@ func fieldError(field, format string, args ...any) error {
 	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// asError makes the error of a typed read a *submit.Error.
+// asError converts an error of a typed read into a *submit.Error.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}
@@ -24,8 +24,8 @@ func asError(err error) error {
 	return err
 }
 
-// onlyByJVM notes an error that spark-submit's own clients would not give. Parse goes on, so that an error that spark-submit would give as well
-// is found, and wins. Otherwise Parse returns the first of the noted ones.
+// onlyByJVM records an error that spark-submit's own clients would not return. Parse continues, since an error that
+// spark-submit returns too takes precedence. Without such an error Parse returns the first recorded one.
 func (p *parser) onlyByJVM(err error) {
 	if wrong, ok := errors.AsType[*submit.Error](err); ok && p.notNative == nil {
 		wrong.NotNative = true

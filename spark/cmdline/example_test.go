@@ -23,5 +23,5 @@ func ExampleParse() {
 	fmt.Println(warnings)
 	// Output:
 	// jobs spark-pi local:///opt/spark/examples/src/main/python/pi.py [1000] 2
-	// [--queue: has no effect: queues are YARN's; a batch scheduler's are set by labels or annotations]
+	// [--queue: has no effect: only YARN has these queues; set those of a batch scheduler with labels or annotations]
 }

@@ -37,7 +37,8 @@ func (p *parser) templates() error {
 	return err
 }
 
-// template reads a pod template as JSON; fields that no pod has stay. One that only spark-submit's own clients could read is nil, and its key stays.
+// template reads a pod template and converts it to JSON; fields that no pod has stay. If only spark-submit's own
+// clients could read the file, the result is nil and the key stays.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
@@ -51,7 +52,7 @@ func (p *parser) template(key string) ([]byte, error) {
 		return nil, keyError(key, "%v", err)
 	}
 	if !json.Valid(data) {
-		// Also what begins with a brace may be YAML.
+		// Text that begins with a brace may be YAML too.
 		var tree any
 		if err = podtemplate.CheckYAML(data); err == nil {
 			err = utilyaml.Unmarshal(data, &tree)
@@ -70,7 +71,8 @@ func (p *parser) template(key string) ([]byte, error) {
 	return data, nil
 }
 
-// templatePath is the path of a pod template, which alone of all files may be given as a URI; empty where that is not of a file here.
+// templatePath returns the path of a pod template. Unlike other files it may be given as a URI. The path is empty if
+// the URI does not name a local file.
 func (p *parser) templatePath(key string) (string, error) {
 	text, err := p.conf.String(key, "")
 	if err != nil {
@@ -82,16 +84,17 @@ func (p *parser) templatePath(key string) (string, error) {
 	}
 	u, err := url.Parse(uri)
 	if err != nil {
-		return "", keyError(key, "%s is no URI", p.conf.Quote(key, text))
+		return "", keyError(key, "%s is not a valid URI", p.conf.Quote(key, text))
 	}
 	if u.Scheme != "file" && u.Scheme != "local" {
-		p.onlyByJVM(keyError(key, "%s needs a client of its own to be read; fetch it, and give the file", p.conf.Quote(key, text)))
+		p.onlyByJVM(keyError(key, "%s can be read only with a client of its file system; download it, and name the local file", p.conf.Quote(key, text)))
 		return "", nil
 	}
 	return p.absolute(u.Path), nil
 }
 
-// credentials are those that the driver is to show to the API server (DriverKubernetesCredentialsFeatureStep). Raw, as Spark reads them.
+// credentials reads the files with which the driver authenticates to the API server
+// (DriverKubernetesCredentialsFeatureStep). Like Spark it uses the raw values.
 func (p *parser) credentials() error {
 	for _, c := range []struct {
 		key  string
@@ -118,7 +121,7 @@ func (p *parser) credentials() error {
 	return nil
 }
 
-// kerberos reads krb5.conf, and a keytab that is not one of the image (KerberosConfDriverFeatureStep).
+// kerberos reads krb5.conf, and the keytab unless it is in the image (KerberosConfDriverFeatureStep).
 func (p *parser) kerberos() error {
 	const krb5 = kerberosPrefix + "krb5.path"
 	if p.conf.Has(krb5) {
@@ -147,7 +150,7 @@ func (p *parser) kerberos() error {
 	return nil
 }
 
-// podGroup reads Volcano's PodGroup. Without Spark's step for it the key means nothing, and Build says so.
+// podGroup reads Volcano's PodGroup. Without Spark's feature step the key has no effect, and Build warns of it.
 func (p *parser) podGroup() error {
 	steps, err := p.conf.List("spark.kubernetes.driver.pod.featureSteps", nil)
 	if err != nil || !slices.Contains(steps, volcanoClass) {
@@ -164,7 +167,7 @@ func (p *parser) podGroup() error {
 	return nil
 }
 
-// hadoopConf takes every file of HADOOP_CONF_DIR (HadoopConfDriverFeatureStep).
+// hadoopConf reads every file of HADOOP_CONF_DIR (HadoopConfDriverFeatureStep).
 func (p *parser) hadoopConf() error {
 	const variable, key = "HADOOP_CONF_DIR", "spark.kubernetes.hadoop.configMapName"
 	dir := p.submitter.Environment[variable]
@@ -193,8 +196,8 @@ func (p *parser) hadoopConf() error {
 	return nil
 }
 
-// confFiles takes the files of SPARK_CONF_DIR that go to the driver (KubernetesClientUtils.loadSparkConfDirFiles). Which ones have room in a
-// ConfigMap is for Build to say.
+// confFiles reads the files of SPARK_CONF_DIR that the driver gets (KubernetesClientUtils.loadSparkConfDirFiles). Build
+// decides which of them fit into a ConfigMap.
 func (p *parser) confFiles() error {
 	dir := p.confDir()
 	if home, ok := p.conf.Get("spark.home"); ok && dir == "" {
@@ -219,7 +222,7 @@ func (p *parser) confFiles() error {
 	return nil
 }
 
-// readText reads a file that becomes text of a ConfigMap.
+// readText reads a file that becomes text in a ConfigMap.
 func (p *parser) readText(file string) ([]byte, error) {
 	data, err := p.readFile(file)
 	if err != nil {
@@ -228,7 +231,7 @@ func (p *parser) readText(file string) ([]byte, error) {
 	return p.text(p.absolute(file), data)
 }
 
-// text is content as text. Until 4.0 Spark reads what is not UTF-8 as U+FFFD; since 4.1 it refuses it.
+// text returns content as text. Spark up to 4.0 decodes bytes that are not UTF-8 as U+FFFD; 4.1 and later reject them.
 func (p *parser) text(file string, data []byte) ([]byte, error) {
 	if utf8.Valid(data) {
 		return data, nil
@@ -245,7 +248,7 @@ func (p *parser) readFile(file string) ([]byte, error) {
 		return nil, errors.New("needs the path of a file")
 	}
 	if p.submitter.ReadFile == nil {
-		return nil, errors.New("names a file, and none can be read here; give its content where the application is declared")
+		return nil, errors.New("names a file, but no files can be read here; set its content where the application is declared")
 	}
 	data, err := p.submitter.ReadFile(p.absolute(file))
 	if err != nil {
@@ -254,7 +257,7 @@ func (p *parser) readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// readDir reads the files of a directory that an environment variable names; without a name there are none.
+// readDir reads the files of a directory that an environment variable names. Without a name there are none.
 func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	if dir == "" || p.submitter.ReadDir == nil {
 		return nil, nil

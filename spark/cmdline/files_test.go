@@ -40,7 +40,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// Blanks in an option's list are part of the names, as spark-submit has them; see TestRefusedLines for those before a URL.
+// Blanks in an option's list are part of the names, as spark-submit has them; see TestRefusedLines for those before a
+// URL.
 func TestBlanksInAnOptionsList(t *testing.T) {
 	got, _ := quietly(t, here(nil), line("--files", "a, b, ,,local:///c")).Conf.Get("spark.files")
 	if want := "file:/case/a,file:/case/%20b,local:///c"; got != want {
@@ -128,7 +129,8 @@ func TestHadoopConfDir(t *testing.T) {
 	}
 }
 
-// Until Spark 4.0 what is not UTF-8 is replaced in what becomes a ConfigMap; from 4.1 on it is refused. What becomes a Secret is left alone.
+// Until Spark 4.0 what is not UTF-8 is replaced in what becomes a ConfigMap; from 4.1 on it is refused. What becomes a
+// Secret is left alone.
 func TestTextOfLines(t *testing.T) {
 	const latin, replaced = "\xe4\xf6 \xff", "\ufffd\ufffd \ufffd"
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})

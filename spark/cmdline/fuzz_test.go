@@ -33,8 +33,9 @@ func rendered(r submit.Request) []string {
 	return append(append(args, resource), r.Arguments...)
 }
 
-// FuzzParse holds of any line, with files and an environment to be read: nothing panics, an error is a *submit.Error with a key or a field, nothing
-// that looks like a password is shown, and what is understood is understood the same when it is written out again.
+// FuzzParse holds of any line, with files and an environment to be read: nothing panics, an error is a *submit.Error
+// with a key or a field, nothing that looks like a password is shown, and what is understood is understood the same
+// when it is written out again.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
@@ -96,7 +97,8 @@ func stable(t *testing.T, r submit.Request) {
 	}
 }
 
-// FuzzResolve holds that what is resolved is a URI that is resolved already, with a scheme and nothing that a list could not carry.
+// FuzzResolve holds that what is resolved is a URI that is resolved already, with a scheme and nothing that a list
+// could not carry.
 func FuzzResolve(f *testing.F) {
 	for _, text := range []string{"", "a", "a b", "/a", "//a", "a#b", "a%20b#c", "%", "%zz", "local:///a", " local:///a", "s3a://b/*.jar", "file:", "/", "x:y", "1:2", "ä#ö", "a\x00b", "\xff", "a?b#c"} {
 		f.Add(text, "/case")

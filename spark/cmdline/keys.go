@@ -9,7 +9,7 @@ const (
 	podNameKey    = "spark.kubernetes.driver.pod.name"
 )
 
-// Keys of files of the submitter.
+// Keys that name files of the submitter.
 const (
 	credentialsPrefix = "spark.kubernetes.authenticate.driver."
 	kerberosPrefix    = "spark.kubernetes.kerberos."
@@ -19,7 +19,7 @@ const (
 // volcanoClass is the feature step that reads the file of volcanoFileKey.
 const volcanoClass = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 
-// noResource stands for an application without a file of its own.
+// noResource is the resource of an application without a file of its own.
 const noResource = "spark-internal"
 
 // fileLists are the keys whose values are lists of files.

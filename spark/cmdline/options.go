@@ -11,26 +11,27 @@ import (
 // option is one of spark-submit's (SparkSubmitOptionParser).
 type option struct {
 	name, short string
-	// toggle: there is no value.
+	// toggle: the option has no value.
 	toggle bool
-	// key is the configuration key that has the same meaning; empty means none.
+	// key is the configuration key with the same meaning; empty means none.
 	key string
-	// asConf: the launcher makes it a --conf, so that the later one on the line wins; the others win over any --conf.
+	// asConf: the launcher converts the option to a --conf, so the later one on the line wins. All other options
+	// override every --conf.
 	asConf bool
-	// major and minor are the first line that has it; zero means all.
+	// major and minor are the first Spark line that has the option; zero means all.
 	major, minor int
-	// ignored says why spark-submit drops it on Kubernetes.
+	// ignored says why the option has no effect on Kubernetes. It ends a message.
 	ignored string
-	// special says what it asks for instead of a submission.
+	// special says what the option does instead of a submission. It ends a message.
 	special string
 }
 
 const (
-	noQueue     = "queues are YARN's; a batch scheduler's are set by labels or annotations"
-	noSupervise = "restarting a driver is a standalone cluster's; choose a restart policy where the application is declared"
-	noTotal     = "a total of cores is a standalone cluster's; use --num-executors and --executor-cores"
+	noQueue     = "only YARN has these queues; set those of a batch scheduler with labels or annotations"
+	noSupervise = "only standalone clusters restart a driver this way; set a restart policy where the application is declared"
+	noTotal     = "only standalone clusters limit the total of cores; use --num-executors and --executor-cores"
 
-	justTells = "prints a text"
+	printsText = "prints a text"
 )
 
 var options = []option{
@@ -49,7 +50,7 @@ var options = []option{
 	{name: "--executor-memory", key: "spark.executor.memory"},
 	{name: "--extra-properties-file", major: 4, minor: 2},
 	{name: "--files", key: "spark.files"},
-	{name: "--help", short: "-h", toggle: true, special: justTells},
+	{name: "--help", short: "-h", toggle: true, special: printsText},
 	{name: "--jars", key: "spark.jars"},
 	{name: "--keytab", key: "spark.kerberos.keytab"},
 	{name: "--kill", special: "ends an application"},
@@ -68,13 +69,13 @@ var options = []option{
 	{name: "--status", special: "asks for an application's state"},
 	{name: "--supervise", toggle: true, ignored: noSupervise},
 	{name: "--total-executor-cores", ignored: noTotal},
-	{name: "--usage-error", toggle: true, special: justTells},
+	{name: "--usage-error", toggle: true, special: printsText},
 	{name: "--verbose", short: "-v", toggle: true},
-	{name: "--version", toggle: true, special: justTells},
+	{name: "--version", toggle: true, special: printsText},
 }
 
-// shells are resources and classes, and words that Spark's own scripts put first, that need the submitter's terminal or serve many users; what
-// they are ends the message.
+// shells are resources, classes and first words of Spark's own scripts that need the submitter's terminal or serve many
+// users. The value ends the message.
 var shells = map[string]string{
 	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
 	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",
@@ -85,10 +86,11 @@ var shells = map[string]string{
 	"org.apache.spark.sql.connect.service.SparkConnectServer":  "the Spark Connect server",
 }
 
-// withEqual is an option with its value in one word. A dot is no end of a line, as in Java's patterns; such a word is no option at all.
+// withEqual matches an option with its value in one word. As in Java's patterns, a dot does not match a line end; a
+// word with one is not an option.
 var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$`)
 
-// scan reads the line up to the primary resource.
+// scan parses the line up to the primary resource.
 func (p *parser) scan(args []string) error {
 	if len(args) > 0 && args[0] == "run-example" {
 		return fieldError("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
@@ -106,7 +108,7 @@ func (p *parser) scan(args []string) error {
 		case !o.in(p.major, p.minor):
 			return fieldError(o.name, "is unrecognized: Spark %d.%d does not have this option, which came with %d.%d", p.major, p.minor, o.major, o.minor)
 		case o.special != "":
-			return fieldError(o.name, "is not a submission: it %s; leave it out, or run spark-submit itself", o.special)
+			return fieldError(o.name, "is not a submission: it %s; remove the option, or run spark-submit itself", o.special)
 		case !o.toggle && !joined:
 			if i++; i == len(args) {
 				return fieldError(o.name, "is the last word, but needs a value")
@@ -120,7 +122,7 @@ func (p *parser) scan(args []string) error {
 	if err := p.checkShell(""); err != nil {
 		return err
 	}
-	return fieldError("Resource", "is missing: name the application's jar, .py or .R file behind the options")
+	return fieldError("Resource", "is missing: name the application's jar, .py or .R file after the options")
 }
 
 func optionOf(word string) *option {
@@ -130,12 +132,12 @@ func optionOf(word string) *option {
 	return nil
 }
 
-// in tells whether a line has the option.
+// in reports whether a Spark line has the option.
 func (o *option) in(major, minor int) bool {
 	return major > o.major || major == o.major && minor >= o.minor
 }
 
-// take notes one option.
+// take records one option.
 func (p *parser) take(o *option, value string) error {
 	switch {
 	case o.name == "--conf":
@@ -145,7 +147,7 @@ func (p *parser) take(o *option, value string) error {
 			if strings.HasPrefix(value, "spark.") {
 				shown = " " + conf.Quote("", value)
 			}
-			return fieldError(o.name, "needs KEY=VALUE, but the word behind it%s has no \"=\"", shown)
+			return fieldError(o.name, "needs KEY=VALUE, but the next word%s has no \"=\"", shown)
 		}
 		p.conf.Set(key, text)
 	case o.asConf:
@@ -163,7 +165,7 @@ func (p *parser) take(o *option, value string) error {
 	return nil
 }
 
-// resource takes the first word that is no option.
+// resource records the first word that is not an option.
 func (p *parser) resource(word string) error {
 	if err := p.checkShell(word); err != nil {
 		return err
@@ -173,7 +175,7 @@ func (p *parser) resource(word string) error {
 		name, _, _ := strings.Cut(word, "=")
 		return fieldError(conf.Shorten(name), "is an unrecognized option; see spark-submit --help")
 	case word == "":
-		return fieldError("Resource", "is an empty word: name the application's jar, .py or .R file behind the options")
+		return fieldError("Resource", "is an empty word: name the application's jar, .py or .R file after the options")
 	}
 	if word == noResource {
 		return nil
@@ -185,11 +187,11 @@ func (p *parser) resource(word string) error {
 	return nil
 }
 
-// checkShell refuses what cannot run in cluster mode.
+// checkShell rejects programs that cannot run in cluster mode.
 func (p *parser) checkShell(word string) error {
 	for _, f := range [...][2]string{{"MainClass", p.r.MainClass}, {"Resource", word}} {
 		if what := shells[f[1]]; what != "" {
-			return fieldError(f[0], "%s is %s, which cannot run in cluster mode; run it by spark-submit in client mode where it is used", f[1], what)
+			return fieldError(f[0], "%s is %s, which cannot run in cluster mode; run it with spark-submit in client mode", f[1], what)
 		}
 	}
 	return nil

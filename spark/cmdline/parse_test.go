@@ -380,7 +380,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// What Parse gives is what Build takes: nothing is refused, nothing is said twice, and the configuration ends where Spark puts it.
+// What Parse gives is what Build takes: nothing is refused, nothing is said twice, and the configuration ends where
+// Spark puts it.
 func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}

@@ -41,7 +41,7 @@ func TestRefusedLines(t *testing.T) {
 	}{
 		// The line itself.
 		"nothing":                      {nil, "Resource", "is missing"},
-		"no resource":                  {with("--class", "a.B"), "Resource", "behind the options"},
+		"no resource":                  {with("--class", "a.B"), "Resource", "after the options"},
 		"an empty resource":            {with(""), "Resource", "empty word"},
 		"an unknown option":            {with("--no-such", "x"), "--no-such", "unrecognized"},
 		"an unknown option with value": {with("--no-such=hunter2", "x"), "--no-such", "unrecognized"},
@@ -52,8 +52,8 @@ func TestRefusedLines(t *testing.T) {
 		"a value of two lines":         {with("--conf=spark.a=1\n2", "x"), "--conf", "unrecognized"},
 		"an option without value":      {with("--name"), "--name", "needs a value"},
 		"--conf without value":         {with("x.py", "-c"), "", ""},
-		"--conf without =":             {line("--conf", "spark.a"), "--conf", `behind it "spark.a" has no "="`},
-		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `behind it has no "="`},
+		"--conf without =":             {line("--conf", "spark.a"), "--conf", `next word "spark.a" has no "="`},
+		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `next word has no "="`},
 		"--conf with a secret":         {line("--conf", "spark.my.password:hunter2"), "--conf", `(redacted)`},
 
 		// What is no submission.
@@ -114,8 +114,8 @@ func TestRefusedLines(t *testing.T) {
 		"an empty name of a file": {line("--properties-file", ""), "--properties-file", "needs the path"},
 		"no extra file":           {line("--extra-properties-file", "/none"), "--extra-properties-file", "/none cannot be read"},
 		"a blank in the resource": {with("local:///a b.jar"), "Resource", "%20"},
-		"a blank before a URL":    {line("--jars", "local:///a.jar, local:///b.jar"), "spark.jars", "cannot stand"},
-		"brackets in a URL":       {line("-c", "spark.files=s3a://b/[ab].txt"), "spark.files", `"[" cannot stand`},
+		"a blank before a URL":    {line("--jars", "local:///a.jar, local:///b.jar"), "spark.jars", "cannot be part of a URI"},
+		"brackets in a URL":       {line("-c", "spark.files=s3a://b/[ab].txt"), "spark.files", `"[" cannot be part of a URI`},
 		"a scheme alone":          {line("-c", "spark.files=local://"), "spark.files", "names no file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,10 +191,10 @@ func TestRefusedFiles(t *testing.T) {
 		"an empty template":           {nil, []string{"-c", driver + "=empty"}, driver, "holds no pod", false},
 		"a broken template":           {nil, []string{"-c", driver + "=open"}, driver, "neither JSON nor YAML", false},
 		"a template in another file":  {nil, []string{"-c", executor + "=latin"}, executor, "not UTF-8", false},
-		"a template in a store":       {nil, []string{"-c", driver + "=s3a://b/t.yaml"}, driver, "fetch it", true},
-		"a template of a web server":  {nil, []string{"-c", executor + "=https://h/t.yaml"}, executor, "fetch it", true},
+		"a template in a store":       {nil, []string{"-c", driver + "=s3a://b/t.yaml"}, driver, "download it", true},
+		"a template of a web server":  {nil, []string{"-c", executor + "=https://h/t.yaml"}, executor, "download it", true},
 		"a template with blanks":      {nil, []string{"-c", executor + "=https://h/a b"}, executor, "%20", false},
-		"a template on a wrong port":  {nil, []string{"-c", driver + "=https://h:port/t"}, driver, "is no URI", false},
+		"a template on a wrong port":  {nil, []string{"-c", driver + "=https://h:port/t"}, driver, "is not a valid URI", false},
 		"a template's reference":      {nil, []string{"-c", driver + "=${spark.a}", "-c", "spark.a=${spark.a}"}, driver, "back to itself", false},
 		"a certificate":               {nil, []string{"-c", credentialsPrefix + "caCertFile=none"}, credentialsPrefix + "caCertFile", "/case/none", false},
 		"an empty key":                {nil, []string{"-c", credentialsPrefix + "clientKeyFile=empty"}, credentialsPrefix + "clientKeyFile", "is empty", false},
@@ -217,7 +217,7 @@ func TestRefusedFiles(t *testing.T) {
 		})
 	}
 	s.ReadFile = nil
-	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "none can be read here")
+	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "no files can be read here")
 	s.Environment = map[string]string{"SPARK_CONF_DIR": "cf"}
 	for _, variable := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR"} {
 		s.Environment = map[string]string{variable: "/dir"}
@@ -232,7 +232,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutItsTemplates: what only a client of a store could read is all that a Request lacks, and whoever has it may put it in.
+// TestRequestWithoutItsTemplates: what only a client of a store could read is all that a Request lacks, and whoever has
+// it may put it in.
 func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
@@ -270,7 +271,7 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 		t.Errorf("request (-without templates +with them):\n%s", diff)
 	}
 	// What could never work wins, wherever it is found.
-	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "none can be read here")
+	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "no files can be read here")
 }
 
 // The table has each option once, in order, and every word of it has one meaning.

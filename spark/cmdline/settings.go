@@ -12,7 +12,8 @@ import (
 
 const defaultsFile = "spark-defaults.conf"
 
-// properties reads the properties files, the ones that win first, and drops what is no Spark configuration.
+// properties reads the properties files, those with the highest priority first, and drops keys that are not Spark
+// configuration.
 func (p *parser) properties() error {
 	for _, file := range slices.Backward(p.extra) {
 		if err := p.propertiesFile("--extra-properties-file", file); err != nil {
@@ -57,21 +58,21 @@ func (p *parser) defaults() error {
 	return p.fillIn(defaultsFile, path.Join(dir, defaultsFile), data)
 }
 
-// fillIn adds the properties of a file that nothing before it has.
+// fillIn adds the properties of a file that no source with a higher priority has set.
 func (p *parser) fillIn(field, file string, data []byte) error {
-	// A JVM reads what is not UTF-8 as U+FFFD.
+	// A JVM decodes bytes that are not UTF-8 as U+FFFD.
 	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))
 	if err != nil {
 		return fieldError(field, "%s: %v", p.absolute(file), err)
 	}
 	for key, value := range properties.All() {
-		// Blanks and control characters around a value go, but not ends of lines (Utils.trimExceptCRLF).
+		// Spark removes blanks and control characters around a value, except line ends (Utils.trimExceptCRLF).
 		p.conf.SetIfMissing(key, strings.TrimFunc(value, func(r rune) bool { return r <= ' ' && r != '\r' && r != '\n' }))
 	}
 	return nil
 }
 
-// confDir is where spark-submit's script finds its configuration; empty means nowhere.
+// confDir returns the directory in which spark-submit's script finds its configuration, or an empty string.
 func (p *parser) confDir() string {
 	env := p.submitter.Environment
 	if dir := env["SPARK_CONF_DIR"]; dir != "" {
@@ -83,7 +84,8 @@ func (p *parser) confDir() string {
 	return ""
 }
 
-// validate is what the launcher and SparkSubmitArguments.validateSubmitArguments refuse. Values are raw: references are not replaced yet.
+// validate rejects what the launcher and SparkSubmitArguments.validateSubmitArguments reject. Values are raw:
+// references are not replaced yet.
 func (p *parser) validate() error {
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		if err := p.checkJavaOptions(key); err != nil {
@@ -129,7 +131,7 @@ func (p *parser) checkNumbers() error {
 	return nil
 }
 
-// from says where a value comes from that is nowhere on the command line.
+// from returns the source of a value that is not on the command line, as the end of a message.
 func (p *parser) from(key string) string {
 	if name := p.origin[key]; name != "" {
 		return " (it comes from the environment: " + name + ")"
@@ -137,13 +139,14 @@ func (p *parser) from(key string) string {
 	return ""
 }
 
-// positive is Scala's toInt: a sign is allowed, blanks are not.
+// positive parses like Scala's toInt: a sign is allowed, blanks are not.
 func positive(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return err == nil && n > 0
 }
 
-// checkJavaOptions refuses a heap that is set beside spark.driver.memory. The options are never shown: they may hold passwords.
+// checkJavaOptions rejects a heap size beside spark.driver.memory. Messages never show the options: they may contain
+// passwords.
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
 	words, ok := conf.SplitJavaOptions(text)
@@ -158,7 +161,7 @@ func (p *parser) checkJavaOptions(key string) error {
 	return nil
 }
 
-// clusterMode holds that the line is for Kubernetes' cluster mode, and normalises the master.
+// clusterMode checks that the line is for Kubernetes' cluster mode, and normalises the master.
 func (p *parser) clusterMode() error {
 	const remote = "spark.remote"
 	if p.conf.Has(remote) {
@@ -197,14 +200,14 @@ func (p *parser) master(key, raw string) (string, error) {
 	switch scheme, _, _ := strings.Cut(address, "://"); strings.ToLower(scheme) {
 	case "https":
 	case "http":
-		p.warns.Add("%s: the API server is reached over http, which everybody on the way can read; use https", key)
+		p.warns.Add("%s: connections to the API server over http are not encrypted; use https", key)
 	default:
-		return "", keyError(key, "%s should have https (or http) behind k8s://", shownAddress(key, raw))
+		return "", keyError(key, "%s should have https (or http) after k8s://", shownAddress(key, raw))
 	}
 	return raw, nil
 }
 
-// shownAddress is an address as a message may show it: without a password.
+// shownAddress returns an address without its password, for a message.
 func shownAddress(key, address string) string {
 	if strings.Contains(address, "@") {
 		if u, err := url.Parse(address); err == nil {

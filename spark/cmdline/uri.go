@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// lists resolves the files of the lists. Spark does so at two moments: an option's items as they stand, a key's without blanks around.
+// lists resolves the files of the lists. Like Spark, it keeps blanks around the items of an option, and trims the items
+// of a key.
 func (p *parser) lists() error {
 	byOption := map[string]bool{}
 	for _, o := range options {
@@ -39,8 +40,9 @@ func (p *parser) lists() error {
 	return nil
 }
 
-// resolve makes a URI of a path or URI (Utils.resolveURI): what has no scheme, or is no URI by Java's rules, is a file of the submitter. Spark
-// goes on with a URL of the latter kind, and looks for a file below the working directory; here that is a problem.
+// resolve converts a path or URI to a URI (Utils.resolveURI). Text without a scheme, or that is not a URI by Java's
+// rules, is a file of the submitter. If such text has the form of a URL, Spark looks for a file below the working
+// directory; here it is an error.
 func (p *parser) resolve(key, text string) (uri, problem string) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	odd := conf.NotURI(text)
@@ -65,7 +67,7 @@ func (p *parser) resolve(key, text string) (uri, problem string) {
 
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// absolute is a path below the working directory, without "." and "..".
+// absolute returns the absolute path of a name below the working directory, without "." and "..".
 func (p *parser) absolute(name string) string {
 	if !path.IsAbs(name) {
 		name = path.Join("/", p.submitter.WorkingDirectory, name)
@@ -73,7 +75,8 @@ func (p *parser) absolute(name string) string {
 	return path.Clean(name)
 }
 
-// fileURI is java.io.File.toURI: what is not legal in a path is escaped; letters beyond ASCII are legal.
+// fileURI works like java.io.File.toURI: it escapes characters that a path must not have; letters beyond ASCII are
+// allowed.
 func fileURI(name string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

@@ -16,8 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// expand does to an argument what the kubelet does, by the words of the API (Container.args): "$(NAME)" becomes the variable, or stays where there is
-// none; "$$" becomes "$", so that "$$(NAME)" stays "$(NAME)"; any other dollar is itself. As the kubelet it goes by bytes.
+// expand does to an argument what the kubelet does, by the words of the API (Container.args): "$(NAME)" becomes the
+// variable, or stays where there is none; "$$" becomes "$", so that "$$(NAME)" stays "$(NAME)"; any other dollar is
+// itself. As the kubelet it goes by bytes.
 func expand(text string, env map[string]string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -62,8 +63,8 @@ func TestExpandIsKubernetes(t *testing.T) {
 	}
 }
 
-// run starts what the Spark container of a server starts, on this machine: its command after the kubelet's expansion, with a spark-submit that prints its
-// arguments. They are returned.
+// run starts what the Spark container of a server starts, on this machine: its command after the kubelet's expansion,
+// with a spark-submit that prints its arguments. They are returned.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
 	// A variable that an argument may name by accident or by intent.
@@ -99,7 +100,8 @@ func sparkHome(t testing.TB) string {
 	return home
 }
 
-// received is the configuration that spark-submit has in the end, of its arguments and of the file that they name, as Spark reads them.
+// received is the configuration that spark-submit has in the end, of its arguments and of the file that they name, as
+// Spark reads them.
 func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	t.Helper()
 	got := map[string]string{}

@@ -10,21 +10,21 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// MainClass is the server (spark-connect, org.apache.spark.sql.connect.service).
+// MainClass is the main class of the server (spark-connect, org.apache.spark.sql.connect.service).
 const MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
-// DefaultMaster is spark.master where a Request has none: the API server as a pod sees it.
+// DefaultMaster is spark.master if the Request has none: the API server's address inside a cluster.
 const DefaultMaster = submit.DefaultMaster
 
 // RoleServer is the value of the label spark-role of a server's pod.
 const RoleServer = "connect-server"
 
-// Keys of the ConfigMap, each mounted as a file of its own into mountDir where it is there.
+// Keys of the ConfigMap. Each existing key is mounted as a file in mountDir.
 const (
-	// TemplateKey is the template of the executors.
+	// TemplateKey is the key of the executors' pod template.
 	TemplateKey = "executor-pod-template.yaml"
-	// PropertiesKey are those values of the configuration that would not arrive as arguments. It is a key of the Secret instead where one of them, or any
-	// other value, looks like a secret.
+	// PropertiesKey is the key of the properties file, with the values of the configuration that would not survive as
+	// arguments. If any value looks like a secret, the file is in the Secret instead.
 	PropertiesKey = "spark.properties"
 )
 
@@ -34,17 +34,20 @@ const (
 	mountDir     = "/tmp/spark"
 )
 
-// maxConfigMap is the most that a ConfigMap may hold, in bytes (corev1.MaxSecretSize).
+// maxConfigMap is the maximum size of a ConfigMap in bytes (corev1.MaxSecretSize).
 const maxConfigMap = 1 << 20
 
-// Build returns the objects of one server. The error is a *submit.Error that names the configuration key or the field of Request.
+// Build returns the objects of one server. The error is a *submit.Error that names the configuration key or the field
+// of Request.
 //
-// The pod is the template's, but for: name, namespace, owner and restart policy (Never: whoever called makes the next server); the command line; the
-// image, where the template names none; the label spark-role, spark-version and those of the Request; POD_IP and SPARK_NO_DAEMONIZE. Ports, and what
-// of probes, service account, pull policy, pull secrets and resources the template leaves open, is added.
+// The pod is the template with these changes. Build sets name, namespace, owner and restart policy (Never: the caller
+// creates the next server), the command line, the labels spark-role and spark-version and those of the Request, POD_IP
+// and SPARK_NO_DAEMONIZE. It sets the image if the template names none. It adds ports, and those of probes, service
+// account, pull policy, pull secrets and resources that the template leaves open.
 //
-// Of the configuration the namespace, the pod's name, the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host,
-// spark.driver.bindAddress and spark.kubernetes.executor.useDriverPodIP are Build's to say, and where the user said something else there is a warning.
+// Build sets these keys of the configuration and warns if the user set another value: the namespace, the pod's name,
+// the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host, spark.driver.bindAddress
+// and spark.kubernetes.executor.useDriverPodIP.
 func Build(r Request) (Objects, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -58,11 +61,11 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	settled, err := d.settled(executor)
+	settings, err := d.serverConf(executor)
 	if err != nil {
 		return Objects{}, err
 	}
-	options, properties, secret, err := d.commandLine(settled)
+	options, properties, secret, err := d.commandLine(settings)
 	if err != nil {
 		return Objects{}, err
 	}
@@ -79,7 +82,7 @@ func Build(r Request) (Objects, error) {
 		if len(executor.text) > len(properties) {
 			field = "ExecutorTemplate"
 		}
-		return Objects{}, fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make it smaller", size, maxConfigMap)
+		return Objects{}, fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration or the template smaller", size, maxConfigMap)
 	}
 	spark := server.container()
 	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)
@@ -94,8 +97,9 @@ func Build(r Request) (Objects, error) {
 	return out, nil
 }
 
-// secret makes the Secret with the file of properties. Its name holds a digest of the owner's UID, so that it is neither a user's nor one that a deleted
-// server of the same name left: nobody needs to read it to know whose it is.
+// secret makes the Secret with the properties file. Its name contains a digest of the owner's UID, so it is neither the
+// name of a user's Secret nor that of an orphan of a deleted server with the same name. The caller therefore need not
+// read the Secret to know its owner.
 func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -107,7 +111,7 @@ func (d *draft) secret(properties string) *corev1.Secret {
 	}
 }
 
-// config makes the ConfigMap. There is one for every server, as an attempt is known by it.
+// config makes the ConfigMap. Every server has one, because it identifies an attempt.
 func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	labels := map[string]string{}
 	maps.Copy(labels, d.r.ObjectLabels)
@@ -122,7 +126,7 @@ func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	}
 }
 
-// owners makes an owner the controller.
+// owners returns the owner as the controller, or nil if it has no UID.
 func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil

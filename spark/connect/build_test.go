@@ -184,14 +184,14 @@ func TestRefusals(t *testing.T) {
 		"blanks and much":         {set("spark.x", strings.Repeat("y", argumentLimit)+" "), "spark.x", "blanks at its ends"},
 		"too much":                {set("spark.x", big), "Conf", "more than a ConfigMap holds"},
 		"a server template":       {template("- 1"), "ServerTemplate", "is no pod template"},
-		"of another kind":         {template("kind: Deployment"), "ServerTemplate", "its kind is another"},
+		"of another kind":         {template("kind: Deployment"), "ServerTemplate", "has another kind"},
 		"of a wrong type":         {template("spec: {containers: 3}"), "ServerTemplate", "spec.containers"},
 		"an executor template":    {func(r *Request) { r.ExecutorTemplate = []byte("{") }, "ExecutorTemplate", "is no pod template"},
 		"a big executor template": {func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"hostname":"` + big + `"}}`) }, "ExecutorTemplate", "more than a ConfigMap holds"},
 		"a volume in the way": {func(r *Request) {
 			r.ExecutorTemplate = []byte("{}")
 			r.ServerTemplate = []byte("spec: {volumes: [{name: spark-conf, emptyDir: {}}]}")
-		}, "ServerTemplate", `"spark-conf" is taken`},
+		}, "ServerTemplate", `"spark-conf" is reserved`},
 		"a mount in the way": {func(r *Request) {
 			r.ExecutorTemplate = []byte("{}")
 			r.ServerTemplate = []byte("spec: {containers: [{volumeMounts: [{name: v, mountPath: /tmp/spark/executor-pod-template.yaml/}]}]}")

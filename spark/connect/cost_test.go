@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// TestReferencesDoNotMultiply gives the executors many keys that refer to one long value: 40 KB of keys became hundreds of MB.
+// TestReferencesDoNotMultiply gives the executors many keys that refer to one long value: 40 KB of keys became hundreds
+// of MB.
 func TestReferencesDoNotMultiply(t *testing.T) {
 	r := minimal()
 	r.Conf.Set("spark.big", strings.Repeat("x", 200<<10))
@@ -21,7 +22,8 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheServerCostLinearTime gives an executor many devices whose amounts only the server knows. Each was one more build of the whole pod.
+// TestKeysOfTheServerCostLinearTime gives an executor many devices whose amounts only the server knows. Each was one
+// more build of the whole pod.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()

@@ -1,13 +1,15 @@
-// Package connect builds what a Spark Connect server is made of on Kubernetes: the pod of the server, which is a driver in client mode, the
-// ConfigMap with the template of its executors, and the Service that clients connect to. It knows no custom resource and touches no cluster: Build
-// and Service are pure functions of a Request. The executors are made by the server itself, as by every driver.
+// Package connect builds the Kubernetes objects of a Spark Connect server: the server's pod, which is a driver in
+// client mode, the ConfigMap with the template of its executors, and the Service for clients. It does not know custom
+// resources and does not talk to a cluster: Build and Service are pure functions of a Request. The server itself
+// creates the executors, as every driver does.
 //
 // # The command line
 //
-// The container runs bash with a constant script, which does the one thing that needs the running pod, the address that executors call back,
-// and then becomes spark-submit. Every option is an argument of its own behind it: no text of the user's is ever part of a script. Kubernetes expands
-// "$(NAME)" and "$$" in arguments, so those are escaped.
+// The container runs bash with a constant script, which does the only thing that needs the running pod, finding the
+// address for executors, and then executes spark-submit. Every option follows as an argument of its own: no text of the
+// user is part of a script. Kubernetes expands "$(NAME)" and "$$" in arguments, so those are escaped.
 //
-// Sources: org.apache.spark.sql.connect.service.SparkConnectServer, sbin/start-connect-server.sh, org.apache.spark.deploy.SparkSubmitArguments,
-// org.apache.spark.scheduler.cluster.k8s; the API of Kubernetes (Container.args).
+// Sources: org.apache.spark.sql.connect.service.SparkConnectServer, sbin/start-connect-server.sh,
+// org.apache.spark.deploy.SparkSubmitArguments, org.apache.spark.scheduler.cluster.k8s; the API of Kubernetes
+// (Container.args).
 package connect

@@ -14,19 +14,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// draft is what Build works on.
+// draft is the state that Build builds up.
 type draft struct {
 	r Request
-	// conf is the user's configuration, without what cannot be his to say.
+	// conf is the user's configuration without the keys that users cannot set.
 	conf  *conf.Conf
 	ports []port
 	warns conf.Warnings
 }
 
-// newDraft checks what every object needs, and reads the ports.
+// newDraft checks the fields that every object needs, and reads the ports.
 func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r, conf: r.Conf.Clone()}
-	// The Service takes the name, and names of Services are the narrowest.
+	// The Service has this name, and the rules for Service names are the strictest.
 	if errs := validation.IsDNS1035Label(ServerName(r.Name)); len(errs) > 0 {
 		return nil, fieldError("Name", "%q cannot be a server's name: its Service would be %q, and that %s", r.Name, ServerName(r.Name), errs[0])
 	}
@@ -53,7 +53,8 @@ func newDraft(r Request) (*draft, error) {
 	return d, err
 }
 
-// dropForeign leaves out the keys that are no Spark configuration, as spark-submit does, and refuses text that no object can hold.
+// dropForeign removes keys that are not Spark configuration, as spark-submit does, and rejects text that an object
+// cannot hold.
 func (d *draft) dropForeign() error {
 	for _, key := range d.conf.Keys() {
 		value, _ := d.conf.Get(key)
@@ -68,7 +69,7 @@ func (d *draft) dropForeign() error {
 	return nil
 }
 
-// checkLabel refuses what the API server would, and Spark's own labels.
+// checkLabel rejects labels that the API server would reject, and Spark's own labels.
 func checkLabel(key, value string) error {
 	switch key {
 	case submit.VersionLabel, submit.SelectorLabel, submit.AppNameKey, submit.RoleLabel:
@@ -91,7 +92,7 @@ func fieldError(field, format string, args ...any) error {
 	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// asError makes a typed read's error one of ours.
+// asError converts an error of a typed read into a *submit.Error.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}

@@ -19,21 +19,21 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// executorTemplate is the template of the executors as the server reads it.
+// executorTemplate is the pod template of the executors as the server reads it.
 type executorTemplate struct {
-	// text is empty where there is none.
+	// text is empty if the Request has no template.
 	text string
-	// image of the executors.
+	// image is the executors' image.
 	image string
 }
 
-// executors reads the template of the executors and makes it ready for Spark: a Pod, with what we want of every pod.
+// executors parses the executors' template and completes it for Spark: a Pod, with the defaults of every pod.
 func (d *draft) executors() (executorTemplate, error) {
 	t, err := podtemplate.Read(d.r.ExecutorTemplate)
 	if err != nil {
 		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
 	}
-	d.tellLeft("ExecutorTemplate", t.Left)
+	d.warnDropped("ExecutorTemplate", t.Left)
 	wanted, err := d.conf.String(templateNameKey, overlay.ExecutorContainer)
 	if err != nil {
 		return executorTemplate{}, asError(err)
@@ -49,12 +49,12 @@ func (d *draft) executors() (executorTemplate, error) {
 		}
 	}
 	if image == "" {
-		return executorTemplate{}, fieldError("Image", "the executors need an image: name one for the server and them, or one in their template")
+		return executorTemplate{}, fieldError("Image", "the executors need an image: set one for the server and the executors, or in the executors' template")
 	}
 	if len(d.r.ExecutorTemplate) == 0 {
 		return executorTemplate{image: image}, nil
 	}
-	hygiene(t.Pod, spark)
+	setPodDefaults(t.Pod, spark)
 	t.Pod.APIVersion, t.Pod.Kind = "v1", "Pod"
 	tree, err := podtemplate.Tree(t.Pod)
 	if err != nil {
@@ -68,16 +68,17 @@ func (d *draft) executors() (executorTemplate, error) {
 	return executorTemplate{text: string(text) + "\n", image: image}, nil
 }
 
-// tellLeft warns of what a template says in vain.
-func (d *draft) tellLeft(field string, left []string) {
+// warnDropped warns of fields of a template that were dropped.
+func (d *draft) warnDropped(field string, left []string) {
 	for _, name := range left {
 		d.warns.OfField(field, "%s is left out: it is not the template's to say", name)
 	}
 }
 
-// hygiene sets what we want of every pod, unless its template says otherwise: no environment variables for the namespace's Services, some of which Spark's
-// scripts would read, and the end of the log as the message of a container that failed without one.
-func hygiene(pod *corev1.Pod, spark *corev1.Container) {
+// setPodDefaults sets what every pod should have unless its template says otherwise: no environment variables for the
+// namespace's Services, some of which Spark's scripts would read, and the end of the log as the message of a container
+// that failed without a message.
+func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
 	}
@@ -86,10 +87,13 @@ func hygiene(pod *corev1.Pod, spark *corev1.Container) {
 	}
 }
 
-// Executor returns the pod that the server of a Request asks the API server for when it wants the executor of an id, counted from 1. Server is the UID of
-// its pod, the executor's owner; without one it has none. Nobody but a server creates executors: this one is for asking the API server what it
-// would say (a server-side dry run). See submit.Executor, whose errors it has. Where a value has a reference that only the server's process can
-// replace, such as ${env:NAME}, and is none without it, the pod is that of Spark's default.
+// Executor returns the pod that the server of a Request creates for the executor with this ID, counted from 1. Server
+// is the UID of the server's pod, which owns the executor; if empty, the pod has no owner. Only servers create
+// executors: this pod is for asking the API server whether it would accept it (a server-side dry run). The errors are
+// those of submit.Executor.
+//
+// Some values have a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
+// invalid without the replacement, the pod is built with Spark's default for its key.
 func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -99,26 +103,26 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	settled, err := d.settled(template)
+	settings, err := d.serverConf(template)
 	if err != nil {
 		return nil, err
 	}
 	request := submit.Request{
 		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
-		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: ofExecutors(settled),
+		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: executorConf(settings),
 	}
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)
 	}
 	for tries := 1; ; tries++ {
 		pod, err := submit.Executor(request, id, server)
-		refused, ok := errors.AsType[*submit.Error](err)
-		if !ok || !readByServer(request.Conf, refused.Key) {
+		rejected, ok := errors.AsType[*submit.Error](err)
+		if !ok || !readByServer(request.Conf, rejected.Key) {
 			return pod, err
 		}
-		request.Conf.Delete(refused.Key)
-		if tries == mostTries {
-			// Each key is one more build: the rest goes at once.
+		request.Conf.Delete(rejected.Key)
+		if tries == maxTries {
+			// Each key costs one more build, so all remaining ones are removed at once.
 			for _, key := range request.Conf.Keys() {
 				if readByServer(request.Conf, key) {
 					request.Conf.Delete(key)
@@ -128,11 +132,11 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
-// mostTries is how many keys Executor leaves out one by one.
-const mostTries = 8
+// maxTries is the number of keys that Executor removes one by one.
+const maxTries = 8
 
-// executorKeys begin the keys that an executor's pod follows from. A submission in cluster mode would refuse others that a server may well have, such as
-// files of its own image.
+// executorKeys are the prefixes of the keys that determine an executor's pod. A submission in cluster mode would reject
+// other keys that a server may have, such as files of its own image.
 var executorKeys = []string{
 	"spark.executor.", "spark.executorEnv.", "spark.kubernetes.executor.", "spark.kubernetes.container.image", "spark.kubernetes.node.selector.",
 	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.memoryOverheadFactor",
@@ -140,9 +144,10 @@ var executorKeys = []string{
 	"spark.dynamicAllocation.", "spark.decommission.", "spark.blockManager.port", "spark.app.name",
 }
 
-// ofExecutors is the part of a configuration that an executor's pod follows from. The file of the template is not in it: a template goes by itself. What
-// values refer to need not be in it, so references are replaced here, where Spark replaces them.
-func ofExecutors(c *conf.Conf) *conf.Conf {
+// executorConf returns the part of a configuration that determines an executor's pod. It omits the template's file,
+// since the template is passed by itself. References are replaced here, where Spark replaces them, because the keys to
+// which they refer may be missing from this part.
+func executorConf(c *conf.Conf) *conf.Conf {
 	out, refer := conf.New(), false
 	for key, value := range c.All() {
 		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
@@ -159,19 +164,19 @@ func ofExecutors(c *conf.Conf) *conf.Conf {
 			out.Set(key, value)
 		}
 	}
-	out.Set(driverImageKey, "any") // there is no driver to make
+	out.Set(driverImageKey, "any") // required by submit, but no driver is built
 	return out
 }
 
-// verbatim are parts of keys whose values Spark takes as they stand (SparkConf.getAllWithPrefix).
+// verbatim are parts of keys whose values Spark uses without replacing references (SparkConf.getAllWithPrefix).
 var verbatim = []string{".label.", ".annotation.", ".node.selector.", ".secrets.", ".secretKeyRef.", ".volumes.", "spark.executorEnv."}
 
 func isVerbatim(key string) bool {
 	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// readByServer reports whether the value of a key has references that Spark replaces with what only the server's process knows: its environment, its
-// system properties, and what Spark sets itself.
+// readByServer reports whether the value of a key has references that Spark replaces with what only the server's
+// process knows: its environment, its system properties, and keys that Spark sets itself.
 func readByServer(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
 	if !strings.Contains(text, "${") || isVerbatim(key) {
@@ -181,7 +186,7 @@ func readByServer(c *conf.Conf, key string) bool {
 	return err == nil && strings.Contains(replaced, "${")
 }
 
-// digest is eight hexadecimal digits that depend on text alone.
+// digest returns eight hexadecimal digits of the SHA-256 of text.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

@@ -132,7 +132,8 @@ func TestExecutorRefusals(t *testing.T) {
 	}
 }
 
-// FuzzTemplates holds that no template makes Build panic, and that what comes out has what is the server's whatever the template says.
+// FuzzTemplates holds that no template makes Build panic, and that what comes out has what is the server's whatever the
+// template says.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{", "spec: 3", "a: &a [*a]",
 		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,

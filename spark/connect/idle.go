@@ -2,36 +2,38 @@ package connect
 
 import "strings"
 
-// idleKeys begin the keys by which a submission in cluster mode makes the driver's pod (KubernetesDriverBuilder and its feature steps). A server's pod is
-// made from its template, so they do nothing for it; what else says the same is named by instead.
+// idleKeys are the prefixes of keys from which a submission in cluster mode makes the driver's pod
+// (KubernetesDriverBuilder and its feature steps). A server's pod is made from its template, so these keys have no
+// effect on it; advice names the alternative.
 var idleKeys = []struct {
-	begin, instead string
-	// alone tells that the executors have it all the same.
-	alone bool
+	prefix, advice string
+	// executorsOnly is true if the key still has an effect on executors.
+	executorsOnly bool
 }{
-	{begin: "spark.kubernetes.driverEnv.", instead: "env of its container in the server's template"},
-	{begin: "spark.kubernetes.driver.secretKeyRef.", instead: "env of its container in the server's template"},
-	{begin: "spark.kubernetes.driver.secrets.", instead: "volumes in the server's template"},
-	{begin: "spark.kubernetes.driver.volumes.", instead: "volumes in the server's template"},
-	{begin: "spark.kubernetes.driver.node.selector.", instead: "nodeSelector in the server's template"},
-	{begin: "spark.kubernetes.node.selector.", instead: "nodeSelector in the server's template", alone: true},
-	{begin: "spark.kubernetes.driver.scheduler.name", instead: "schedulerName in the server's template"},
-	{begin: "spark.kubernetes.scheduler.name", instead: "schedulerName in the server's template", alone: true},
-	{begin: "spark.kubernetes.driver.securityContext.", instead: "securityContext of its container in the server's template"},
-	{begin: "spark.kubernetes.securityContext.", instead: "securityContext of its container in the server's template", alone: true},
-	{begin: "spark.kubernetes.driver.podTemplateFile", instead: "the server's template itself"},
-	{begin: "spark.kubernetes.driver.pod.featureSteps", instead: "the server's template"},
-	{begin: "spark.kubernetes.driver.service.", instead: "the server's Service"},
-	{begin: "spark.kubernetes.submission.", instead: "nothing: nobody waits for a server's submission"},
+	{prefix: "spark.kubernetes.driverEnv.", advice: "set env of its container in the server's template"},
+	{prefix: "spark.kubernetes.driver.secretKeyRef.", advice: "set env of its container in the server's template"},
+	{prefix: "spark.kubernetes.driver.secrets.", advice: "set volumes in the server's template"},
+	{prefix: "spark.kubernetes.driver.volumes.", advice: "set volumes in the server's template"},
+	{prefix: "spark.kubernetes.driver.node.selector.", advice: "set nodeSelector in the server's template"},
+	{prefix: "spark.kubernetes.node.selector.", advice: "set nodeSelector in the server's template", executorsOnly: true},
+	{prefix: "spark.kubernetes.driver.scheduler.name", advice: "set schedulerName in the server's template"},
+	{prefix: "spark.kubernetes.scheduler.name", advice: "set schedulerName in the server's template", executorsOnly: true},
+	{prefix: "spark.kubernetes.driver.securityContext.", advice: "set securityContext of its container in the server's template"},
+	{prefix: "spark.kubernetes.securityContext.", advice: "set securityContext of its container in the server's template", executorsOnly: true},
+	{prefix: "spark.kubernetes.driver.podTemplateFile", advice: "use the server's template itself"},
+	{prefix: "spark.kubernetes.driver.pod.featureSteps", advice: "use the server's template"},
+	{prefix: "spark.kubernetes.driver.service.", advice: "use the server's Service"},
+	{prefix: "spark.kubernetes.submission.", advice: "remove it: nobody waits for a server's submission"},
 }
 
-// tellIdle warns of what is said in vain about the server's pod, once for each kind of key, and of an image that nobody runs.
-func (d *draft) tellIdle() {
+// warnIdle warns of keys that have no effect on the server's pod, once for each kind of key, and of an image that no
+// pod runs.
+func (d *draft) warnIdle() {
 	for _, idle := range idleKeys {
 		first, more := "", 0
 		for key := range d.conf.All() {
 			switch {
-			case !strings.HasPrefix(key, idle.begin):
+			case !strings.HasPrefix(key, idle.prefix):
 			case first == "":
 				first = key
 			default:
@@ -41,23 +43,23 @@ func (d *draft) tellIdle() {
 		if first == "" {
 			continue
 		}
-		vain := "has no effect: a Connect server's pod is made from its template"
-		if idle.alone {
-			vain = "reaches the executors alone: a Connect server's pod is made from its template"
+		effect := "has no effect: a Connect server's pod is made from its template"
+		if idle.executorsOnly {
+			effect = "affects only the executors: a Connect server's pod is made from its template"
 		}
 		if more > 0 {
-			d.warns.OfKey(first, "%s; write %s instead (so for %d more keys that begin with %s)", vain, idle.instead, more, idle.begin)
+			d.warns.OfKey(first, "%s; %s (the same holds for %d more keys that begin with %s)", effect, idle.advice, more, idle.prefix)
 		} else {
-			d.warns.OfKey(first, "%s; write %s instead", vain, idle.instead)
+			d.warns.OfKey(first, "%s; %s", effect, idle.advice)
 		}
 	}
 	const devices = "spark.driver.resource."
 	for key := range d.conf.WithPrefix(devices) {
 		if strings.HasSuffix(key, ".amount") {
-			d.warns.OfKey(devices+key, "gives the server's pod no device; write limits into resources of its container in the server's template as well")
+			d.warns.OfKey(devices+key, "adds no device to the server's pod; set limits in resources of its container in the server's template too")
 		}
 	}
-	if image, said := d.conf.Get(imageKey); said && d.r.Image != "" && image != d.r.Image {
-		d.warns.OfKey(imageKey, "has no effect beside the field image, which server and executors run; change that, or name another image in a template or by %s", executorImageKey)
+	if image, ok := d.conf.Get(imageKey); ok && d.r.Image != "" && image != d.r.Image {
+		d.warns.OfKey(imageKey, "has no effect beside the field image, which server and executors use; change that field, or set another image in a template or with %s", executorImageKey)
 	}
 }

@@ -11,24 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestKeysThatDoNothing: each key that only a submission in cluster mode reads is warned of with the way out, and no other is.
+// TestKeysThatDoNothing: each key that only a submission in cluster mode reads is warned of with the way out, and no
+// other is.
 func TestKeysThatDoNothing(t *testing.T) {
 	for key, says := range map[string]string{
-		"spark.kubernetes.driverEnv.A":                             "has no effect: a Connect server's pod is made from its template; write env",
-		"spark.kubernetes.driver.secretKeyRef.A":                   "write env",
-		"spark.kubernetes.driver.secrets.a":                        "write volumes",
-		"spark.kubernetes.driver.volumes.emptyDir.a.x":             "write volumes",
-		"spark.kubernetes.driver.node.selector.a":                  "write nodeSelector",
-		"spark.kubernetes.node.selector.a":                         "reaches the executors alone: a Connect server's pod is made from its template; write nodeSelector",
-		"spark.kubernetes.driver.scheduler.name":                   "write schedulerName",
-		"spark.kubernetes.scheduler.name":                          "reaches the executors alone",
-		"spark.kubernetes.driver.podTemplateFile":                  "write the server's template itself",
+		"spark.kubernetes.driverEnv.A":                             "has no effect: a Connect server's pod is made from its template; set env",
+		"spark.kubernetes.driver.secretKeyRef.A":                   "set env",
+		"spark.kubernetes.driver.secrets.a":                        "set volumes",
+		"spark.kubernetes.driver.volumes.emptyDir.a.x":             "set volumes",
+		"spark.kubernetes.driver.node.selector.a":                  "set nodeSelector",
+		"spark.kubernetes.node.selector.a":                         "affects only the executors: a Connect server's pod is made from its template; set nodeSelector",
+		"spark.kubernetes.driver.scheduler.name":                   "set schedulerName",
+		"spark.kubernetes.scheduler.name":                          "affects only the executors",
+		"spark.kubernetes.driver.podTemplateFile":                  "use the server's template itself",
 		"spark.kubernetes.driver.pod.featureSteps":                 "has no effect",
-		"spark.kubernetes.driver.service.annotation.a":             "write the server's Service",
+		"spark.kubernetes.driver.service.annotation.a":             "use the server's Service",
 		"spark.kubernetes.submission.waitAppCompletion":            "has no effect",
-		"spark.kubernetes.securityContext.allowPrivilege":          "reaches the executors alone",
-		"spark.kubernetes.driver.securityContext.x":                "write securityContext",
-		"spark.driver.resource.gpu.amount":                         "gives the server's pod no device; write limits",
+		"spark.kubernetes.securityContext.allowPrivilege":          "affects only the executors",
+		"spark.kubernetes.driver.securityContext.x":                "set securityContext",
+		"spark.driver.resource.gpu.amount":                         "adds no device to the server's pod; set limits",
 		"spark.kubernetes.container.image":                         "has no effect beside the field image",
 		"spark.kubernetes.driver.label.a":                          "",
 		"spark.kubernetes.driver.annotation.a":                     "",
@@ -55,7 +56,7 @@ func TestKeysThatDoNothing(t *testing.T) {
 		}
 	}
 	many := build(t, minimal("spark.kubernetes.driverEnv.A", "1", "spark.kubernetes.driverEnv.B", "2", "spark.kubernetes.driverEnv.C", "hunter2"))
-	warned(t, many, "(so for 2 more keys that begin with spark.kubernetes.driverEnv.)")
+	warned(t, many, "(the same holds for 2 more keys that begin with spark.kubernetes.driverEnv.)")
 	if strings.Contains(texts(many)[0], "hunter2") {
 		t.Errorf("a value is shown: %s", texts(many)[0])
 	}
@@ -130,7 +131,8 @@ func TestServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestMarksOfTheService: labels by which pods and attempts are found would have the Service go with them, or stay for ever.
+// TestMarksOfTheService: labels by which pods and attempts are found would have the Service go with them, or stay for
+// ever.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
 	r.Reserved = "example.com/"

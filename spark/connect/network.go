@@ -7,12 +7,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/fence"
 )
 
-// executorBlockKey is where executors listen for blocks; the driver's own key wins for the server.
+// executorBlockKey sets the port on which executors listen for block transfers. For the server, the driver's own key
+// overrides it.
 const executorBlockKey = "spark.blockManager.port"
 
-// Policy returns the NetworkPolicy of a server and its executors. Their RPC port and block managers can be reached from pods of the same server alone.
-// Everything else can be reached from anywhere, or with namespaceOnly from pods of the namespace alone: clients' port, the web UI, and what the templates
-// add. Executors that listen for blocks on a random port keep that one open. The error is a *submit.Error.
+// Policy returns the NetworkPolicy of a server and its executors. Their RPC port and block managers are reachable only
+// from pods of the same server. All other ports (clients, web UI, those that the templates add) are reachable from
+// anywhere, or with namespaceOnly only from pods of the namespace. If executors use a random port for block transfers,
+// that port stays open. The error is a *submit.Error.
 func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -46,7 +48,7 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	}, nil
 }
 
-// clientPorts are the ports of the server that are not for executors alone.
+// clientPorts returns the ports of the server that are not only for executors.
 func clientPorts(ports []port) []int32 {
 	return []int32{uiPort(ports).number, serverPort(ports)}
 }

@@ -26,65 +26,67 @@ const (
 	deployModeKey    = "spark.submit.deployMode"
 )
 
-// settled is the configuration of a server: the user's, what is said before it where he says nothing else, and what is ours behind it.
-func (d *draft) settled(executor executorTemplate) (*conf.Conf, error) {
+// serverConf returns the configuration of a server: defaults, the user's values, and the keys that users cannot set, in
+// this order.
+func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	if err := d.dropForeign(); err != nil {
 		return nil, err
 	}
 	before, after := conf.New(), conf.New()
-	d.decide(before, namespaceKey, d.r.Namespace)
+	d.override(before, namespaceKey, d.r.Namespace)
 	if d.r.Image != "" && !d.conf.Has(imageKey) {
 		before.Set(imageKey, d.r.Image)
 	}
-	d.tellIdle()
+	d.warnIdle()
 	if !d.conf.Has(executorImageKey) {
 		before.Set(executorImageKey, executor.image)
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
-		d.decide(after, driverLabelKey+key, d.r.Labels[key])
+		d.override(after, driverLabelKey+key, d.r.Labels[key])
 	}
-	// Any address of the pod; a name of it is not known yet when the server binds.
-	d.decide(after, "spark.driver.bindAddress", "0.0.0.0")
-	// That address is what executors would be told to connect to where this is true, as it is by default from 4.3 on (BasicExecutorFeatureStep); else
-	// they are told spark.driver.host, which is the pod's address.
-	d.decide(after, "spark.kubernetes.executor.useDriverPodIP", "false")
-	d.take(hostKey, "the address of the pod")
+	// All addresses of the pod. The pod's name cannot be resolved yet when the server binds.
+	d.override(after, "spark.driver.bindAddress", "0.0.0.0")
+	// If this is true, the default from 4.3 on, executors are told to connect to the bind address
+	// (BasicExecutorFeatureStep). Otherwise they are told spark.driver.host, which is the pod's address.
+	d.override(after, "spark.kubernetes.executor.useDriverPodIP", "false")
+	d.drop(hostKey, "the address of the pod")
 	d.setDefault(after, driverPortKey, "7078")
 	d.setDefault(after, blockManagerPortKey, "7079")
-	d.decide(after, podNameKey, ServerName(d.r.Name))
+	d.override(after, podNameKey, ServerName(d.r.Name))
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
-		d.decide(after, executorLabelKey+key, d.r.Labels[key])
+		d.override(after, executorLabelKey+key, d.r.Labels[key])
 	}
-	d.decide(after, namePrefixKey, executorPrefix(d.r.Name))
+	d.override(after, namePrefixKey, executorPrefix(d.r.Name))
 	if executor.text != "" {
-		d.decide(after, templateFileKey, mountDir+"/"+TemplateKey)
+		d.override(after, templateFileKey, mountDir+"/"+TemplateKey)
 		d.setDefault(after, templateNameKey, overlay.ExecutorContainer)
 	}
 	d.setDefault(after, "spark.app.name", d.r.Name)
-	// These two are options of spark-submit, which win over configuration.
-	d.take(masterKey, d.r.Master)
-	d.take(deployModeKey, "client")
+	// These two are options of spark-submit, which override the configuration.
+	d.drop(masterKey, d.r.Master)
+	d.drop(deployModeKey, "client")
 
 	for _, part := range []*conf.Conf{d.conf, after} {
 		for key, value := range part.All() {
 			before.Set(key, value)
 		}
 	}
-	// A server lives long, and whoever can connect to its RPC port without a secret may run code as the server.
+	// A server runs for a long time, and a client that can connect to its RPC port without a secret can run code as the
+	// server.
 	submit.Protect(before, d.r.SparkVersion)
 	return before, nil
 }
 
-// decide sets a key that is not the user's, and says so where the user said otherwise.
-func (d *draft) decide(c *conf.Conf, key, value string) {
-	d.take(key, value)
+// override sets a key that users cannot set, and warns if the user set another value.
+func (d *draft) override(c *conf.Conf, key, value string) {
+	d.drop(key, value)
 	c.Set(key, value)
 }
 
-// take leaves out a key that is not the user's.
-func (d *draft) take(key, instead string) {
-	if was, ok := d.conf.Get(key); ok && was != instead {
-		d.warns.OfKey(key, "%s has no effect, it is %s", conf.Quote(key, was), instead)
+// drop removes a key that users cannot set, and warns if the user set another value than the actual one.
+func (d *draft) drop(key, instead string) {
+	if given, ok := d.conf.Get(key); ok && given != instead {
+		d.warns.OfKey(key, "%s has no effect, it is %s", conf.Quote(key, given), instead)
 	}
 	d.conf.Delete(key)
 }
@@ -95,11 +97,12 @@ func (d *draft) setDefault(c *conf.Conf, key, value string) {
 	}
 }
 
-// executorPrefixLimit is what Spark allows of a prefix of executors' names: a DNS label without "-exec-" and a number of ten digits
-// (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
+// executorPrefixLimit is the length that Spark allows for the prefix of executors' names: a DNS label without "-exec-"
+// and a number of ten digits (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
 const executorPrefixLimit = 47
 
-// executorPrefix begins the names of executors: the server's name, or where that is too long its beginning and digits of its digest.
+// executorPrefix returns the prefix of executors' names: the server's name, or if that is too long its beginning and
+// digits of its digest.
 func executorPrefix(name string) string {
 	if len(name) <= executorPrefixLimit {
 		return name
@@ -107,15 +110,19 @@ func executorPrefix(name string) string {
 	return strings.TrimRight(name[:executorPrefixLimit-9], "-") + "-" + digest(name)
 }
 
-// commandLine divides a configuration among the arguments of spark-submit and the file of properties that it reads as well. Each has its limits:
+// commandLine divides a configuration into arguments of spark-submit and a properties file that spark-submit reads too.
+// Each has its limits:
 //
-//   - An argument passes bin/spark-class, which takes carriage returns out of it, and the JVM, which reads it in the locale of the container: beyond
-//     ASCII only what an image with a UTF-8 locale is given arrives. It ends at the first NUL, and the kernel takes no more than 128 KiB.
-//   - A value of the file loses the blanks at its ends (Utils.getPropertiesFromFile).
+//   - An argument passes bin/spark-class, which removes carriage returns, and the JVM, which decodes it in the locale
+//     of the container: characters beyond ASCII survive only if the image has a UTF-8 locale. It ends at the first NUL,
+//     and the kernel accepts at most 128 KiB.
+//   - A value in the file loses the blanks at its ends (Utils.getPropertiesFromFile).
 //
-// So what is plain goes as an argument, where people look for it, and the rest into the file. The text is empty where all is plain.
+// Plain values become arguments, where people look for them; the others go into the file. The file is empty if all
+// values are plain.
 //
-// What looks like a secret always goes into the file, which is a Secret's then: whoever may read pods reads their arguments.
+// Values that look like secrets always go into the file, which is then in a Secret: everybody who may read pods can
+// read their arguments.
 func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret bool, err error) {
 	inFile := conf.New()
 	var pairs []string
@@ -134,8 +141,8 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 			inFile.Set(key, value)
 			continue
 		case strings.ContainsAny(key+value, "\r\x00") || strings.Contains(key, "=") || len(key)+len(value) >= argumentLimit:
-			return nil, "", false, keyError(key, "cannot be handed to Spark as it is: it has blanks at its ends and something that only survives in a file "+
-				"(a carriage return, NUL, more than %d bytes); write it without", argumentLimit)
+			return nil, "", false, keyError(key, "cannot be passed to Spark unchanged: it has blanks at its ends and content that survives only in a file "+
+				"(a carriage return, NUL, more than %d bytes); remove one of the two", argumentLimit)
 		default:
 			d.warns.OfKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
 				conf.Quote(key, value))
@@ -145,7 +152,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	options = []string{"--class", MainClass, "--deploy-mode", "client"}
 	if inFile.Len() > 0 {
 		file = conf.MarshalProperties(inFile)
-		// Spark reads spark-defaults.conf of the image only where no file is named, or where it is told to (SPARK-48392).
+		// Spark reads the image's spark-defaults.conf only if no file is named or an option asks for it (SPARK-48392).
 		options = append(options, "--properties-file", mountDir+"/"+PropertiesKey)
 		if d.readsFile() {
 			options = append(options, "--load-spark-defaults")
@@ -157,8 +164,8 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, secret, nil
 }
 
-// secrets returns what reports whether a pair looks like a secret. Keys below spark.kubernetes. do not: they are about pods, which show them, or refer to
-// Secrets. Nor do names of files with secrets.
+// secrets returns a function that reports whether a pair looks like a secret. Keys below spark.kubernetes. are exempt:
+// they describe pods, which show them, or refer to Secrets. Names of files with secrets are exempt too.
 func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	looks, err := conf.Secrets(c)
 	if err != nil {
@@ -173,10 +180,11 @@ func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	}
 }
 
-// argumentLimit is half of what the kernel takes as one argument (MAX_ARG_STRLEN), since escapes may double it on the way there.
+// argumentLimit is half of the kernel's limit for one argument (MAX_ARG_STRLEN), since escapes may double the length.
 const argumentLimit = 64 << 10
 
-// trimmed are the characters that Spark takes from the ends of values of a file: all up to the blank but line ends.
+// trimmed are the characters that Spark removes from the ends of values in a file: all up to the blank except line
+// ends.
 var trimmed = func() string {
 	var b strings.Builder
 	for c := byte(0); c <= ' '; c++ {
@@ -187,24 +195,25 @@ var trimmed = func() string {
 	return b.String()
 }()
 
-// plain tells whether text arrives as an argument, whatever the image: ASCII without NUL and carriage return, and not too long.
+// plain reports whether text survives as an argument with every image: ASCII without NUL and carriage return, and not
+// too long.
 func plain(text string) bool {
 	return len(text) < argumentLimit && strings.IndexFunc(text, func(r rune) bool { return r == 0 || r == '\r' || r > 0x7e }) < 0
 }
 
-// readsFile tells whether this Spark can read a file of properties beside the image's spark-defaults.conf (4.0).
+// readsFile reports whether this Spark can read a properties file together with the image's spark-defaults.conf (4.0).
 func (d *draft) readsFile() bool {
 	return !strings.HasPrefix(strings.TrimPrefix(d.r.SparkVersion, "v"), "3.")
 }
 
-// script brackets an IPv6 address, which Spark wants in spark.driver.host, and becomes spark-submit. It has nothing of the user's in it, and no "$("
-// or "$$", which Kubernetes would expand.
+// script puts brackets around an IPv6 address, as spark.driver.host requires, and executes spark-submit. It contains no
+// text of the user, and no "$(" or "$$", which Kubernetes would expand.
 const script = `host=$POD_IP
 case $host in *:*) host="[$host]" ;; esac
 exec "${SPARK_HOME:-/opt/spark}/bin/spark-submit" --conf "` + hostKey + `=$host" "$@"
 `
 
-// arguments are those of bash -c: the script, its name in messages, and the options, each as it is.
+// arguments returns the arguments of bash -c: the script, the name that it has in messages, and the unchanged options.
 func arguments(options []string) []string {
 	args := append([]string{script, RoleServer}, options...)
 	for i := range args {

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The ports of a server, by name, where the configuration does not say others. The client Service has ServerPort alone, and the Service of the web UI
-// has UIPort, whatever the configuration says.
+// Default ports of a server and their names. The client Service always has ServerPort, and the Service of the web UI
+// always has UIPort, whatever the configuration says.
 const (
 	DriverPort       = 7078
 	BlockManagerPort = 7079
@@ -30,23 +30,25 @@ const (
 	serverPortKey       = "spark.connect.grpc.binding.port"
 )
 
-// innerPorts is how many of a server's ports are for its executors alone. They come first in portsOf.
+// innerPorts is the number of ports that are only for the server's executors. They come first in portsOf.
 const innerPorts = 2
 
 // port is one of the four ports of a server.
 type port struct {
 	key string
-	// service and name are a Service's, container the name in the pod, where names have at most 15 characters.
+	// service and name are the Service's port and its name. container is the name in the pod, where names have at most
+	// 15 characters.
 	service         int32
 	name, container string
-	// protocol is what is spoken, the Service's appProtocol.
+	// protocol is the Service's appProtocol.
 	protocol string
-	// number is the server's.
+	// number is the port on which the server listens.
 	number int32
 }
 
-// portsOf reads the ports on which a server listens: the user's, else the usual ones. Those for executors alone come first, then the web UI's and the
-// clients'. Two of them on one number, and zero, any port, are refused: neither a Service nor a probe could find it.
+// portsOf returns the ports on which a server listens: the user's, else the defaults. Those only for executors come
+// first, then the web UI's and the clients'. It rejects duplicate ports, and zero (any port), which neither a Service
+// nor a probe could find.
 func portsOf(c *conf.Conf) ([]port, error) {
 	ports := []port{
 		{key: driverPortKey, service: DriverPort, name: DriverPortName, container: DriverPortName, protocol: "tcp"},
@@ -66,14 +68,14 @@ func portsOf(c *conf.Conf) ([]port, error) {
 		}
 		p.number = int32(n)
 		if other, ok := taken[p.number]; ok {
-			return nil, keyError(p.key, "is port %d, which is that of %s already", n, other)
+			return nil, keyError(p.key, "is port %d, which %s already uses", n, other)
 		}
 		taken[p.number] = p.key
 	}
 	return ports, nil
 }
 
-// addPorts declares ports beside those that a container declares itself. A number is declared once, and a name is given once.
+// addPorts adds ports to those that a container declares itself. It uses each number and each name only once.
 func addPorts(c *corev1.Container, ports []port) {
 	declared, named := map[int32]bool{}, map[string]bool{}
 	for _, p := range c.Ports {
@@ -94,8 +96,8 @@ func addPorts(c *corev1.Container, ports []port) {
 	}
 }
 
-// uiPort is the port of the web UI.
+// uiPort returns the port of the web UI.
 func uiPort(ports []port) port { return ports[innerPorts] }
 
-// serverPort is the port that clients connect to.
+// serverPort returns the port for clients.
 func serverPort(ports []port) int32 { return ports[len(ports)-1].number }

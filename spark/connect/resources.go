@@ -7,16 +7,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// sizeKeys are the keys from which the size of a driver follows.
+// sizeKeys are the keys that determine the size of a driver.
 var sizeKeys = []string{
 	"spark.driver.cores", "spark.kubernetes.driver.request.cores", "spark.kubernetes.driver.limit.cores",
 	"spark.driver.memory", "spark.driver.memoryOverhead", "spark.driver.memoryOverheadFactor", "spark.driver.minMemoryOverhead",
 	"spark.kubernetes.memoryOverheadFactor",
 }
 
-// resources gives the Spark container what Spark gives a driver in cluster mode, CPU and memory each where the template says nothing about it: cores as
-// the request, heap and overhead as request and limit. Without them the pod would be the first that a full node evicts, and the scheduler would not
-// count it. What the template says stays as it is.
+// resources sets the resources that Spark gives a driver in cluster mode, CPU and memory each unless the template sets
+// it: cores as the request, heap and overhead as request and limit. Without them the kubelet of a full node would evict
+// the pod first, and the scheduler would not reserve room for it.
 func (d *draft) resources(s *server) error {
 	size, err := d.size()
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *draft) resources(s *server) error {
 	}
 	res := &s.container().Resources
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if says(res, name) || s.Pod.Spec.Resources != nil && says(s.Pod.Spec.Resources, name) {
+		if mentions(res, name) || s.Pod.Spec.Resources != nil && mentions(s.Pod.Spec.Resources, name) {
 			continue
 		}
 		set(&res.Requests, size.Requests, name)
@@ -32,13 +32,13 @@ func (d *draft) resources(s *server) error {
 	}
 	needed, limit := size.Requests[corev1.ResourceMemory], res.Limits[corev1.ResourceMemory]
 	if !limit.IsZero() && limit.Cmp(needed) < 0 {
-		d.warns.OfField("ServerTemplate", "resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed for it",
+		d.warns.OfField("ServerTemplate", "resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed when it uses more than the limit",
 			limit.String(), needed.String())
 	}
 	return nil
 }
 
-// size is what Spark would have a driver of this configuration ask for (BasicDriverFeatureStep).
+// size returns the resources that Spark would set on a driver with this configuration (BasicDriverFeatureStep).
 func (d *draft) size() (corev1.ResourceRequirements, error) {
 	c := conf.New()
 	c.Set(imageKey, "any")
@@ -61,14 +61,14 @@ func (d *draft) size() (corev1.ResourceRequirements, error) {
 	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources, nil
 }
 
-// says tells whether requests or limits name a resource.
-func says(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
+// mentions reports whether requests or limits contain a resource.
+func mentions(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	_, requested := res.Requests[name]
 	_, limited := res.Limits[name]
 	return requested || limited
 }
 
-// set copies one resource, if it is there.
+// set copies one resource if from has it.
 func set(list *corev1.ResourceList, from corev1.ResourceList, name corev1.ResourceName) {
 	amount, ok := from[name]
 	if !ok {

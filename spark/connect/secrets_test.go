@@ -12,7 +12,8 @@ import (
 // theSecret is a value that no object but a Secret may hold.
 const theSecret = "Xyzzy-42"
 
-// TestSecretsAreInASecretAlone: neither the pod nor the ConfigMap nor a warning has the value of a key that looks secret, and Spark reads it from the file.
+// TestSecretsAreInASecretAlone: neither the pod nor the ConfigMap nor a warning has the value of a key that looks
+// secret, and Spark reads it from the file.
 func TestSecretsAreInASecretAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string

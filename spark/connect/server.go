@@ -17,22 +17,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// server is the pod in the making.
+// server is the server's pod while it is built.
 type server struct {
 	podtemplate.Template
-	// spark is the place of the Spark container.
+	// spark is the index of the Spark container.
 	spark int
 }
 
 func (s *server) container() *corev1.Container { return &s.Pod.Spec.Containers[s.spark] }
 
-// server makes the pod, all but the command line and what that reads.
+// server builds the pod, except for the command line and the files that it reads.
 func (d *draft) server() (*server, error) {
 	t, err := podtemplate.Read(d.r.ServerTemplate)
 	if err != nil {
 		return nil, fieldError("ServerTemplate", "%v", err)
 	}
-	d.tellLeft("ServerTemplate", t.Left)
+	d.warnDropped("ServerTemplate", t.Left)
 	wanted, err := d.conf.String("spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
 		return nil, asError(err)
@@ -44,11 +44,11 @@ func (d *draft) server() (*server, error) {
 			return nil, err
 		}
 	}
-	hygiene(s.Pod, s.container())
+	setPodDefaults(s.Pod, s.container())
 	return s, nil
 }
 
-// meta says whose pod it is. Labels and annotations that the configuration gives a driver are this one's.
+// meta sets the pod's metadata. Labels and annotations that the configuration has for a driver apply to the server.
 func (d *draft) meta(s *server) error {
 	pod := s.Pod
 	pod.APIVersion, pod.Kind = "v1", "Pod"
@@ -94,7 +94,7 @@ func (d *draft) meta(s *server) error {
 	return nil
 }
 
-// merged lays maps over each other, the last one wins. Without entries it is nil.
+// merged merges maps; later ones override earlier ones. The result is nil if there are no entries.
 func merged(layers ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, layer := range layers {
@@ -106,10 +106,11 @@ func merged(layers ...map[string]string) map[string]string {
 	return out
 }
 
-// image takes the template's, else the Request's, else the configuration's; pull policy and secrets of the configuration where the template has none.
+// image sets the image: the template's, else the Request's, else the configuration's. Pull policy and pull secrets come
+// from the configuration if the template has none.
 func (d *draft) image(s *server) error {
 	spark := s.container()
-	said := func(keys ...string) (string, error) {
+	firstOf := func(keys ...string) (string, error) {
 		for _, key := range keys {
 			if text, err := d.conf.String(key, ""); err != nil || text != "" {
 				return text, asError(err)
@@ -117,16 +118,16 @@ func (d *draft) image(s *server) error {
 		}
 		return "", nil
 	}
-	configured, err := said(driverImageKey, imageKey)
+	configured, err := firstOf(driverImageKey, imageKey)
 	if err != nil {
 		return err
 	}
 	if spark.Image = cmp.Or(spark.Image, d.r.Image, configured); spark.Image == "" {
-		return fieldError("Image", "the server needs an image: name one for it and the executors, or one in its template")
+		return fieldError("Image", "the server needs an image: set one for the server and the executors, or in the server's template")
 	}
 	if spark.ImagePullPolicy == "" {
 		const key = imageKey + ".pullPolicy"
-		policy, err := said(key)
+		policy, err := firstOf(key)
 		if err != nil {
 			return err
 		}
@@ -146,7 +147,7 @@ func (d *draft) image(s *server) error {
 	return asError(err)
 }
 
-// account is the template's, else the one that the configuration names for a driver.
+// account sets the service account that the configuration names for a driver, unless the template names one.
 func (d *draft) account(s *server) error {
 	spec := &s.Pod.Spec
 	account, err := d.conf.String("spark.kubernetes.authenticate.driver.serviceAccountName", "")
@@ -156,7 +157,7 @@ func (d *draft) account(s *server) error {
 	return asError(err)
 }
 
-// process declares what runs in the Spark container: environment, ports, probes.
+// process sets environment, ports and probes of the Spark container.
 func (d *draft) process(s *server) error {
 	spark := s.container()
 	if len(spark.Command)+len(spark.Args) > 0 {
@@ -176,7 +177,7 @@ func (d *draft) process(s *server) error {
 		}
 		env = append(env, e)
 	}
-	// Ours come first, so that the user's may refer to them.
+	// The operator's variables come first, so that the user's can refer to them.
 	spark.Env = env
 	addPorts(spark, d.ports)
 	if spark.StartupProbe == nil {
@@ -190,12 +191,12 @@ func (d *draft) process(s *server) error {
 	return nil
 }
 
-// probe asks whether clients can connect.
+// probe checks whether clients can connect.
 func probe(ports []port) corev1.ProbeHandler {
 	return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(serverPort(ports))}}
 }
 
-// mountFiles mounts the keys of the ConfigMap, and the Secret's file where there is one.
+// mountFiles mounts the keys of the ConfigMap, and the Secret's file if there is a Secret.
 func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []string) error {
 	var items []corev1.KeyToPath
 	for _, key := range keys {
@@ -209,19 +210,20 @@ func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []stri
 	return s.mount(secretVolume, corev1.VolumeSource{Secret: hidden}, []string{PropertiesKey})
 }
 
-// mount puts keys of a volume into mountDir, a file each, so that nothing else of that directory is hidden. Without keys there is no volume.
+// mount mounts keys of a volume in mountDir, each as a single file, so that the mount hides nothing else in that
+// directory. Without keys there is no volume.
 func (s *server) mount(volume string, source corev1.VolumeSource, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
 	spark := s.container()
 	if slices.ContainsFunc(s.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume }) {
-		return fieldError("ServerTemplate", "spec.volumes: the name %q is taken by the server's own configuration; give the volume another", volume)
+		return fieldError("ServerTemplate", "spec.volumes: the name %q is reserved for the server's configuration; rename the volume", volume)
 	}
 	for _, key := range keys {
 		path := mountDir + "/" + key
 		if slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.TrimRight(m.MountPath, "/") == path }) {
-			return fieldError("ServerTemplate", "volumeMounts: %s of container %s is taken by the server's own configuration; mount it elsewhere", path, spark.Name)
+			return fieldError("ServerTemplate", "volumeMounts: %s of container %s is reserved for the server's configuration; mount the volume elsewhere", path, spark.Name)
 		}
 		spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: path, SubPath: key, ReadOnly: true})
 	}
@@ -229,7 +231,8 @@ func (s *server) mount(volume string, source corev1.VolumeSource, keys []string)
 	return nil
 }
 
-// keepExtra returns the fields of the template that no type knows, and tells those that cannot be put back.
+// keepExtra returns the fields of the template that no type knows, and warns of those that cannot be merged into the
+// pod.
 func (d *draft) keepExtra(s *server) (map[string]any, error) {
 	if len(s.Extra) == 0 {
 		return nil, nil

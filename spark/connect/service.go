@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ServiceName is the name of a server's Service: base's, else ServerName.
+// ServiceName returns the name of a server's Service: base's, else ServerName.
 func ServiceName(name string, base *corev1.Service) string {
 	if base != nil && base.Name != "" {
 		return base.Name
@@ -24,16 +24,19 @@ func ServiceName(name string, base *corev1.Service) string {
 	return ServerName(name)
 }
 
-// Service returns the Service that reaches the server, built on base, which may be nil and is not changed. Of the Request it reads names, labels, owner and
-// the ports that Conf says the server listens on; it is the same for every attempt and version.
+// Service returns the Service that reaches the server, built on base, which may be nil and is not changed. It uses
+// names, labels and owner of the Request and the ports that Conf sets. The Service is the same for every attempt and
+// version.
 //
-// Its port is the one for clients. Executors reach the server at its pod's address, and the web UI has a Service of its own (UIService). So whoever exposes
-// this Service does not expose ports by which code is run with the server's rights.
+// Its port is the clients' port. Executors reach the server at its pod's address, and the web UI has a Service of its
+// own (UIService). So exposing this Service does not expose ports through which a client can run code with the server's
+// rights.
 //
-// Of base, the name, labels, annotations and spec are kept, except for four things. The selector is the Request's. Of the clients' port, only nodePort and
-// appProtocol are base's to say, by the port's name or number. Labels of the Request win. Ports that lead to the RPC port or the block manager are left out.
-// Further ports of base stay; one without a name gets one, since one of several ports needs it. ServiceWarnings reports what has no effect. The error is
-// a *submit.Error; its field Service is base.
+// The Service keeps name, labels, annotations and spec of base, with these exceptions. The selector is the Request's.
+// Of the clients' port, base can set only nodePort and appProtocol; it refers to the port by name or number. Labels of
+// the Request override base's. Ports that lead to the RPC port or the block manager are dropped. Additional ports of
+// base stay; they get a name if they have none, since a Service with several ports needs names. ServiceWarnings reports
+// settings that have no effect. The error is a *submit.Error; its field Service means base.
 func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -65,7 +68,8 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	return service, nil
 }
 
-// checkMarks refuses labels and annotations by which objects are known: as whose they are, or as an attempt's, with which the Service would go.
+// checkMarks rejects labels and annotations that identify the operator's objects or the pods of an attempt, with which
+// the Service would be deleted.
 func checkMarks(r Request, base *corev1.Service) error {
 	for part, marks := range map[string]map[string]string{"labels": base.Labels, "annotations": base.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
@@ -80,7 +84,8 @@ func checkMarks(r Request, base *corev1.Service) error {
 	return nil
 }
 
-// ServiceWarnings tells what of base Service leaves out. Each is about the field Service.
+// ServiceWarnings returns warnings about the settings of base that Service drops. All of them are about the field
+// Service.
 func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	service, err := Service(r, base)
 	if err != nil || base == nil {
@@ -92,59 +97,59 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	}
 	for _, meta := range []struct {
 		field string
-		vain  bool
+		set   bool
 	}{
 		{"namespace", base.Namespace != "" && base.Namespace != r.Namespace}, {"generateName", base.GenerateName != ""},
 		{"finalizers", len(base.Finalizers) > 0}, {"ownerReferences", len(base.OwnerReferences) > 0},
 	} {
-		if meta.vain {
-			d.warns.OfField("Service", "metadata.%s has no effect: the Service stands beside the server and goes with it; remove it", meta.field)
+		if meta.set {
+			d.warns.OfField("Service", "metadata.%s has no effect: the Service belongs to the server and is deleted with it; remove the field", meta.field)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(base.Labels)) {
 		if service.Labels[key] != base.Labels[key] {
-			d.warns.OfField("Service", "metadata.labels[%s] has no effect, it is %q", conf.Shorten(key), service.Labels[key])
+			d.warns.OfField("Service", "metadata.labels[%s] has no effect: the operator sets it to %q", conf.Shorten(key), service.Labels[key])
 		}
 	}
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
-		d.warns.OfField("Service", "spec.selector has no effect: the operator's leads to the current server; remove it")
+		d.warns.OfField("Service", "spec.selector has no effect: the operator sets one that selects the current server; remove it")
 	}
 	d.portWarnings(base, service.Spec.Ports[0])
 	return d.warns
 }
 
-// portWarnings reports which of base's ports have no effect, and which of them show more than clients need.
+// portWarnings warns of ports of base that have no effect, and of ports that expose more than clients need.
 func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {
 		switch {
 		case inPlaceOf(b, mine):
-			if saysOtherwise(b, mine) {
+			if overrides(b, mine) {
 				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; "+
-					"give a further port another name and number", i, mine.Port, mine.Name, mine.TargetPort.String())
+					"give an additional port another name and number", i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
 		case isInner(d.ports, b):
-			d.warns.OfField("Service", "spec.ports[%d] is left out: whoever reaches the server's RPC port or block manager may run code as the server, and "+
+			d.warns.OfField("Service", "spec.ports[%d] is left out: clients that reach the server's RPC port or block manager can run code as the server, and "+
 				"executors do not need a Service; remove it", i)
 		case outside && leadsTo(uiPort(d.ports), b):
-			d.warns.OfField("Service", "spec.ports[%d]: a Service of type %s shows the web UI, which does not ask who is there, to others than the cluster; "+
-				"remove it, and use spec.ui with an Ingress that does", i, base.Spec.Type)
+			d.warns.OfField("Service", "spec.ports[%d]: a Service of type %s exposes the web UI, which has no authentication, outside the cluster; "+
+				"remove the port, and use spec.ui with an Ingress that authenticates users", i, base.Spec.Type)
 		}
 	}
 }
 
-// inPlaceOf reports whether a port of a Service's base is one of the server's.
+// inPlaceOf reports whether a port of a Service's base stands for one of the server's ports.
 func inPlaceOf(b, mine corev1.ServicePort) bool {
 	return b.Name == mine.Name || b.Port == mine.Port && cmp.Or(b.Protocol, corev1.ProtocolTCP) == mine.Protocol
 }
 
-// saysOtherwise reports whether it says something that is not its to say.
-func saysOtherwise(b, mine corev1.ServicePort) bool {
+// overrides reports whether b sets a name, port or targetPort that differs from the server's.
+func overrides(b, mine corev1.ServicePort) bool {
 	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
 }
 
-// isInner reports whether a port of a Service's base leads to a port that is for executors alone. Manifests for the kubeflow operator may list these, by
-// their names there, since it writes the same ports itself.
+// isInner reports whether a port of a Service's base leads to a port that is only for executors. Manifests for the
+// kubeflow operator may list these ports by their names there, since that operator writes the same ports itself.
 func isInner(ports []port, b corev1.ServicePort) bool {
 	for _, p := range ports[:innerPorts] {
 		if b.Name == p.name || leadsTo(p, b) {
@@ -166,7 +171,7 @@ func leadsTo(p port, b corev1.ServicePort) bool {
 	}
 }
 
-// servicePorts are the clients' port, and behind it those of base that are not for executors alone.
+// servicePorts returns the clients' port, followed by the ports of base that are not only for executors.
 func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	p := d.ports[len(d.ports)-1]
 	mine := corev1.ServicePort{
@@ -188,15 +193,16 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 			more.Name = fmt.Sprintf("%s-%d", strings.ToLower(string(more.Protocol)), more.Port)
 		}
 		if more.TargetPort == (intstr.IntOrString{}) {
-			more.TargetPort = intstr.FromInt32(more.Port) // as the API server has it
+			more.TargetPort = intstr.FromInt32(more.Port) // the API server's default
 		}
 		further = append(further, more)
 	}
 	return append([]corev1.ServicePort{mine}, further...)
 }
 
-// UIService returns the Service of the server's web UI, in the cluster alone, by the name that it is given. It is there beside Service so that what
-// people look at is exposed apart from what clients use. The error is a *submit.Error.
+// UIService returns the Service of the server's web UI, reachable only inside the cluster, with the given name. It is
+// separate from Service so that the web UI and the clients' port can be exposed independently. The error is a
+// *submit.Error.
 func UIService(r Request, name string) (*corev1.Service, error) {
 	d, err := newDraft(r)
 	if err != nil {

@@ -39,7 +39,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestTheServiceFindsTheNextServer holds that neither attempt nor version nor anything else of the pod changes the Service, and that it selects the pod.
+// TestTheServiceFindsTheNextServer holds that neither attempt nor version nor anything else of the pod changes the
+// Service, and that it selects the pod.
 func TestTheServiceFindsTheNextServer(t *testing.T) {
 	first, next := minimal(), full()
 	next.SparkVersion, next.Labels["example.org/attempt"] = "4.3.0", "4"

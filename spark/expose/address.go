@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Address is where something is reached from outside the cluster.
+// Address is an address outside the cluster.
 type Address struct {
 	// Scheme is http or https.
 	Scheme string
-	// Host is a DNS name, which may begin with "*."; empty for any.
+	// Host is a DNS name, which may begin with "*."; empty means any host.
 	Host string
-	// Port is empty for the scheme's own.
+	// Port is empty for the scheme's default port.
 	Port string
 	// Path begins with a slash and does not end with one; empty for the root.
 	Path string
 }
 
-// Names stand for the placeholders of an address's format.
+// Names are the values of the placeholders in an address's format.
 type Names struct {
-	// Application is its name: {{$appName}}.
+	// Application is the application's name: {{$appName}}.
 	Application string
 	// Namespace is the application's: {{$appNamespace}}.
 	Namespace string
@@ -33,21 +33,21 @@ type Names struct {
 	ID string
 }
 
-// labelLimit is the length of a part of a host name (RFC 1035), which the API server does not mind.
+// labelLimit is the maximum length of a part of a host name (RFC 1035), which the API server does not check.
 const labelLimit = 63
 
-// maxFormat is the length of an address's format. Browsers and proxies take some 2,000 characters.
+// maxFormat is the maximum length of an address's format. Browsers and proxies accept some 2,000 characters.
 const maxFormat = 2048
 
-// placeholder is one of Names in a format, as readers of the sparkoperator.k8s.io API write it.
+// placeholder matches a placeholder in a format, as users of the sparkoperator.k8s.io API write it.
 var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
 
-// plainPath holds the characters of a path that mean themselves both in a URL and in the regular expression that an Ingress's path is.
+// plainPath matches paths that mean themselves both in a URL and in the regular expression of an Ingress's path.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
 
-// ParseAddress fills the names into a format, a URL such as "{{$appName}}.example.com" or "https://example.com/{{$appNamespace}}/{{$appName}}", and
-// reads what comes out. Without a scheme it is http. Only a format that begins with a slash has no host. An error says what is wrong with the format,
-// and how to write it.
+// ParseAddress replaces the placeholders in a format, a URL such as "{{$appName}}.example.com" or
+// "https://example.com/{{$appNamespace}}/{{$appName}}", and parses the result. The default scheme is http. Only a
+// format that begins with a slash has no host. The error says what is wrong with the format and how to write it.
 func ParseAddress(format string, names Names) (Address, error) {
 	if len(format) > maxFormat {
 		return Address{}, fmt.Errorf("is %d bytes long; the limit is %d bytes", len(format), maxFormat)
@@ -70,7 +70,8 @@ func ParseAddress(format string, names Names) (Address, error) {
 	return a, a.check(text, u)
 }
 
-// ParseIngressAddress is ParseAddress for an Ingress, which needs a host: without one it would answer to every name that leads to its controller.
+// ParseIngressAddress is ParseAddress for an Ingress, which needs a host: without a host it would answer requests for
+// every name that leads to its controller.
 func ParseIngressAddress(format string, names Names) (Address, error) {
 	a, err := ParseAddress(format, names)
 	if err == nil && a.Host == "" {
@@ -118,7 +119,7 @@ func (a Address) check(text string, u *url.URL) error {
 	return nil
 }
 
-// String is the address as a browser takes it; without a host, its path alone.
+// String returns the address as a browser accepts it, or only the path if there is no host.
 func (a Address) String() string {
 	if a.Host == "" {
 		return a.Path

@@ -88,7 +88,8 @@ func TestParseIngressAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress: what is accepted is an address that reads back as itself, and holds nothing but a host and a plain path.
+// FuzzParseAddress: what is accepted is an address that reads back as itself, and holds nothing but a host and a plain
+// path.
 func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")

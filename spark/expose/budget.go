@@ -8,24 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Budget is what a PodDisruptionBudget of a driver is made of.
+// Budget is the input of a driver's PodDisruptionBudget.
 type Budget struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels of the object.
 	Labels map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Selector are the labels that the driver pod has, and no other pod. An empty one would select every pod of the namespace, so it selects
-	// none.
+	// Selector are labels that only the driver pod has. An empty selector would select every pod of the namespace, so
+	// it is omitted and selects none.
 	Selector map[string]string
 }
 
-// DriverBudget returns the PodDisruptionBudget that keeps a driver pod from voluntary disruption, such as the draining of its node: one pod
-// must stay available, and there is only one (policy/v1, spec.minAvailable). The Eviction API answers 429 while the pod is ready. It holds
-// back neither a direct deletion, the operator's own among them, nor what nobody decides: pressure on the node, preemption, the node's loss.
+// DriverBudget returns the PodDisruptionBudget that protects a driver pod from voluntary disruptions, such as the
+// draining of its node: one pod must stay available, and there is only one (policy/v1, spec.minAvailable). The Eviction
+// API answers 429 while the pod is ready. The budget does not prevent direct deletions, including the operator's own,
+// nor involuntary disruptions: node pressure, preemption, the loss of the node.
 //
-// It must go when the driver has ended: with a sidecar that goes on the pod would keep its node from ever being drained.
+// It must be deleted when the driver has ended: while a sidecar still runs, the pod would prevent its node from being
+// drained.
 func DriverBudget(b Budget) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},

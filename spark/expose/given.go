@@ -9,28 +9,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds of objects that a user specifies himself, beside RouteKind. A cluster need not have GRPCRoutes, which are of the Gateway API.
+// Kinds of objects that users specify themselves, beside RouteKind. Not every cluster has GRPCRoutes, which belong to
+// the Gateway API.
 var (
 	ServiceKind   = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
 	IngressKind   = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}
 	GRPCRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}
 )
 
-// Given is an object whose spec a user wrote, and which is made as he wrote it: with fields that no type here knows.
+// Given is an object whose spec the user wrote. It is created as written, including fields that no type here knows.
 type Given struct {
 	// Kind of the object.
 	Kind schema.GroupVersionKind
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
-	// Labels are those that whoever made the object knows it by.
+	// Labels are the labels by which the caller identifies the object.
 	Labels map[string]string
-	// Extra are the user's labels. They never replace one of Labels.
+	// Extra are the user's labels. They never override Labels.
 	Extra map[string]string
 	// Annotations are the user's.
 	Annotations map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Spec as decoded JSON; it is not changed.
+	// Spec is the spec as decoded JSON; it is not changed.
 	Spec map[string]any
 }
 
@@ -42,17 +43,18 @@ func (g Given) Object() *unstructured.Unstructured {
 	return object
 }
 
-// metaTree is metadata as decoded JSON.
+// metaTree returns metadata as decoded JSON.
 func metaTree(meta metav1.ObjectMeta) map[string]any {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
 	if err != nil {
-		return map[string]any{"name": meta.Name, "namespace": meta.Namespace} // it is a Kubernetes type, which always has a tree
+		// This cannot happen: a Kubernetes type can always be converted.
+		return map[string]any{"name": meta.Name, "namespace": meta.Namespace}
 	}
 	delete(tree, "creationTimestamp")
 	return tree
 }
 
-// WithRule is a spec with one rule where it has none. What it is made of is not changed.
+// WithRule returns a spec with the rule added if it has no rules. The argument is not changed.
 func WithRule(spec, rule map[string]any) map[string]any {
 	if rules, _ := spec["rules"].([]any); len(rules) > 0 {
 		return spec
@@ -65,7 +67,7 @@ func WithRule(spec, rule map[string]any) map[string]any {
 	return out
 }
 
-// IngressRule is the rule of an Ingress that sends all paths of any host to a port of a Service.
+// IngressRule returns the rule of an Ingress that routes all paths of any host to a port of a Service.
 func IngressRule(service string, port int64) map[string]any {
 	return map[string]any{"http": map[string]any{"paths": []any{map[string]any{
 		"path": "/", "pathType": "ImplementationSpecific",
@@ -73,7 +75,7 @@ func IngressRule(service string, port int64) map[string]any {
 	}}}}
 }
 
-// HTTPRouteRule is the rule of an HTTPRoute that sends a path, and all below it, to a port of a Service.
+// HTTPRouteRule returns the rule of an HTTPRoute that routes a path, and all paths below it, to a port of a Service.
 func HTTPRouteRule(path, service string, port int64) map[string]any {
 	return map[string]any{
 		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}},
@@ -81,7 +83,7 @@ func HTTPRouteRule(path, service string, port int64) map[string]any {
 	}
 }
 
-// GRPCRouteRule is the rule of a GRPCRoute that sends all calls to a port of a Service.
+// GRPCRouteRule returns the rule of a GRPCRoute that routes all calls to a port of a Service.
 func GRPCRouteRule(service string, port int64) map[string]any {
 	return map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": port}}}
 }

@@ -8,37 +8,40 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Ingress is what an Ingress that leads to a Service of a driver is made of.
+// Ingress is the input of an Ingress that leads to a Service of a driver.
 type Ingress struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels of the object.
 	Labels map[string]string
-	// Annotations are the user's or the operator's; the one that takes the path away before the driver sees it is set over them.
+	// Annotations are the user's or the operator's. The annotation that removes the path before a request reaches the
+	// driver overrides them.
 	Annotations map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// ClassName chooses the controller; empty leaves that to the cluster's default class.
+	// ClassName selects the controller; empty means the cluster's default class.
 	ClassName string
-	// TLS lists the hosts that speak TLS, and their certificates.
+	// TLS lists the hosts that use TLS, and their certificates.
 	TLS []networkingv1.IngressTLS
-	// Address that the Ingress answers to; its host must not be empty.
+	// Address is the address of the Ingress; its host must not be empty.
 	Address Address
-	// Service and its Port that are reached.
+	// Service and Port are the Service and its port to which the Ingress leads.
 	Service string
 	Port    int32
 }
 
-// rewriteTarget is what ingress-nginx asks the backend for. $2 is the second group of the path, which is a regular expression then.
+// rewriteTarget sets the path that ingress-nginx requests from the backend. $2 is the second group of the Ingress's
+// path, which is a regular expression then.
 const (
 	rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
 	rewriteRest   = "/$2"
 	pathRest      = "(/|$)(.*)"
 )
 
-// DriverIngress returns the Ingress. Below a path the driver is asked for what follows the path: Spark's web UI serves from the root, whatever
-// spark.ui.proxyBase says. That is written as ingress-nginx reads it, which is what readers of the sparkoperator.k8s.io API have; other controllers
-// need a host for each application, or annotations of their own, or a route of the Gateway API.
+// DriverIngress returns the Ingress. It removes the address's path before a request reaches the driver: Spark's web UI
+// serves from the root, whatever spark.ui.proxyBase is. The path is written for ingress-nginx, which users of the
+// sparkoperator.k8s.io API have. Other controllers need a host for each application, annotations of their own, or a
+// route of the Gateway API.
 func DriverIngress(i Ingress) *networkingv1.Ingress {
 	path, annotations := "/", maps.Clone(i.Annotations)
 	if i.Address.Path != "" {

@@ -15,8 +15,9 @@ const (
 	AgentConfigFile = "prometheus.yaml"
 )
 
-// MetricsProperties is what Spark's metrics system is told where nobody says otherwise: every instance shows all its metrics by JMX (JmxSink), where
-// the exporter finds them, and driver and executors those of their JVM too (JvmSource).
+// MetricsProperties is the default configuration of Spark's metrics system. Every instance reports all its metrics
+// through JMX (JmxSink), where the exporter reads them; driver and executors also report those of their JVM
+// (JvmSource).
 const MetricsProperties = `# All metrics go to JMX, where the Prometheus JMX exporter reads them.
 *.sink.jmx.class=org.apache.spark.metrics.sink.JmxSink
 # Memory, garbage collection and threads of the JVMs.
@@ -24,12 +25,14 @@ driver.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 `
 
-// AgentConfig is what the JMX exporter is told where nobody says otherwise: which of Spark's metrics it shows, and under which names and labels. It
-// needs spark.metrics.namespace to be NAMESPACE.APPLICATION, which become the labels app_namespace and app_id.
+// AgentConfig is the default configuration of the JMX exporter: which of Spark's metrics it exposes, and under which
+// names and labels. It requires spark.metrics.namespace to be NAMESPACE.APPLICATION, whose parts become the labels
+// app_namespace and app_id.
 //
-// The names are those that dashboards know. Since Spark 3 a metric's kind is a part of its name in JMX (", type=gauges"); it has always got into the
-// names of counts, and of what the listener bus and the executors' JVMs show, as "_type_timers_count", and stays there. The first five
-// rules leave it out: their gauges were not shown at all by rules that did not know of it.
+// The names are those that existing dashboards use. Since Spark 3 a metric's JMX name contains its kind (",
+// type=gauges"). In the names of counts, and of metrics of the listener bus and the executors' JVMs, the kind has
+// always appeared as "_type_timers_count", and it stays there. The first five rules omit it: rules without that part
+// never matched these gauges.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.
@@ -76,22 +79,23 @@ rules:
     labels: {app_namespace: "$1", app_id: "$2", executor_id: "$3"}
 `
 
-// Metrics is what a metrics ConfigMap is made of.
+// Metrics is the input of a metrics ConfigMap.
 type Metrics struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels of the object.
 	Labels map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Files by their names.
+	// Files are the contents by file name.
 	Files map[string]string
 }
 
-// MetricsConfigMap returns the ConfigMap that brings driver and executors the files by which their metrics are shown.
+// MetricsConfigMap returns the ConfigMap with the configuration files for the metrics of driver and executors.
 //
-// It is not immutable. Its name is that of every attempt, and a kubelet that knows an immutable ConfigMap does not look again while any pod of
-// its node has it: a new attempt's driver beside an old one's last executor would get the old files.
+// It is not immutable. Every attempt uses the same name, and a kubelet does not reload an immutable ConfigMap while any
+// pod of its node mounts it: the driver of a new attempt, on the same node as the last executor of the old one, would
+// get the old files.
 func MetricsConfigMap(m Metrics) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -82,7 +82,8 @@ type agentRules struct {
 // notOfAName is what the exporter replaces in names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown is what the exporter makes of an attribute of a bean: the first rule whose pattern is found decides; empty where none is.
+// shown is what the exporter makes of an attribute of a bean: the first rule whose pattern is found decides; empty
+// where none is.
 func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
@@ -108,8 +109,9 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 	return "", nil
 }
 
-// TestAgentConfig: beans as Spark 4.1 shows them (JmxReporter of Dropwizard 4), and the series of the exporter's 1.0 that each became in a real run. The
-// names with _type_ are those that dashboards know from the rules of this API's other operator, which show no more of these than that.
+// TestAgentConfig: beans as Spark 4.1 shows them (JmxReporter of Dropwizard 4), and the series of the exporter's 1.0
+// that each became in a real run. The names with _type_ are those that dashboards know from the rules of this API's
+// other operator, which show no more of these than that.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

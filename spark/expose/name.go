@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// nameLimit is the length of a Service's name (RFC 1035) and of a label's value.
+// nameLimit is the maximum length of a Service's name (RFC 1035) and of a label value.
 const nameLimit = 63
 
-// Name returns an application's name with a suffix. One that does not fit a Service's name is cut, and told apart from others that are cut alike by
-// the first eight digits of the MD5 sum of the application's name, as readers of the sparkoperator.k8s.io API expect it.
+// Name returns an application's name with a suffix. A name that is too long for a Service is cut, and the first eight
+// digits of the MD5 sum of the application's name keep it different from other cut names, as users of the
+// sparkoperator.k8s.io API expect it.
 func Name(application, suffix string) string {
 	if name := application + suffix; len(name) <= nameLimit {
 		return name

@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ServiceFault names the first field of a user's Service that is refused in every configuration, and says what to write instead. Both texts are empty
-// for a Service without such a field. An external IP takes the cluster's traffic to any address, and an external name leads clients out of the cluster:
-// neither reaches a driver.
+// ServiceFault returns the first field of a user's Service that is rejected in every configuration, and a message that
+// says what to write instead. Both are empty for a Service without such a field. An external IP takes over the
+// cluster's traffic to any address, and an external name leads clients out of the cluster: neither reaches a driver.
 func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {
 	switch {
 	case len(spec.ExternalIPs) > 0:
-		return "externalIPs", "is refused: an external IP takes traffic to addresses that are not the Service's own; remove the field, and use type LoadBalancer"
+		return "externalIPs", "is refused: an external IP takes over traffic to addresses that are not the Service's own; remove the field, and use type LoadBalancer"
 	case spec.Type == corev1.ServiceTypeExternalName, spec.ExternalName != "":
 		name := "externalName"
 		if spec.Type == corev1.ServiceTypeExternalName {
@@ -23,24 +23,26 @@ func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {
 	return "", ""
 }
 
-// IsInside reports whether a Service of this type is reached from within the cluster only.
+// IsInside reports whether a Service of this type is reachable only from within the cluster.
 func IsInside(t corev1.ServiceType) bool { return t == "" || t == corev1.ServiceTypeClusterIP }
 
-// SwitchedOff says that a type is not made while the operator's configuration does not allow exposure, and what to do about it.
+// SwitchedOff returns the message for a Service type that the operator's configuration does not allow, and what to do
+// about it.
 func SwitchedOff(t corev1.ServiceType) string {
-	return fmt.Sprintf("a Service of type %s is reached from outside the cluster, which is switched off, so it is made as ClusterIP; %s, "+
-		"or leave the type out", t, LetExpose)
+	return fmt.Sprintf("a Service of type %s would be reachable from outside the cluster, which is not enabled, so it is created as ClusterIP; %s, "+
+		"or remove the type", t, LetExpose)
 }
 
-// LetExpose is the way out of what exposure.enabled switches off.
+// LetExpose says how to enable what exposure.enabled disables.
 const LetExpose = "let the operator's configuration say exposure.enabled: true (chart: controller.exposure.enable=true)"
 
-// externalFields are those of a Service's spec that the API server takes beside the types NodePort and LoadBalancer only.
+// externalFields are the fields of a Service's spec that the API server accepts only with the types NodePort and
+// LoadBalancer.
 var externalFields = []string{
 	"externalTrafficPolicy", "healthCheckNodePort", "loadBalancerIP", "loadBalancerSourceRanges", "loadBalancerClass", "allocateLoadBalancerNodePorts",
 }
 
-// Inside makes a Service's spec one of type ClusterIP, without the fields that only other types have.
+// Inside changes a Service's spec to type ClusterIP and removes the fields that only other types have.
 func Inside(spec *corev1.ServiceSpec) {
 	spec.Type = corev1.ServiceTypeClusterIP
 	spec.ExternalTrafficPolicy, spec.HealthCheckNodePort, spec.LoadBalancerIP = "", 0, ""
@@ -50,7 +52,7 @@ func Inside(spec *corev1.ServiceSpec) {
 	}
 }
 
-// InsideTree is Inside for a spec as decoded JSON, which is changed.
+// InsideTree is Inside for a spec as decoded JSON, which it changes.
 func InsideTree(spec map[string]any) {
 	spec["type"] = string(corev1.ServiceTypeClusterIP)
 	for _, field := range externalFields {

@@ -6,31 +6,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RouteKind is the kind of DriverRoute's object: an HTTPRoute of the Gateway API, which a cluster need not have.
+// RouteKind is the kind of DriverRoute's object: an HTTPRoute of the Gateway API, which not every cluster has.
 var RouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
 
-// Parent is what a route attaches to, as parentRefs of the Gateway API say it. Empty fields are left to the API's defaults: a Gateway in the route's
-// namespace, all of its listeners.
+// Parent is the object to which a route attaches, as in parentRefs of the Gateway API. Empty fields have the API's
+// defaults: a Gateway in the route's namespace, all of its listeners.
 type Parent struct {
 	Group, Kind, Namespace, Name, SectionName string
 	Port                                      int32 // of a listener; 0 for any
 }
 
-// Route is what an HTTPRoute that leads to a Service of a driver is made of.
+// Route is the input of an HTTPRoute that leads to a Service of a driver.
 type Route struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels and Annotations of the object.
 	Labels, Annotations map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Parents are the Gateways; without one the route leads nowhere.
+	// Parents are the Gateways; without one the route has no effect.
 	Parents []Parent
-	// Hosts that the route answers to; none for all that the Gateways let through.
+	// Hosts are the hosts of the route; none means all hosts of the Gateways.
 	Hosts []string
-	// Path that the route answers to: empty for the root, else without a slash at its end. It is taken away before the driver sees it.
+	// Path is the path of the route: empty for the root, else without a trailing slash. It is removed before a request
+	// reaches the driver.
 	Path string
-	// Service and its Port that are reached.
+	// Service and Port are the Service and its port to which the route leads.
 	Service string
 	Port    int32
 }

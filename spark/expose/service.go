@@ -8,30 +8,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Service is what a Service for one port of a driver is made of.
+// Service is the input of a Service for one port of a driver.
 type Service struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
-	// Labels are those that whoever made the object knows it by.
+	// Labels are the labels by which the caller identifies the object.
 	Labels map[string]string
-	// Extra are the user's labels. They never replace one of Labels.
+	// Extra are the user's labels. They never override Labels.
 	Extra map[string]string
 	// Annotations are the user's.
 	Annotations map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Selector are the labels that the driver pod has, and no other pod.
+	// Selector are labels that only the driver pod has.
 	Selector map[string]string
 	// Type of the Service; empty means ClusterIP.
 	Type corev1.ServiceType
-	// Port of the Service, and TargetPort of the driver: numbers from 1 to 65535.
+	// Port is the Service's port and TargetPort the driver's: numbers from 1 to 65535.
 	Port, TargetPort int32
 	// PortName names the Service's port: a DNS label.
 	PortName string
 }
 
-// DriverService returns the Service that reaches a port of a driver. It has a cluster address of its own, unlike the one by which executors find
-// their driver (DriverServiceFeatureStep), so that an Ingress and people reach it.
+// DriverService returns the Service that reaches a port of a driver. Unlike the Service by which executors find their
+// driver (DriverServiceFeatureStep), it has a cluster IP, so that an Ingress and users can reach it.
 func DriverService(s Service) *corev1.Service {
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Service"},
@@ -50,7 +50,7 @@ func DriverService(s Service) *corev1.Service {
 	return service
 }
 
-// objectMeta lays the labels over the extra ones.
+// objectMeta returns metadata in which labels override the extra ones.
 func objectMeta(namespace, name string, labels, extra, annotations map[string]string, owner metav1.OwnerReference) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: maps.Clone(annotations)}
 	if len(labels)+len(extra) > 0 {

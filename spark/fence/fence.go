@@ -1,4 +1,5 @@
-// Package fence has what NetworkPolicies of several parts of Spark have in common: rules that close a few ports of a pod and leave all others as they are.
+// Package fence builds rules of NetworkPolicies that close a few ports of a pod and leave all others open. Several
+// packages of spark use it.
 package fence
 
 import (
@@ -13,8 +14,9 @@ import (
 // maxPort is the highest port.
 const maxPort = 65535
 
-// PortsBut returns every port of every protocol, except for closed ports of TCP. Named are listed one by one as well, since networks that do not know
-// ranges (endPort) read the first port of a range alone. A closed port is never among them.
+// PortsBut returns all ports of all protocols except for closed TCP ports. Ports in named are also listed one by one,
+// because network plugins that do not support ranges (endPort) read only the first port of a range. The result never
+// contains a closed port.
 func PortsBut(closed, named []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort
@@ -36,7 +38,7 @@ func PortsBut(closed, named []int32) []networkingv1.NetworkPolicyPort {
 	return ports
 }
 
-// Ports returns ports of TCP.
+// Ports returns TCP ports.
 func Ports(numbers ...int32) []networkingv1.NetworkPolicyPort {
 	var ports []networkingv1.NetworkPolicyPort
 	for _, number := range numbers {
@@ -53,7 +55,8 @@ func portRange(from, to int32) networkingv1.NetworkPolicyPort {
 	return port
 }
 
-// From returns pods of the policy's own namespace that have labels; without labels all of them.
+// From returns a peer: the pods of the policy's own namespace that have these labels, or all of its pods without
+// labels.
 func From(labels map[string]string) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 }

@@ -75,7 +75,8 @@ spec: {minMember: 1, minResources: {cpu: 2500m, memory: 4Gi, nvidia.com/gpu: "2"
 	}
 }
 
-// TestPodGroupIsItsOwn: nothing of the arguments is shared, and a copy can be made, which unstructured objects refuse for Go's own integers.
+// TestPodGroupIsItsOwn: nothing of the arguments is shared, and a copy can be made, which unstructured objects refuse
+// for Go's own integers.
 func TestPodGroupIsItsOwn(t *testing.T) {
 	group := someGroup()
 	object := Volcano(group)

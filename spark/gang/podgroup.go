@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The PodGroups of two schedulers.
+// The PodGroup kinds of the two schedulers.
 var (
 	// VolcanoKind is Volcano's PodGroup.
 	VolcanoKind = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}
@@ -27,29 +27,30 @@ const (
 	CoschedulingLabel = "scheduling.x-k8s.io/pod-group"
 )
 
-// Group is what a PodGroup is made of.
+// Group is the input of a PodGroup.
 type Group struct {
-	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels of the object.
 	Labels map[string]string
-	// Owner of the object; none without a UID.
+	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// MinResources must be free for the first pod to start (spec.minResources). An empty list leaves the field out.
+	// MinResources must be free before the first pod starts (spec.minResources). An empty list omits the field.
 	MinResources corev1.ResourceList
-	// Queue and PriorityClassName are Volcano's (spec.queue, spec.priorityClassName); empty leaves them out, which means the queue "default". The
-	// coscheduling plugin has neither: it goes by the pods' priority.
+	// Queue and PriorityClassName are Volcano's (spec.queue, spec.priorityClassName). Empty values are omitted; the
+	// queue is "default" then. The coscheduling plugin has neither: it uses the pods' priority.
 	Queue, PriorityClassName string
 }
 
-// VolcanoName is the name of an application's PodGroup for Volcano.
+// VolcanoName returns the name of an application's PodGroup for Volcano.
 func VolcanoName(application string) string { return "spark-" + application + "-pg" }
 
-// maxLabel is the length of a label's value.
+// maxLabel is the maximum length of a label value.
 const maxLabel = 63
 
-// CoschedulingName is the name of an application's PodGroup for the coscheduling plugin, "<application>-pg". It is the value of a label too: where that
-// would be too long the application's name is cut, and eight digits of its SHA-256 keep two names apart.
+// CoschedulingName returns the name of an application's PodGroup for the coscheduling plugin, "<application>-pg". The
+// name is also a label value: if it would be too long, the application's name is cut, and eight digits of its SHA-256
+// keep two names different.
 func CoschedulingName(application string) string {
 	const suffix = "-pg"
 	if len(application)+len(suffix) <= maxLabel {
@@ -60,8 +61,8 @@ func CoschedulingName(application string) string {
 	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
 }
 
-// Volcano returns the PodGroup by which Volcano schedules an application: of at least one member, in phase Pending (Volcano admits a group to its
-// queue from there, and the kind has no status subresource).
+// Volcano returns the PodGroup with which Volcano schedules an application. It has at least one member. Its phase is
+// Pending, from which Volcano admits a group to its queue; the kind has no status subresource.
 func Volcano(g Group) *unstructured.Unstructured {
 	spec := g.spec()
 	if g.Queue != "" {
@@ -75,7 +76,8 @@ func Volcano(g Group) *unstructured.Unstructured {
 	return object
 }
 
-// Coscheduling returns the PodGroup by which kube-scheduler's coscheduling plugin schedules an application: of at least one member.
+// Coscheduling returns the PodGroup with which kube-scheduler's coscheduling plugin schedules an application. It has at
+// least one member.
 func Coscheduling(g Group) *unstructured.Unstructured { return g.object(CoschedulingKind, g.spec()) }
 
 func (g Group) spec() map[string]any {

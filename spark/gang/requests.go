@@ -7,35 +7,36 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Task is a number of pods that are alike.
+// Task is a number of identical pods.
 type Task struct {
-	// Pod is one of them, as it will be created. Nil counts as a pod that asks for nothing.
+	// Pod is one of the pods, as it will be created. Nil counts as a pod without requests.
 	Pod *corev1.Pod
-	// Count of them; none where it is not positive.
+	// Count is the number of pods; zero and negative numbers mean none.
 	Count int32
 }
 
-// Sum returns what all pods of the tasks ask for together. Resources that nobody asks for are missing.
+// Sum returns the requests of all pods of the tasks together. Resources without a request are missing.
 func Sum(tasks ...Task) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for _, task := range tasks {
 		if task.Count <= 0 {
 			continue
 		}
-		one := Requests(task.Pod)
-		for name, amount := range one {
+		each := Requests(task.Pod)
+		for name, amount := range each {
 			amount.Mul(int64(task.Count))
-			one[name] = amount
+			each[name] = amount
 		}
-		add(sum, one)
+		add(sum, each)
 	}
 	return sum
 }
 
-// Requests returns what a pod asks for as a Kubernetes scheduler counts it: the sum over its containers and those init containers that go on beside
-// them (restartPolicy Always), but no less than an init container asks for with what goes on by then; what the pod asks for as a whole
-// (spec.resources) in place of that; and the overhead of its runtime class where spec.overhead says it. Where a container has a limit and no
-// request, the limit is its request, as the API server makes it. Zeros are left out.
+// Requests returns the requests of a pod as a Kubernetes scheduler counts them. They are the sum over its containers
+// and restartable init containers (restartPolicy Always), but at least the request of each init container plus the
+// restartable ones started before it. Requests of the pod as a whole (spec.resources) replace the sum, and
+// spec.overhead, the overhead of the runtime class, is added. If a container has a limit and no request, its limit is
+// its request, as the API server sets it. Zeros are omitted.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	if pod == nil {
@@ -66,19 +67,19 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 	return sum
 }
 
-// requests are those of one container, as a list of its own.
-func requests(of *corev1.ResourceRequirements) corev1.ResourceList {
+// requests returns the requests of one container as a new list.
+func requests(resources *corev1.ResourceRequirements) corev1.ResourceList {
 	need := corev1.ResourceList{}
-	for _, said := range []corev1.ResourceList{of.Limits, of.Requests} {
-		for name, amount := range said {
+	for _, list := range []corev1.ResourceList{resources.Limits, resources.Requests} {
+		for name, amount := range list {
 			need[name] = amount.DeepCopy()
 		}
 	}
 	return need
 }
 
-func add(to, what corev1.ResourceList) {
-	for name, amount := range what {
+func add(to, amounts corev1.ResourceList) {
+	for name, amount := range amounts {
 		sum := to[name]
 		if sum.IsZero() {
 			sum.Format = amount.Format // memory stays in Mi
@@ -88,7 +89,7 @@ func add(to, what corev1.ResourceList) {
 	}
 }
 
-// raise makes each resource at least as much.
+// raise sets each resource to at least the given amount.
 func raise(to, least corev1.ResourceList) {
 	for name, amount := range least {
 		if have, found := to[name]; !found || have.Cmp(amount) < 0 {

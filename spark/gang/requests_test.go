@@ -94,7 +94,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestRequestsAreThePeak plays pods of every shape from their first container to their last: what is asked for is the most that runs at once.
+// TestRequestsAreThePeak plays pods of every shape from their first container to their last: what is asked for is the
+// most that runs at once.
 func TestRequestsAreThePeak(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
 	always := corev1.ContainerRestartPolicyAlways

@@ -1,6 +1,6 @@
 package gang
 
-// The names of the schedulers, which pods have as spec.schedulerName unless their administrator chose others.
+// The names of the schedulers in spec.schedulerName of pods, unless an administrator chose others.
 const (
 	VolcanoScheduler  = "volcano"
 	YuniKornScheduler = "yunikorn"

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What YuniKorn reads on pods.
+// Labels and annotations of pods that YuniKorn reads, and the names of task groups.
 const (
 	// QueueLabel names the queue.
 	QueueLabel = "queue"
@@ -22,7 +22,7 @@ const (
 	ExecutorTaskGroup = "spark-executor"
 )
 
-// taskGroup is what YuniKorn makes placeholders from: pods that keep the room until the real ones come.
+// taskGroup is the input for YuniKorn's placeholders: pods that reserve room until the real pods come.
 type taskGroup struct {
 	Name         string              `json:"name"`
 	MinMember    int32               `json:"minMember"`
@@ -33,17 +33,19 @@ type taskGroup struct {
 	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
 }
 
-// Named is a task with what its placeholders are known by.
+// Named is a task with the name and the labels of its placeholders.
 type Named struct {
 	Task
 	// Name of the task group.
 	Name string
-	// Labels of the placeholders, by which others' affinity finds them. They must not be those that Spark or an operator selects its own pods by.
+	// Labels of the placeholders, by which affinity rules of other pods find them. They must not be labels by which
+	// Spark or an operator selects its own pods.
 	Labels map[string]string
 }
 
-// TaskGroups returns the value of TaskGroupsAnnotation: a JSON list with a group for each task that has pods, its size, what one pod asks for, and
-// where it may run. The order is that of the tasks, and the same tasks give the same text.
+// TaskGroups returns the value of TaskGroupsAnnotation: a JSON list with a group for each task that has pods, its size,
+// the requests of one pod, and its node placement. The order is that of the tasks, and the same tasks give the same
+// text.
 func TaskGroups(tasks ...Named) (string, error) {
 	groups := []taskGroup{}
 	for _, task := range tasks {

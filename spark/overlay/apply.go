@@ -18,25 +18,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Error is an overlay that does not fit its pod. The API server would refuse such a pod too, with less to say.
+// Error says why an overlay does not fit its pod. The API server would reject such a pod too, with a less helpful
+// message.
 type Error struct {
-	// Field of Overlay.
+	// Field is the field of Overlay.
 	Field string
-	// Message says what is in the way.
+	// Message says what conflicts.
 	Message string
 }
 
-// Error names the field first.
+// Error returns the field, then the message.
 func (e *Error) Error() string { return e.Field + ": " + e.Message }
 
-// Apply lays o over pod; container is the name of its Spark container. Applying the same overlay twice is applying it once. An error is an
-// *Error; the pod may then be half changed and should be thrown away.
+// Apply applies o to pod; container is the name of its Spark container. Apply is idempotent. An error is an *Error; the
+// pod may then be partly changed and should be discarded.
 func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	if at < 0 {
 		return &Error{Field: "Container", Message: fmt.Sprintf("the pod has no container %q", container)}
 	}
-	// Sidecars come after everything else: adding to the list of containers moves it, and with it what spark points to.
+	// Sidecars are added last: adding to the list of containers reallocates it and invalidates the pointer spark.
 	spark := &pod.Spec.Containers[at]
 	a := applier{pod: pod, spark: spark}
 	a.meta(o)
@@ -53,9 +54,9 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	return a.err
 }
 
-// FindContainer returns the name of the pod's Spark container: the first of names that is there, else the last container, which is where
-// Spark puts its own (BasicDriverFeatureStep and BasicExecutorFeatureStep take it out of a template; the pod's builder appends it). It is
-// empty for a pod without containers.
+// FindContainer returns the name of the pod's Spark container: the first of names that exists, else the last container.
+// Spark puts its own container last (BasicDriverFeatureStep and BasicExecutorFeatureStep take it out of a template; the
+// pod's builder appends it). The name is empty for a pod without containers.
 func FindContainer(pod *corev1.Pod, names ...string) string {
 	for _, name := range names {
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -68,11 +69,12 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Name
 }
 
-// applier carries the first error, so that the steps read as a list.
+// applier keeps the first error, so that the steps read as a list.
 type applier struct {
 	pod   *corev1.Pod
 	spark *corev1.Container
-	// volumes and mounts are the places of the pod's volumes by name and of the Spark container's mounts by path; nil before the first use.
+	// volumes and mounts are the indexes of the pod's volumes by name and of the Spark container's mounts by path; nil
+	// before the first use.
 	volumes, mounts map[string]int
 	err             error
 }
@@ -103,7 +105,8 @@ func (a *applier) env(o Overlay) {
 	a.spark.EnvFrom = addMissing(a.spark.EnvFrom, o.EnvFrom, (*corev1.EnvFromSource).DeepCopy)
 }
 
-// addEnv makes every variable of add the one that counts. Comparing with the last of a name, not with any, is what makes twice once.
+// addEnv makes every variable of add effective. It compares with the last variable of each name, not with any, so that
+// it is idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -166,7 +169,8 @@ func (a *applier) volume(field string, v corev1.Volume) {
 	}
 }
 
-// sameVolume compares what the user says; an API server fills in the file mode of a volume that does not say one.
+// sameVolume compares volumes without the defaults of an API server, which sets the file mode of a volume that has
+// none.
 func sameVolume(have, want corev1.Volume) bool {
 	have, want = *have.DeepCopy(), *want.DeepCopy()
 	for _, v := range []*corev1.Volume{&have, &want} {
@@ -204,11 +208,11 @@ func (a *applier) mount(field string, m corev1.VolumeMount) {
 		a.mounts[m.MountPath] = len(a.spark.VolumeMounts)
 		a.spark.VolumeMounts = append(a.spark.VolumeMounts, *m.DeepCopy())
 	case !equality.Semantic.DeepEqual(a.spark.VolumeMounts[i], m):
-		a.fail(field, "volume %q cannot be mounted at %s: volume %q is there", m.Name, m.MountPath, a.spark.VolumeMounts[i].Name)
+		a.fail(field, "volume %q cannot be mounted at %s: volume %q is already mounted there", m.Name, m.MountPath, a.spark.VolumeMounts[i].Name)
 	}
 }
 
-// port is what makes two ports of a container the same.
+// port holds the fields that identify a port of a container.
 type port struct {
 	name     string
 	number   int32
@@ -238,7 +242,7 @@ func (a *applier) ports(add []corev1.ContainerPort) {
 	for _, p := range add {
 		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
 		this := portOf(p)
-		// A name with two ports ends the search, so that it is short.
+		// The first name with two ports ends the loop, which bounds its work.
 		if i := slices.IndexFunc(named[p.Name], func(other port) bool { return other != this }); i >= 0 {
 			a.fail("Ports", "port name %q is taken by port %d", p.Name, named[p.Name][i].number)
 			return
@@ -266,7 +270,8 @@ func (a *applier) placement(o Overlay) {
 	spec := &a.pod.Spec
 	if o.PriorityClassName != "" && spec.PriorityClassName != o.PriorityClassName {
 		spec.PriorityClassName = o.PriorityClassName
-		// A webhook runs after the API server has resolved the old class; a number that does not fit the new one is refused.
+		// A webhook runs after the API server has resolved the old class, and the API server rejects a priority that
+		// does not fit the new class.
 		spec.Priority, spec.PreemptionPolicy = nil, nil
 	}
 	if o.SchedulerName != "" {
@@ -330,7 +335,7 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-// containers inserts those that are not there at an index, in their order.
+// containers inserts, at an index and in order, the containers that the list does not have.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	if len(add) == 0 {
 		return
@@ -350,12 +355,13 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 			a.fail(field, "the pod has a container %q with another image, %q", c.Name, image)
 		}
 	}
-	// All at once: each insertion moves what is behind it.
+	// One insertion for all: each insertion moves the elements behind it.
 	*list = slices.Insert(*list, at, fresh...)
 }
 
-// ConfigMapVolume is the name of the volume for a ConfigMap: "<name>-vol", and for a name that a volume cannot have (a dot, or too long)
-// dashes for dots, cut, with eight hexadecimal digits of its SHA-256 so that two names never meet.
+// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If a volume cannot have that name (a
+// dot, or too long), dots become dashes, the name is cut, and eight hexadecimal digits of its SHA-256 keep two names
+// different.
 func ConfigMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {
@@ -377,18 +383,18 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	maps.Copy(*into, add)
 }
 
-// addMissing appends copies of those in add that are not in list. Items are equal if their JSON is: T must have no field that JSON leaves out, and none
-// that has two spellings of one value, such as a quantity.
+// addMissing appends copies of the items of add that list does not have. Items are equal if their JSON is equal: T must
+// have no field that JSON omits, and no field with two spellings of one value, such as a quantity.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list
 	}
 	have := make(map[string]bool, len(list)+len(add))
 	for i := range list {
-		have[spelled(&list[i])] = true
+		have[jsonOf(&list[i])] = true
 	}
 	for i := range add {
-		if key := spelled(&add[i]); !have[key] {
+		if key := jsonOf(&add[i]); !have[key] {
 			have[key] = true
 			list = append(list, *copyOf(&add[i]))
 		}
@@ -396,15 +402,15 @@ func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	return list
 }
 
-func spelled(item any) string {
+func jsonOf(item any) string {
 	text, err := json.Marshal(item)
 	if err != nil {
-		return err.Error() // they are Kubernetes' types, which are JSON
+		return err.Error() // cannot happen: Kubernetes' types can always be written as JSON
 	}
 	return string(text)
 }
 
-// index returns the place of the first item of each key.
+// index returns the index of the first item of each key.
 func index[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	places := make(map[K]int, len(list))
 	for i := range slices.Backward(list) {
@@ -413,5 +419,5 @@ func index[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	return places
 }
 
-// IsZero tells whether o changes nothing.
+// IsZero reports whether o changes nothing.
 func (o Overlay) IsZero() bool { return reflect.ValueOf(o).IsZero() }

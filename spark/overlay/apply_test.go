@@ -42,7 +42,8 @@ func driver() *corev1.Pod {
 	}
 }
 
-// change is one field of an overlay and what it should do to driver's pod; spark is the Spark container of the wanted pod.
+// change is one field of an overlay and what it should do to driver's pod; spark is the Spark container of the wanted
+// pod.
 type change struct {
 	overlay Overlay
 	want    func(pod *corev1.Pod, spark *corev1.Container)

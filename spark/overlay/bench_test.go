@@ -16,8 +16,8 @@ func much() Overlay {
 	return o
 }
 
-// BenchmarkApply tells what an overlay costs, laid over a pod as Spark makes it. Each time the pod is a new copy, which is all that the case "nothing"
-// pays for.
+// BenchmarkApply tells what an overlay costs, laid over a pod as Spark makes it. Each time the pod is a new copy, which
+// is all that the case "nothing" pays for.
 func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct {
 		name    string

@@ -1,10 +1,10 @@
-// Package overlay lays what a user asks for over a pod that Spark, or submit.Build, made.
+// Package overlay applies a user's changes to a pod that Spark or submit.Build made.
 //
-// One function, Apply, serves the driver pod, the template of executor pods and a pod webhook. It holds to three rules:
+// One function, Apply, serves the driver pod, the template of executor pods and a pod webhook. It follows three rules:
 //
-//   - Twice is once: applying the same overlay again changes nothing.
-//   - Nothing is lost by accident: lists are added to, and an entry that is there under the same name with another content is an error
-//     that names it, unless the field's meaning is to replace (each field of Overlay says which).
+//   - It is idempotent: applying the same overlay again changes nothing.
+//   - Nothing is lost by accident: lists are extended, and an existing entry with the same name and another content is
+//     an error that names it, unless the field is documented to replace.
 //   - An empty field changes nothing.
 package overlay
 
@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Overlay is a set of changes to a pod and to one of its containers, the Spark container. The zero value changes nothing. Fields are
-// Kubernetes' own (k8s.io/api/core/v1) where nothing else is said.
+// Overlay is a set of changes to a pod and to one of its containers, the Spark container. The zero value changes
+// nothing. Unless documented otherwise, fields have the meaning that they have in Kubernetes (k8s.io/api/core/v1).
 type Overlay struct {
 	// Labels and Annotations are merged into the pod's by key; the overlay wins.
 	Labels      map[string]string
@@ -23,15 +23,17 @@ type Overlay struct {
 	// OwnerReferences are added, unless the pod has one with the same UID.
 	OwnerReferences []metav1.OwnerReference
 
-	// Env is added to the Spark container. A variable that is there already with another value is added again: in Kubernetes the later
-	// one counts, and "$(NAME)" before it keeps its meaning. Of a name that comes twice in Env the last one counts.
+	// Env is added to the Spark container. A variable that exists with another value is added again: in Kubernetes the
+	// later one counts, and "$(NAME)" before it keeps its meaning. If a name occurs twice in Env, the last one counts.
 	Env []corev1.EnvVar
-	// EnvFrom is added to the Spark container, unless an equal source is there.
+	// EnvFrom is added to the Spark container, except for sources that it already has.
 	EnvFrom []corev1.EnvFromSource
 
-	// HadoopConfigMap names a ConfigMap with Hadoop's configuration files: a volume, a read-only mount at HadoopConfDir and HADOOP_CONF_DIR.
+	// HadoopConfigMap names a ConfigMap with Hadoop's configuration files: a volume, a read-only mount at HadoopConfDir
+	// and HADOOP_CONF_DIR.
 	HadoopConfigMap string
-	// SparkConfigMap names a ConfigMap with Spark's configuration files: a volume, a read-only mount at SparkConfDir and SPARK_CONF_DIR.
+	// SparkConfigMap names a ConfigMap with Spark's configuration files: a volume, a read-only mount at SparkConfDir
+	// and SPARK_CONF_DIR.
 	SparkConfigMap string
 	// ConfigMaps are mounted read-only into the Spark container, each through a volume named by ConfigMapVolume.
 	ConfigMaps []ConfigMap
@@ -43,15 +45,15 @@ type Overlay struct {
 	// Ports are added to the Spark container; the same number and protocol under the same name is the same port.
 	Ports []corev1.ContainerPort
 
-	// HostNetwork true puts the pod into the node's network and sets the DNS policy that goes with it; false changes nothing.
+	// HostNetwork true puts the pod into the node's network and sets the DNS policy for that; false changes nothing.
 	HostNetwork bool
-	// HostAliases are added, unless an equal one is there.
+	// HostAliases are added, except for those that the pod already has.
 	HostAliases []corev1.HostAlias
 	// DNSConfig replaces the pod's.
 	DNSConfig *corev1.PodDNSConfig
 
-	// InitContainers and Sidecars are added to the pod's init containers and containers. One that is there under the same name with the
-	// same image is taken to be the same, whatever else differs: an API server's defaults do.
+	// InitContainers and Sidecars are added to the pod's init containers and containers. An existing container with the
+	// same name and image counts as the same, whatever else differs, because an API server fills in defaults.
 	InitContainers []corev1.Container
 	Sidecars       []corev1.Container
 
@@ -63,7 +65,7 @@ type Overlay struct {
 	NodeSelector map[string]string
 	// Affinity replaces the pod's as a whole.
 	Affinity *corev1.Affinity
-	// Tolerations are added, unless an equal one is there.
+	// Tolerations are added, except for those that the pod already has.
 	Tolerations []corev1.Toleration
 
 	// MemoryLimit replaces the memory limit of the Spark container. The request stays.
@@ -105,7 +107,7 @@ type GPU struct {
 	Quantity int64
 }
 
-// Where HadoopConfigMap and SparkConfigMap are mounted, and the volumes that carry them.
+// The paths at which HadoopConfigMap and SparkConfigMap are mounted, and their volumes.
 const (
 	HadoopConfDir    = "/etc/hadoop/conf"
 	HadoopConfVolume = "hadoop-configmap-volume"
@@ -118,6 +120,6 @@ const (
 	DriverContainer = "spark-kubernetes-driver"
 	// ExecutorContainer is Spark's default name for the executor's container.
 	ExecutorContainer = "spark-kubernetes-executor"
-	// OldExecutorContainer is the name that some templates give it.
+	// OldExecutorContainer is the name that some templates use for it.
 	OldExecutorContainer = "executor"
 )

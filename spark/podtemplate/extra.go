@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Tree is an object as decoded JSON, without what only a server writes.
+// Tree returns an object as decoded JSON, without the fields that only a server sets.
 func Tree(o any) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -30,13 +30,13 @@ func Tree(o any) (map[string]any, error) {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// unknownFields returns what decoded JSON has and a type has not, at the same places; nil if there is nothing. In a list every element has its
-// place, and its name where it has one, by which graft finds it again.
+// unknownFields returns the fields of decoded JSON that a type does not have, at the same places, or nil if there are
+// none. A list keeps all its elements' places, and the elements' names, by which graft finds them again.
 func unknownFields(tree any, t reflect.Type) any {
 	switch tree.(type) {
 	case map[string]any, []any:
 	default:
-		return nil // the most of a tree
+		return nil // most nodes of a tree
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -98,7 +98,7 @@ func unknownElements(list []any, t reflect.Type) any {
 	return out
 }
 
-// fieldType is the type of what a struct, or a map, has under a key of JSON.
+// fieldType returns the type that a struct or a map has for a JSON key.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	switch t.Kind() {
 	case reflect.Map:
@@ -110,7 +110,7 @@ func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// fieldTypes are the results of fieldsOf for a pod, which has most of what is read, and all types in it.
+// fieldTypes caches the results of fieldsOf for a pod and all types in it, which cover most input.
 var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
 	known := map[reflect.Type]map[string]reflect.Type{}
 	var learn func(t reflect.Type)
@@ -132,7 +132,7 @@ var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
 	return known
 }()
 
-// fieldsOf are the types of a struct's fields, by their keys in JSON.
+// fieldsOf returns the types of a struct's fields by their JSON keys.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if known := fieldTypes[t]; known != nil {
 		return known
@@ -156,8 +156,8 @@ func readFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// Graft puts fields, such as Template.Extra, into the tree of an object that was made of the template; what the tree says wins. Both change hands: give
-// copies. lost is told the places that are not there any more.
+// Graft merges fields, such as Template.Extra, into the tree of an object that was made from the template; fields of
+// the tree win. Graft takes over both arguments, so pass copies. It calls lost with each place that no longer exists.
 func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
 
 func graft(into, extra map[string]any, path string, lost func(path string)) {
@@ -182,7 +182,8 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 	}
 }
 
-// graftElements finds every element by its name, or by its place where it has none: Spark appends to lists, and only containers change places.
+// graftElements finds every element by its name, or by its index if it has none: Spark appends to lists, and only
+// containers change places.
 func graftElements(list, extra []any, path string, lost func(path string)) {
 	byName := map[string]int{}
 	for i, element := range slices.Backward(list) {

@@ -1,5 +1,6 @@
-// Package podtemplate reads the pod templates that users write, and loses nothing of them: fields that k8s.io/api does not know, such as those of a newer
-// Kubernetes, are kept beside the typed pod and put back into what is created of it.
+// Package podtemplate parses the pod templates of users without losing anything: fields that k8s.io/api does not know,
+// such as those of a newer Kubernetes, are kept beside the typed pod and merged into the objects that are created from
+// it.
 package podtemplate
 
 import (
@@ -22,19 +23,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Template is a pod template, in what the types know and what they do not.
+// Template is a parsed pod template: the part that the types know, and the rest.
 type Template struct {
-	// Pod has labels, annotations, finalizers and a spec: nothing else of its metadata is a template's to say, and it has no status.
+	// Pod has labels, annotations, finalizers and a spec. A template cannot set other metadata or a status.
 	Pod *corev1.Pod
-	// Extra are the fields that Pod's type does not know, as decoded JSON in their places. Elements of lists that have a name have it here too, by
-	// which Graft finds them. It is nil where there are none.
+	// Extra holds the fields that Pod's type does not know, as decoded JSON at their places in the pod. List elements
+	// that have a name carry it here too, because Graft finds them by it. Extra is nil if there are no such fields.
 	Extra map[string]any
-	// Left are the fields of the metadata that were left out, such as metadata.name: they are not the template's to say.
+	// Left are the fields of the metadata that were dropped, such as metadata.name, because a template cannot set them.
 	Left []string
 }
 
-// Read reads a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says where the text is no pod, in words that go behind
-// the name of the field it came from.
+// Read parses a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says why the text is
+// not a pod template; it is worded to follow the name of the field that the text comes from.
 func Read(data []byte) (Template, error) {
 	t := Template{Pod: &corev1.Pod{}}
 	if len(data) == 0 {
@@ -45,19 +46,19 @@ func Read(data []byte) (Template, error) {
 		return t, unreadable("is no pod template", err)
 	}
 	if kind, ok := tree["kind"]; ok && kind != "Pod" && kind != "" {
-		return t, errors.New("should be a Pod, or the template of one, but its kind is another")
+		return t, errors.New("should be a Pod or a PodTemplateSpec, but has another kind")
 	}
 	delete(tree, "status")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.Pod); err != nil {
 		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(misfit(tree, &corev1.Pod{}, err)))
 	}
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
-	t.leaveMeta()
+	t.dropMeta()
 	return t, nil
 }
 
-// leaveMeta leaves in the metadata what is a template's to say.
-func (t *Template) leaveMeta() {
+// dropMeta drops the metadata that a template cannot set.
+func (t *Template) dropMeta() {
 	for _, field := range []struct {
 		name string
 		set  bool
@@ -81,7 +82,8 @@ func (t *Template) leaveMeta() {
 	}
 }
 
-// Find returns the place of a container of the pod: the one of the wanted name, else the first, else a new one. One without a name gets the one given.
+// Find returns the index of a container of the pod: the one with the wanted name, else the first, else a new one. If
+// the container has no name, it gets the given one.
 func (t *Template) Find(wanted, name string) int {
 	spec := &t.Pod.Spec
 	if len(spec.Containers) == 0 {
@@ -99,7 +101,7 @@ func (t *Template) Find(wanted, name string) int {
 	return i
 }
 
-// Take takes the container that Find finds out of the pod. Extra keeps what is the container's, under its name.
+// Take removes the container that Find returns from the pod. Extra keeps the container's fields under its name.
 func (t *Template) Take(wanted, name string) corev1.Container {
 	i := t.Find(wanted, name)
 	taken := t.Pod.Spec.Containers[i]
@@ -107,10 +109,10 @@ func (t *Template) Take(wanted, name string) corev1.Container {
 	return taken
 }
 
-// As reads text in JSON or YAML as a type of Kubernetes', such as a spec with a pod template in it, and returns it with the fields that the type does not
-// know, as Template.Extra has them. Without data it is empty. The error says where the text is something else, in words that go behind the name of the
-// field it came from.
-// What exceeds a limit is an error too; T is one of the types that bounds.RawShape knows.
+// As parses text in JSON or YAML into a Kubernetes type, such as a spec with a pod template in it. It also returns the
+// fields that the type does not know, in the form of Template.Extra. Without data the value is empty. The error says
+// why the text does not fit; it is worded to follow the name of the field that the text comes from. Exceeding a limit
+// is an error too; T must be one of the types that bounds.RawShape knows.
 func As[T any](data []byte) (*T, map[string]any, error) {
 	into := new(T)
 	if len(data) == 0 {
@@ -127,7 +129,8 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	return into, extra, nil
 }
 
-// misfit says where a tree does not fit into an empty value of its type. What converts it says only why.
+// misfit returns a message that says where a tree does not fit into an empty value of its type. The converter's error
+// says only why.
 func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {
@@ -151,10 +154,11 @@ func unreadable(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, conf.Shorten(err.Error()))
 }
 
-// Decode reads one object in JSON or YAML. Whole numbers stay whole. YAML with aliases is refused: a few bytes of them stand for any amount of memory.
+// Decode parses one object in JSON or YAML. Integers stay integers. YAML with aliases is an error: a few bytes of them
+// can expand to any amount of memory.
 func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 
-// decode is Decode of what is to be converted to a type of a shape later: what exceeds a limit is a *bounds.Fault.
+// decode is Decode for data that is converted to a type with this shape later: exceeding a limit is a *bounds.Fault.
 func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
 		err := CheckYAML(data)
@@ -168,10 +172,10 @@ func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	return decodeJSON(data, shape)
 }
 
-// DecodeJSON reads one object in JSON. Whole numbers stay whole.
+// DecodeJSON parses one object in JSON. Integers stay integers.
 func DecodeJSON(data []byte) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
-		return nil, errors.New("is no object in JSON: it should begin with a brace; YAML is not read here")
+		return nil, errors.New("is not a JSON object: it must begin with a brace; YAML is not accepted here")
 	}
 	return decodeJSON(data, nil)
 }
@@ -195,18 +199,20 @@ func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	return tree, nil
 }
 
-// CheckYAML refuses YAML with aliases. Its error goes behind the name of where the text comes from.
+// CheckYAML rejects YAML with aliases. Its error is worded to follow the name of the text's source.
 func CheckYAML(data []byte) error {
 	if name := alias(data); name != "" {
-		return fmt.Errorf("has the alias *%s: aliases are not read; write out what it stands for", conf.Shorten(name))
+		return fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(name))
 	}
 	return nil
 }
 
-// anchors are what can be an anchor or an alias of YAML, wherever it is: the parser takes these characters as a name.
+// anchors matches everything that can be an anchor or an alias in YAML, wherever it is: the parser accepts these
+// characters in a name.
 var anchors = regexp.MustCompile(`([&*])([0-9A-Za-z_-]+)`)
 
-// alias returns the name of an alias whose anchor is in the same text; empty if there is none. Text in quotes that looks like both counts too.
+// alias returns the name of an alias whose anchor is in the same text, or an empty string. Quoted text that looks like
+// both counts too.
 func alias(data []byte) string {
 	if !bytes.Contains(data, []byte("&")) || !bytes.Contains(data, []byte("*")) {
 		return ""
@@ -225,10 +231,11 @@ func alias(data []byte) string {
 	return ""
 }
 
-// maxDepth is how deep objects and lists may be nested. The deepest field of a pod is at about 15.
+// maxDepth is the maximum nesting of objects and lists. The deepest field of a pod is at about 15.
 const maxDepth = 100
 
-// checkDepth refuses JSON that is nested too deep. What follows the text reads it again and again, one call for each level.
+// checkDepth rejects JSON that is nested too deep. The later parsers process the text repeatedly, with one call for
+// each level.
 func checkDepth(data []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

@@ -193,7 +193,8 @@ func (d *draft) pod(m *member) error {
 		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's image
 	}
 	if spec.EnableServiceLinks == nil {
-		spec.EnableServiceLinks = new(false) // no variables for the namespace's Services, some of which Spark's scripts would read
+		// No variables for the namespace's Services: Spark's scripts would read some of them.
+		spec.EnableServiceLinks = new(false)
 	}
 	if spark.TerminationMessagePolicy == "" {
 		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError

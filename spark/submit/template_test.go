@@ -281,8 +281,8 @@ func TestATemplateThatIsNoPodSaysWhere(t *testing.T) {
 		`{"metadata":{"labels":[]}}`:                                            "metadata.labels should be an object, but is array",
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     "quantities must match",
 		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is no pod template",
-		`{"kind":"Deployment"}`:                                                 "its kind is another",
-		`{"kind":{}}`:                                                           "its kind is another",
+		`{"kind":"Deployment"}`:                                                 "has another kind",
+		`{"kind":{}}`:                                                           "has another kind",
 		`{`:                                                                     "unexpected end",
 		`just words`:                                                            "is no pod template",
 	} {

@@ -96,7 +96,7 @@ func TestPodGroupRefused(t *testing.T) {
 		notNative  bool
 	}{
 		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "no PodGroup", false},
-		"YAML for JSON":     {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not read", false},
+		"YAML for JSON":     {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not accepted", false},
 		"much JSON":         {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
 		"deep JSON":         {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
 		"aliases":           {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
