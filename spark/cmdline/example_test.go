@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
-// A command line of spark-submit becomes a Request. Ids and times are the caller's, then Build can take it.
+// A command line of spark-submit becomes a Request. The caller sets IDs and times; then Build accepts it.
 func ExampleParse() {
 	r, warnings, err := cmdline.Parse([]string{
 		"--master", "k8s://https://cluster.example.org", "--deploy-mode", "cluster", "--name", "spark-pi",

@@ -32,7 +32,7 @@ func TestLists(t *testing.T) {
 			if got, ok := r.Conf.Get(key); got != want || !ok {
 				t.Errorf("%s: %q is %q, want %q", key, text, got, want)
 			}
-			// What is resolved is resolved.
+			// Resolving is idempotent.
 			if got, _ := quietly(t, here(nil), line("-c", key+"="+want)).Conf.Get(key); got != want {
 				t.Errorf("%s: %q once more is %q", key, want, got)
 			}
@@ -40,8 +40,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// Blanks in an option's list are part of the names, as spark-submit has them; see TestRefusedLines for those before a
-// URL.
+// TestBlanksInAnOptionsList: blanks in an option's list are part of the names, as in spark-submit; TestRefusedLines has
+// those before a URL.
 func TestBlanksInAnOptionsList(t *testing.T) {
 	got, _ := quietly(t, here(nil), line("--files", "a, b, ,,local:///c")).Conf.Get("spark.files")
 	if want := "file:/case/a,file:/case/%20b,local:///c"; got != want {
@@ -59,7 +59,8 @@ func TestWorkingDirectory(t *testing.T) {
 	}
 }
 
-// Each file of the submitter is read from where Spark reads it, put where Build finds it, and its key is gone.
+// TestFiles: each file of the submitter is read from where Spark reads it and put into its field, and its key is
+// removed.
 func TestFiles(t *testing.T) {
 	const template = "spec:\n  containers: [{name: c, resizePolicyOfTheFuture: 9007199254740993}]\n"
 	const asJSON = `{"spec":{"containers":[{"name":"c","resizePolicyOfTheFuture":9007199254740993}]}}`
@@ -129,8 +130,8 @@ func TestHadoopConfDir(t *testing.T) {
 	}
 }
 
-// Until Spark 4.0 what is not UTF-8 is replaced in what becomes a ConfigMap; from 4.1 on it is refused. What becomes a
-// Secret is left alone.
+// TestTextOfLines: in text for a ConfigMap, bytes that are not UTF-8 are replaced up to Spark 4.0 and rejected from 4.1
+// on. Contents of Secrets are not changed.
 func TestTextOfLines(t *testing.T) {
 	const latin, replaced = "\xe4\xf6 \xff", "\ufffd\ufffd \ufffd"
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})
@@ -193,7 +194,7 @@ func TestSparkConfDir(t *testing.T) {
 	}
 }
 
-// A template reaches Build whole, what it does not know included.
+// TestTemplatesKeepWhatIsUnknown: a template reaches Build whole, including unknown fields.
 func TestTemplatesKeepWhatIsUnknown(t *testing.T) {
 	s := here(map[string]string{"/case/t": "spec:\n  ofTheFuture: {a: [1, 2.5, \"x\", null, true]}\n"})
 	r := quietly(t, s, line("-c", "spark.kubernetes.driver.podTemplateFile=t"))

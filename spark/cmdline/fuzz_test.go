@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// rendered is a command line that gives r again, where r names no files of a submitter.
+// rendered returns a command line that parses to r, if r names no files of a submitter.
 func rendered(r submit.Request) []string {
 	args := []string{"--master", r.Master, "--deploy-mode", "cluster", "--name", r.AppName, "--conf", namespaceKey + "=" + r.Namespace}
 	if r.DriverPodName != "" {
@@ -33,9 +33,9 @@ func rendered(r submit.Request) []string {
 	return append(append(args, resource), r.Arguments...)
 }
 
-// FuzzParse holds of any line, with files and an environment to be read: nothing panics, an error is a *submit.Error
-// with a key or a field, nothing that looks like a password is shown, and what is understood is understood the same
-// when it is written out again.
+// FuzzParse checks for any line, with files and an environment: nothing panics, an error is a *submit.Error with a key
+// or a field, nothing that looks like a password is shown, and an accepted line parses to the same Request when it is
+// written out again.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
@@ -79,7 +79,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// stable holds that r written out is r again, as far as a line alone can say it.
+// stable checks that r, written out as a line, parses to r again, as far as a line alone can express it.
 func stable(t *testing.T, r submit.Request) {
 	t.Helper()
 	again := here(nil)
@@ -97,8 +97,8 @@ func stable(t *testing.T, r submit.Request) {
 	}
 }
 
-// FuzzResolve holds that what is resolved is a URI that is resolved already, with a scheme and nothing that a list
-// could not carry.
+// FuzzResolve checks that a resolved path is a URI that resolves to itself, with a scheme and without characters that a
+// list cannot contain.
 func FuzzResolve(f *testing.F) {
 	for _, text := range []string{"", "a", "a b", "/a", "//a", "a#b", "a%20b#c", "%", "%zz", "local:///a", " local:///a", "s3a://b/*.jar", "file:", "/", "x:y", "1:2", "ä#ö", "a\x00b", "\xff", "a?b#c"} {
 		f.Add(text, "/case")

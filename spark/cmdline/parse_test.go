@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// here is a Submitter whose working directory is /case and whose files are the given ones, by absolute path.
+// here returns a Submitter whose working directory is /case and whose files are the given ones, by absolute path.
 func here(files map[string]string) Submitter {
 	return Submitter{
 		SparkVersion:     "4.3.0",
@@ -44,12 +44,12 @@ func here(files map[string]string) Submitter {
 	}
 }
 
-// line is a whole command line: what every submission needs, the given words, and a resource.
+// line returns a whole command line: what every submission needs, the given words, and a resource.
 func line(words ...string) []string {
 	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"}, words, []string{"local:///x.jar"})
 }
 
-// plain is the Request of line().
+// plain returns the Request of line().
 func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	r := submit.Request{
 		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B", MainClass: "a.B", Resource: "local:///x.jar",
@@ -64,7 +64,7 @@ func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	return r
 }
 
-// compareRequests takes a configuration for its pairs, and no environment for an empty one.
+// compareRequests compares configurations by their pairs, and treats an empty environment as none.
 var compareRequests = cmp.Options{
 	cmp.Transformer("pairs", func(c *conf.Conf) map[string]string { return c.Map() }),
 	cmp.FilterValues(func(a, b map[string]string) bool { return len(a)+len(b) == 0 }, cmp.Ignore()),
@@ -152,7 +152,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An option and the key that has the same meaning give the same Request, in every way in which the key can be given.
+// TestAnOptionIsItsKey: an option and the key with the same meaning give the same Request, however the key is set.
 func TestAnOptionIsItsKey(t *testing.T) {
 	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster", "spark.driver.memory": "3g", "spark.executor.memory": "2g",
 		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3", "spark.kerberos.keytab": "local:///k"}
@@ -197,7 +197,7 @@ func TestAnOptionIsItsKey(t *testing.T) {
 	}
 }
 
-// The order of the options decides nothing, but among --conf and its forms.
+// TestTheOrderOfOptions: the order of options does not matter, except among --conf and its forms.
 func TestTheOrderOfOptions(t *testing.T) {
 	pieces := [][]string{{"--name", "n"}, {"-c", "spark.a=1"}, {"--driver-memory=1g"}, {"--properties-file", "/p"}, {"--executor-cores", "2"}, {"--supervise"},
 		{"--jars", "local:///a.jar"}, {"--load-spark-defaults"}, {"--proxy-user", "u"}}
@@ -228,7 +228,7 @@ func backward[T any](s []T) func(func(T) bool) {
 	}
 }
 
-// Sources of a setting are added one by one, the weakest first: each wins over all before it.
+// TestPrecedence adds the sources of a setting one by one, starting with the weakest: each overrides all before it.
 func TestPrecedence(t *testing.T) {
 	const key = "spark.executor.memory"
 	s := here(map[string]string{
@@ -256,7 +256,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// spark-defaults.conf is read where no properties file is given, or where it is asked for too.
+// TestDefaults: spark-defaults.conf is read if there is no properties file, or if an option asks for it.
 func TestDefaults(t *testing.T) {
 	s := here(map[string]string{
 		"/case/p": "spark.a=p", "/case/e": "spark.b=e", "/opt/spark/conf/spark-defaults.conf": "spark.a d\nspark.c: d", "/case/cf/spark-defaults.conf": "spark.d=cf",
@@ -285,7 +285,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Values of files are trimmed as Spark trims them, and what is not UTF-8 is read as a JVM reads it.
+// TestPropertiesText: values in files are trimmed like Spark trims them, and bytes that are not UTF-8 are decoded like
+// a JVM decodes them.
 func TestPropertiesText(t *testing.T) {
 	s := here(map[string]string{"/case/p": "# spark.no=1\n  spark.a =  x y \t\nspark.b=\\u0020 \\n\\t z\\u0001\nspark.c\nspark.d=\\\n  e\nspark.latin=\xe4\n"})
 	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e", "spark.latin": "\ufffd"}
@@ -294,7 +295,8 @@ func TestPropertiesText(t *testing.T) {
 	}
 }
 
-// A missing option is not an empty one: an environment variable fills only what nobody said.
+// TestEnvironment: a missing option differs from an empty one: an environment variable sets only what no other source
+// sets.
 func TestEnvironment(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"MASTER": "k8s://env", "DEPLOY_MODE": "cluster", "SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g",
@@ -316,7 +318,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestWhoSubmits(t *testing.T) {
+func TestSubmittingUser(t *testing.T) {
 	for _, c := range []struct {
 		environment, properties map[string]string
 		proxy, want             string
@@ -340,7 +342,8 @@ func TestWhoSubmits(t *testing.T) {
 	}
 }
 
-// A JVM's properties fill in what nobody said, but they name neither master nor mode nor application.
+// TestSystemProperties: a JVM's properties set only what no other source sets, and never the master, the deploy mode or
+// the name.
 func TestSystemProperties(t *testing.T) {
 	s := here(nil)
 	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",
@@ -380,8 +383,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// What Parse gives is what Build takes: nothing is refused, nothing is said twice, and the configuration ends where
-// Spark puts it.
+// TestBuildTakesWhatParseGives: Build accepts the result of Parse, no warning occurs twice, and the configuration ends
+// up where Spark puts it.
 func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}
@@ -412,7 +415,7 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 	}
 }
 
-// propertiesOf reads the driver's spark.properties back.
+// propertiesOf parses the driver's spark.properties.
 func propertiesOf(t *testing.T, o submit.Objects) map[string]string {
 	t.Helper()
 	for _, object := range o.Before {

@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// refusedArgs holds that Parse refuses a line, names a key or field and says a text, and gives nothing else.
+// refusedArgs checks that Parse rejects a line with an error that names a key or field and contains text, and returns
+// nothing else.
 func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
 	r, warnings, err := Parse(args, s)
@@ -56,7 +57,7 @@ func TestRefusedLines(t *testing.T) {
 		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `next word has no "="`},
 		"--conf with a secret":         {line("--conf", "spark.my.password:hunter2"), "--conf", `(redacted)`},
 
-		// What is no submission.
+		// Lines that are not a submission.
 		"--help":        {[]string{"--help"}, "--help", "not a submission"},
 		"-h":            {with("-h", "x.py"), "--help", "not a submission"},
 		"--usage-error": {[]string{"--usage-error"}, "--usage-error", "not a submission"},
@@ -65,7 +66,7 @@ func TestRefusedLines(t *testing.T) {
 		"--status":      {with("--status=ns:pod"), "--status", "application's state"},
 		"run-example":   {[]string{"run-example", "SparkPi"}, "Resource", "examples jar"},
 
-		// What is not for Kubernetes' cluster mode.
+		// Lines that are not for Kubernetes' cluster mode.
 		"no master":             {[]string{"--deploy-mode", "cluster", "x.py"}, "spark.master", "--master k8s://"},
 		"yarn":                  {line("--master", "yarn"), "spark.master", `"yarn" is not Kubernetes`},
 		"local":                 {line("--master", "local[*]"), "spark.master", "is not Kubernetes"},
@@ -134,7 +135,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// An option of a later Spark is unknown to an earlier one.
+// TestOptionsOfLines: an earlier Spark line rejects the options of later ones.
 func TestOptionsOfLines(t *testing.T) {
 	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
 	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
@@ -155,7 +156,7 @@ func TestOptionsOfLines(t *testing.T) {
 	}
 }
 
-// A value that nobody wrote on the line is refused with the variable that holds it.
+// TestRefusedEnvironment: the error for a value that is not on the line names the variable that holds it.
 func TestRefusedEnvironment(t *testing.T) {
 	for _, c := range []struct{ variable, value, key, text string }{
 		{"MASTER", "yarn", "spark.master", "MASTER"},
@@ -232,8 +233,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutItsTemplates: what only a client of a store could read is all that a Request lacks, and whoever has
-// it may put it in.
+// TestRequestWithoutItsTemplates: the Request lacks only the files that need a store's client, and a caller that has
+// them may add them.
 func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
@@ -252,8 +253,8 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 		t.Errorf("warnings (-without templates +with them):\n%s", diff)
 	}
 	for key, file := range map[string]string{driver: "s3a://b/d.yaml", executor: "https://h/e.yaml"} {
-		if is, _ := got.Conf.Get(key); is != file {
-			t.Errorf("%s is %q", key, is)
+		if value, _ := got.Conf.Get(key); value != file {
+			t.Errorf("%s is %q", key, value)
 		}
 	}
 	ready := got
@@ -270,11 +271,11 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-without templates +with them):\n%s", diff)
 	}
-	// What could never work wins, wherever it is found.
+	// An error about what could never work takes precedence, wherever it is found.
 	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "no files can be read here")
 }
 
-// The table has each option once, in order, and every word of it has one meaning.
+// TestOptions: the table has each option once, in order, and each word has one meaning.
 func TestOptions(t *testing.T) {
 	seen := map[string]bool{}
 	for i, o := range options {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHideAddresses: whatever a message shows of an address, it is without who may use it.
+// TestHideAddresses: no message shows the credentials in an address.
 func TestHideAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                     "",
@@ -36,8 +36,8 @@ func TestHideAddresses(t *testing.T) {
 	}
 }
 
-// TestShortenLongTexts: of a long text only the beginning is searched, and what that shows is what a search of all of
-// it would show.
+// TestShortenLongTexts: only the beginning of a long text is searched, and the result equals that of a search of the
+// whole text.
 func TestShortenLongTexts(t *testing.T) {
 	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
 		long := strings.Repeat(unit, 2*searchedLimit/len(unit))
@@ -46,7 +46,7 @@ func TestShortenLongTexts(t *testing.T) {
 			t.Errorf("%s...: %s, want %s", unit, got, want)
 		}
 	}
-	// One address, whose user ends beyond what is searched.
+	// One address whose user part ends beyond the searched text.
 	for _, rest := range []string{"", ",https://b:c@h/2.jar"} {
 		text := "https://user:" + strings.Repeat("x", 2*searchedLimit) + "@host/a.jar" + rest
 		if got := Shorten(text); strings.Contains(got, "user") || strings.Contains(got, "xx") {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pairs makes a configuration of keys and values in turn.
+// pairs returns a configuration from alternating keys and values.
 func pairs(kv ...string) *Conf {
 	c := New()
 	for i := 0; i < len(kv); i += 2 {
@@ -37,7 +37,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Deleting is one pass, or a configuration of many keys would take minutes.
+// TestDeleteMany: deleting many keys takes linear time; otherwise a large configuration would take minutes.
 func TestDeleteMany(t *testing.T) {
 	c, want := New(), []string{}
 	var odd []string

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// TestCostIsLinear holds that no work with a configuration grows faster than it.
+// TestCostIsLinear: no operation grows faster than the configuration.
 func TestCostIsLinear(t *testing.T) {
 	many := func(n int) *Conf {
 		c := New()
@@ -50,7 +50,8 @@ func TestCostIsLinear(t *testing.T) {
 	})
 }
 
-// TestDeletedKeysAreGone deletes so few of many keys that they are only marked, and so many that they are swept out.
+// TestDeletedKeysAreGone deletes few of many keys, which are only marked then, and many of them, which are removed from
+// the list.
 func TestDeletedKeysAreGone(t *testing.T) {
 	c := New()
 	want := map[string]string{}
@@ -96,7 +97,7 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
-// TestExpandAllIsBounded replaces many references to one long value: 40 KB of keys became 1.3 GB.
+// TestExpandAllIsBounded expands many references to one long value: 40 KB of keys once became 1.3 GB.
 func TestExpandAllIsBounded(t *testing.T) {
 	c := New()
 	c.Set("spark.big", strings.Repeat("x", 100<<10))
@@ -114,7 +115,7 @@ func TestExpandAllIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLooksSecret compares the words with Spark's own pattern.
+// FuzzLooksSecret compares the search for words with Spark's own pattern.
 func FuzzLooksSecret(f *testing.F) {
 	pattern := regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
 	for _, seed := range []string{"", "spark.x", "my.SECRET.key", "AccessKey", "fs.s3a.access.key", "access..key", "acceſſkey", "to\u212aen", "toKEN", "credentia", "İtoken", "\xfftoken", "paſsword"} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A pattern of some hundred bytes took 64 MB: its repetitions are written out in memory.
+// A pattern of some hundred bytes once took 64 MB, because its repetitions are expanded in memory.
 func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	for pattern, fits := range map[string]bool{
 		"(?i)secret|password|token|access[.]?key|credential": true, "(?i)mine": true, "[a-z]{1,40}_key": true,
@@ -17,9 +17,9 @@ func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	}
 }
 
-// TestSecretsByAPatternOfTooMuchWork: everything looks secret where the configuration's own pattern is more work than
-// it may be, and the error says so.
-func TestSecretsByAPatternOfTooMuchWork(t *testing.T) {
+// TestTooExpensivePatternMakesEverythingSecret: if the configuration's own pattern is too expensive, everything looks
+// secret and the error says why.
+func TestTooExpensivePatternMakesEverythingSecret(t *testing.T) {
 	pattern := strings.Repeat("(a?){30}", 6)
 	for size, fits := range map[int]bool{1 << 10: true, 1 << 20: false} {
 		c := pairs(RedactionKey, pattern, "spark.x", strings.Repeat("b", size))

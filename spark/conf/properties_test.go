@@ -38,7 +38,7 @@ func TestMarshalProperties(t *testing.T) {
 	}
 }
 
-// The expectations are those of java.util.Properties.load.
+// TestUnmarshalProperties: the expected values are those of java.util.Properties.load.
 func TestUnmarshalProperties(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -92,7 +92,7 @@ func TestUnmarshalBrokenEscape(t *testing.T) {
 	}
 }
 
-// FuzzProperties holds that what is written is read back, whatever the text.
+// FuzzProperties checks that every text survives writing and reading.
 func FuzzProperties(f *testing.F) {
 	f.Add("spark.a", "b", "c d", " = #!\\\n\t\r\f:")
 	f.Add("", "", "\\", "\\u0041")
@@ -113,8 +113,8 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalProperties holds that any text is read without panic, and that reading is stable: what was read is
-// written and read again the same.
+// FuzzUnmarshalProperties checks that no text makes the parser panic, and that parsed properties stay the same when
+// they are written and parsed again.
 func FuzzUnmarshalProperties(f *testing.F) {
 	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=", "a=\\\n\n b=c"} {
 		f.Add(text)

@@ -135,7 +135,7 @@ func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// bomb is n keys that each name the one before twice, and end in last.
+// bomb returns n keys, each of which refers twice to the one before; the first one has the value last.
 func bomb(n int, last string) *Conf {
 	c := pairs("spark.a0", last)
 	for i := range n {
@@ -144,7 +144,7 @@ func bomb(n int, last string) *Conf {
 	return c
 }
 
-// Few short keys must not make much text or much work of a reader that many tenants share.
+// TestExpandIsBounded: a few short keys must not cause much text or much work in a process that many tenants share.
 func TestExpandIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf *Conf
@@ -165,7 +165,7 @@ func TestExpandIsBounded(t *testing.T) {
 			}
 		})
 	}
-	// What is within the limits is not refused, and neither is a long text without references.
+	// Values within the limits are accepted, and so is a long text without references.
 	if v, err := bomb(13, "x").String("spark.a13", ""); err != nil || len(v) != 1<<13 {
 		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<13)
 	}
@@ -174,7 +174,7 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-// TestListIsBounded: a list of as many items as the limit is read, and one more names the limit.
+// TestListIsBounded: a list with as many items as the limit is accepted; with one more, the error names the limit.
 func TestListIsBounded(t *testing.T) {
 	most := strings.Repeat("a,", maxItems-1) + "a"
 	if items, err := pairs("spark.jars", most).List("spark.jars", nil); err != nil || len(items) != maxItems {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The expectations are those of Spark's own pattern, ConfigReader.REF_RE, which takes what is between "${" and the next
-// "}" that leaves a name of at least one character and no blanks.
+// TestReferencesAreThoseOfSpark: the expected values follow Spark's own pattern, ConfigReader.REF_RE. It matches from
+// "${" to the next "}" that leaves a name of at least one character and no blanks.
 func TestReferencesAreThoseOfSpark(t *testing.T) {
 	c := pairs("spark.a", "A", "spark.a:b", "colon", "spark.kubernetes.container.image", "img", "spark.blank", "").
 		WithEnvironment(map[string]string{"HOME": "/h", "A:B": "both", "EMPTY": ""}).
@@ -67,8 +67,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// FuzzExpand holds that no text makes Expand panic or grow beyond its limit, that text without references stays, and
-// that references to nothing are left.
+// FuzzExpand checks that no text makes Expand panic or exceed its limit, and that text without references and
+// references that cannot be resolved stay unchanged.
 func FuzzExpand(f *testing.F) {
 	f.Add("${spark.a}", "${spark.b}", "${env:E}")
 	f.Add("${spark.a}${spark.b}", "${spark.a}", "x")

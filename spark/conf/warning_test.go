@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWarnings: each says what it is about, and the first are kept.
+// TestWarnings: each warning names its key or field, and only the first ones are kept.
 func TestWarnings(t *testing.T) {
 	var w Warnings
 	w.OfKey("spark.a", "has %s", "no effect")

@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// expand does to an argument what the kubelet does, by the words of the API (Container.args): "$(NAME)" becomes the
-// variable, or stays where there is none; "$$" becomes "$", so that "$$(NAME)" stays "$(NAME)"; any other dollar is
-// itself. As the kubelet it goes by bytes.
+// expand does with an argument what the kubelet does according to the API (Container.args): "$(NAME)" becomes the
+// variable, or stays if there is none; "$$" becomes "$", so that "$$(NAME)" becomes "$(NAME)"; other dollars stay. Like
+// the kubelet it works on bytes.
 func expand(text string, env map[string]string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -43,7 +43,7 @@ func expand(text string, env map[string]string) string {
 			b.WriteString(value)
 			i += end
 		default:
-			// The kubelet writes the byte as if it were a character: beyond ASCII it becomes another.
+			// The kubelet writes the byte as if it were a character, which changes characters beyond ASCII.
 			b.WriteByte('$')
 			b.WriteRune(rune(text[i]))
 		}
@@ -63,11 +63,11 @@ func TestExpandIsKubernetes(t *testing.T) {
 	}
 }
 
-// run starts what the Spark container of a server starts, on this machine: its command after the kubelet's expansion,
-// with a spark-submit that prints its arguments. They are returned.
+// run executes the command of a server's Spark container on this machine, after the kubelet's expansion, with a
+// spark-submit that prints its arguments. It returns them.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
-	// A variable that an argument may name by accident or by intent.
+	// A variable that an argument may name by accident or on purpose.
 	env := map[string]string{"POD_IP": ip, "HOME": "/home", "SPARK_NO_DAEMONIZE": "true"}
 	command := slices.Concat(c.Command, c.Args)
 	for i := range command {
@@ -87,7 +87,7 @@ func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// sparkHome is a directory with a spark-submit that prints each argument and a NUL.
+// sparkHome returns a directory with a spark-submit that prints each argument and a NUL.
 func sparkHome(t testing.TB) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
@@ -100,7 +100,7 @@ func sparkHome(t testing.TB) string {
 	return home
 }
 
-// received is the configuration that spark-submit has in the end, of its arguments and of the file that they name, as
+// received returns the effective configuration of spark-submit, from its arguments and the file that they name, as
 // Spark reads them.
 func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	t.Helper()
@@ -138,7 +138,7 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	return got
 }
 
-// difficult are values that some part on the way could take for something else.
+// difficult are values that a component on the way could misread.
 var difficult = map[string]string{
 	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
 	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $(POD_IP) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
@@ -188,7 +188,7 @@ func TestTheAddressOfThePod(t *testing.T) {
 	}
 }
 
-// TestTheServerTakesThePlaceOfBash holds that signals of the kubelet reach the JVM: no shell stays between.
+// TestTheServerTakesThePlaceOfBash: signals of the kubelet reach the JVM, because no shell stays in between.
 func TestTheServerTakesThePlaceOfBash(t *testing.T) {
 	home := sparkHome(t)
 	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\necho $$\n"), 0o755); err != nil {

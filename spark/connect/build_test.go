@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// minimal is the least that a server needs.
+// minimal returns a minimal server.
 func minimal(pairs ...string) Request {
 	c := conf.New()
 	for i := 0; i < len(pairs); i += 2 {
@@ -34,7 +34,7 @@ func minimal(pairs ...string) Request {
 	}
 }
 
-// full uses everything.
+// full returns a request that uses everything.
 func full() Request {
 	r := minimal(
 		"spark.driver.cores", "2",
@@ -118,7 +118,7 @@ func build(t *testing.T, r Request) Objects {
 	return o
 }
 
-// container is the Spark container of a server.
+// container returns the Spark container of a server.
 func container(t *testing.T, o Objects, name string) *corev1.Container {
 	t.Helper()
 	for i := range o.Server.Spec.Containers {
@@ -130,7 +130,7 @@ func container(t *testing.T, o Objects, name string) *corev1.Container {
 	return nil
 }
 
-// refused is the error of a function of this package.
+// refused returns the *submit.Error of a function of this package.
 func refused(t *testing.T, err error) *submit.Error {
 	t.Helper()
 	wrong, ok := errors.AsType[*submit.Error](err)
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 	set := func(key, value string) func(*Request) { return func(r *Request) { r.Conf.Set(key, value) } }
 	for name, c := range map[string]struct {
 		change func(*Request)
-		// names is the key or field, and says a part of what is said of it.
+		// names is the expected key or field, says a part of the message.
 		names, says string
 	}{
 		"no name":                 {func(r *Request) { r.Name = "" }, "Name", "cannot be a server's name"},
@@ -255,7 +255,7 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 	}
 }
 
-func TestWarningsHaveAnEnd(t *testing.T) {
+func TestNumberOfWarningsIsLimited(t *testing.T) {
 	r := minimal()
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		r.Conf.Set("foreign."+string(c), "1")

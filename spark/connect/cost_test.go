@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// TestReferencesDoNotMultiply gives the executors many keys that refer to one long value: 40 KB of keys became hundreds
-// of MB.
+// TestReferencesDoNotMultiply builds executors with many keys that refer to one long value: 40 KB of keys once became
+// hundreds of MB.
 func TestReferencesDoNotMultiply(t *testing.T) {
 	r := minimal()
 	r.Conf.Set("spark.big", strings.Repeat("x", 200<<10))
@@ -22,8 +22,8 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheServerCostLinearTime gives an executor many devices whose amounts only the server knows. Each was one
-// more build of the whole pod.
+// TestKeysOfTheServerCostLinearTime builds an executor with many devices whose amounts only the server knows. Each of
+// them once caused one more build of the whole pod.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()
@@ -38,7 +38,7 @@ func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	})
 }
 
-// TestForeignKeysCostLinearTime gives a server keys that are no configuration of Spark.
+// TestForeignKeysCostLinearTime builds a server with many keys that are not Spark configuration.
 func TestForeignKeysCostLinearTime(t *testing.T) {
 	worst.Linear(t, "foreign keys", func(n int) func() {
 		r := minimal()

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// template is what the server reads of the executors.
+// template returns the executors' template as the server reads it.
 func template(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -89,7 +89,7 @@ func TestExecutor(t *testing.T) {
 	r := full()
 	for key, value := range map[string]string{
 		"spark.executor.memory": "2g", "spark.executor.cores": "3", "spark.kubernetes.executor.label.mine": "1", "spark.executorEnv.A": "b",
-		// What a submission in cluster mode would not have.
+		// Keys that a submission in cluster mode would reject.
 		"spark.jars": "/opt/mine.jar", "spark.driver.bindAddress": "127.0.0.1", "spark.kubernetes.executor.podTemplateFile": "/x",
 	} {
 		r.Conf.Set(key, value)
@@ -132,8 +132,8 @@ func TestExecutorRefusals(t *testing.T) {
 	}
 }
 
-// FuzzTemplates holds that no template makes Build panic, and that what comes out has what is the server's whatever the
-// template says.
+// FuzzTemplates checks that no template makes Build panic, and that no template overrides what Build sets on the
+// server.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{", "spec: 3", "a: &a [*a]",
 		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestKeysThatDoNothing: each key that only a submission in cluster mode reads is warned of with the way out, and no
-// other is.
-func TestKeysThatDoNothing(t *testing.T) {
+// TestKeysWithoutEffectWarn: each key that only a submission in cluster mode reads causes a warning with the
+// alternative, and no other key does.
+func TestKeysWithoutEffectWarn(t *testing.T) {
 	for key, says := range map[string]string{
 		"spark.kubernetes.driverEnv.A":                             "has no effect: a Connect server's pod is made from its template; set env",
 		"spark.kubernetes.driver.secretKeyRef.A":                   "set env",
@@ -62,8 +62,8 @@ func TestKeysThatDoNothing(t *testing.T) {
 	}
 }
 
-// TestWarningsSayWhatTheyAreAbout, also of keys that look like something else.
-func TestWarningsSayWhatTheyAreAbout(t *testing.T) {
+// TestWarningsNameTheirKey, even if the key looks like something else.
+func TestWarningsNameTheirKey(t *testing.T) {
 	o := build(t, minimal("--jars", "a", "", "b", "a: b", "c"))
 	var keys []string
 	for _, w := range o.Warnings {
@@ -84,7 +84,7 @@ func TestWarningsSayWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// TestServiceWarnings tells of what is the user's in vain, and of nothing else.
+// TestServiceWarnings: the user's settings without effect cause a warning, and nothing else does.
 func TestServiceWarnings(t *testing.T) {
 	port := func(p corev1.ServicePort) corev1.Service {
 		return corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{p}}}
@@ -131,8 +131,8 @@ func TestServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestMarksOfTheService: labels by which pods and attempts are found would have the Service go with them, or stay for
-// ever.
+// TestMarksOfTheService: labels that identify pods and attempts are rejected, because the Service would be deleted with
+// a pod or an attempt, or never.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
 	r.Reserved = "example.com/"
@@ -158,7 +158,7 @@ func TestMarksOfTheService(t *testing.T) {
 	}
 }
 
-// TestProtocolOfTheUser reaches a Gateway that looks at it.
+// TestProtocolOfTheUser: the user's appProtocol reaches a Gateway that reads it.
 func TestProtocolOfTheUser(t *testing.T) {
 	s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: ServerPortName, Port: ServerPort, AppProtocol: new("kubernetes.io/h2c")}}}})
 	got := map[string]string{}

@@ -11,10 +11,10 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	custom := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.blockManager.port", "1003", "spark.ui.port", "1004",
 		"spark.connect.grpc.binding.port", "1005")
 	random := minimal("spark.blockManager.port", "0")
-	of := func(role string, name string) netpolicy.Party {
+	podOf := func(role string, name string) netpolicy.Party {
 		return netpolicy.Party{Namespace: "ns", Labels: map[string]string{"example.org/server": name, "spark-role": role}}
 	}
-	server, executor := of("connect-server", "sc"), of("executor", "sc")
+	server, executor := podOf("connect-server", "sc"), podOf("executor", "sc")
 	pod, outside := netpolicy.Party{Namespace: "ns"}, netpolicy.Party{Namespace: "ingress"}
 	for name, c := range map[string]struct {
 		r            Request
@@ -34,8 +34,8 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		"a pod of the namespace, RPC":              {minimal(), pod, server, 7078, false, false},
 		"a pod of the namespace, blocks":           {minimal(), pod, server, 7079, false, false},
 		"a pod of the namespace, executor":         {minimal(), pod, executor, 7079, false, false},
-		"another server's executor, RPC":           {minimal(), of("executor", "other"), server, 7078, false, false},
-		"another server's executor, blocks":        {minimal(), of("executor", "other"), executor, 7079, false, false},
+		"another server's executor, RPC":           {minimal(), podOf("executor", "other"), server, 7078, false, false},
+		"another server's executor, blocks":        {minimal(), podOf("executor", "other"), executor, 7079, false, false},
 		"labels alone in another namespace":        {minimal(), netpolicy.Party{Namespace: "other", Labels: executor.Labels}, server, 7078, false, false},
 		"other ports, executors register":          {custom, executor, server, 1001, true, true},
 		"other ports, clients":                     {custom, outside, server, 1005, true, false},
@@ -56,7 +56,7 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 			}
 		}
 	}
-	if policy, _ := Policy(minimal(), true); netpolicy.Admits(t, policy, of("executor", "other"), of("x", "y"), 1) != true || policy.Name != "sc-server" {
+	if policy, _ := Policy(minimal(), true); netpolicy.Admits(t, policy, podOf("executor", "other"), podOf("x", "y"), 1) != true || policy.Name != "sc-server" {
 		t.Errorf("the policy %s is for pods of others", policy.Name)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// order are the keys of the settings in the order of the arguments.
+// order returns the keys of the settings in the order of the arguments.
 func order(t *testing.T, o Objects) []string {
 	t.Helper()
 	var keys []string
@@ -45,7 +45,7 @@ func TestOrderOfTheOptions(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheUsersToSay(t *testing.T) {
+func TestReservedKeysWarn(t *testing.T) {
 	theirs := map[string]string{
 		"spark.master": "local", "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "x", "spark.driver.host": "x", "spark.driver.bindAddress": "127.0.0.1",
 		"spark.kubernetes.executor.useDriverPodIP": "true",
@@ -72,13 +72,13 @@ func TestWhatIsNotTheUsersToSay(t *testing.T) {
 	}
 }
 
-func TestWhatTheUserSaidRightIsNotWarnedOf(t *testing.T) {
+func TestReservedKeysWithRightValuesDoNotWarn(t *testing.T) {
 	r := minimal("spark.master", DefaultMaster, "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "ns", "spark.driver.bindAddress", "0.0.0.0",
 		"spark.kubernetes.driver.pod.name", "sc-server", "spark.kubernetes.executor.podNamePrefix", "sc", "spark.kubernetes.executor.label.example.org/server", "sc")
 	warned(t, build(t, r))
 }
 
-func TestWhatIsTheUsersToSay(t *testing.T) {
+func TestUsersKeysAreKept(t *testing.T) {
 	theirs := map[string]string{
 		"spark.app.name": "mine", "spark.driver.port": "1", "spark.driver.blockManager.port": "2", "spark.kubernetes.executor.podTemplateContainerName": "mine",
 		"spark.kubernetes.executor.label.mine": "1", "spark.executor.instances": "0", "spark.connect.grpc.binding.port": "3",
@@ -98,7 +98,7 @@ func TestWhatIsTheUsersToSay(t *testing.T) {
 	}
 }
 
-func TestForeignKeysAreLeftOut(t *testing.T) {
+func TestForeignKeysAreDropped(t *testing.T) {
 	o := build(t, minimal("hadoop.x", "1", "spark.x", "2", "--class", "3", "sparkles", "4"))
 	warned(t, o, "hadoop.x: is left out", "--class: is left out", "sparkles: is left out")
 	if got := settings(t, o); got["hadoop.x"] != "" || got["spark.x"] != "2" || got["--class"] != MainClass {
@@ -123,7 +123,7 @@ func TestMaster(t *testing.T) {
 	}
 }
 
-// TestExecutorPrefix holds to the rule that Spark refuses to start by.
+// TestExecutorPrefix: the prefix follows Spark's rule; Spark refuses to start otherwise.
 func TestExecutorPrefix(t *testing.T) {
 	seen := map[string]string{}
 	for n := 1; n <= 56; n++ {
@@ -143,7 +143,7 @@ func TestExecutorPrefix(t *testing.T) {
 	}
 }
 
-// TestTrimmedIsSparks holds the characters that Utils.trimExceptCRLF takes away.
+// TestTrimmedIsSparks checks the characters that Utils.trimExceptCRLF removes.
 func TestTrimmedIsSparks(t *testing.T) {
 	for c := range 256 {
 		want := c <= ' ' && c != '\r' && c != '\n'
@@ -153,7 +153,7 @@ func TestTrimmedIsSparks(t *testing.T) {
 	}
 }
 
-// TestTheScriptIsNotExpanded holds that Kubernetes leaves the script as it is.
+// TestTheScriptIsNotExpanded: Kubernetes expands nothing in the script.
 func TestTheScriptIsNotExpanded(t *testing.T) {
 	args := build(t, minimal()).Server.Spec.Containers[0].Args
 	if args[0] != script || expand(args[0], map[string]string{"POD_IP": "x", "host": "x"}) != script {

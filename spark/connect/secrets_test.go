@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// theSecret is a value that no object but a Secret may hold.
+// theSecret is a value that only a Secret may contain.
 const theSecret = "Xyzzy-42"
 
-// TestSecretsAreInASecretAlone: neither the pod nor the ConfigMap nor a warning has the value of a key that looks
-// secret, and Spark reads it from the file.
+// TestSecretsAreInASecretAlone: the value of a key that looks secret is not in the pod, the ConfigMap or a warning, and
+// Spark reads it from the file.
 func TestSecretsAreInASecretAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string
@@ -53,7 +53,7 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 	}
 }
 
-// mounted holds that spark-submit reads the Secret's file, which is the only one of its name.
+// mounted checks that spark-submit reads the Secret's file, which is the only one of its name.
 func mounted(t *testing.T, o Objects) {
 	t.Helper()
 	spark := o.Server.Spec.Containers[0]
@@ -76,7 +76,7 @@ func mounted(t *testing.T, o Objects) {
 	}
 }
 
-// TestWhatIsNoSecret: without a secret there is no Secret, which the operator needs a right for.
+// TestWhatIsNoSecret: without secret values there is no Secret, for which the operator needs a right.
 func TestWhatIsNoSecret(t *testing.T) {
 	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret", "spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
 		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin", "spark.kubernetes.driver.label.secret", "none")
@@ -85,7 +85,8 @@ func TestWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestSecretWithBlanks is refused: a file would lose the blanks, and an argument would show it.
+// TestSecretWithBlanks: a secret with blanks at its ends is rejected, because a file would lose the blanks and an
+// argument would show the secret.
 func TestSecretWithBlanks(t *testing.T) {
 	_, err := Build(minimal("spark.my.token", theSecret+" "))
 	if wrong := refused(t, err); wrong.Key != "spark.my.token" || strings.Contains(err.Error(), theSecret) {

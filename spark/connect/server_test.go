@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// containers says which containers a pod has, and which of them is the server.
+// containers returns the names of a pod's containers and marks the server's.
 func containers(o Objects) string {
 	var names []string
 	for _, c := range o.Server.Spec.Containers {
@@ -62,7 +62,7 @@ func TestTheConfigurationNamesTheContainer(t *testing.T) {
 	}
 }
 
-func TestWhoseThePodIs(t *testing.T) {
+func TestMetadataOfThePod(t *testing.T) {
 	r := minimal("spark.kubernetes.driver.label.mine", "conf", "spark.kubernetes.driver.label.example.org/server", "conf",
 		"spark.kubernetes.driver.annotation.note", "conf", "spark.kubernetes.driver.annotation.hash", "conf")
 	r.Annotations = map[string]string{"hash": "ours"}
@@ -91,7 +91,7 @@ func TestWhoseThePodIs(t *testing.T) {
 		"spark-version is not the template's", "spark.kubernetes.driver.label.example.org/server")
 }
 
-// texts are the warnings in words.
+// texts returns the texts of the warnings.
 func texts(o Objects) (out []string) {
 	for _, warning := range o.Warnings {
 		out = append(out, warning.String())
@@ -99,7 +99,7 @@ func texts(o Objects) (out []string) {
 	return out
 }
 
-// warned holds that each warning has one of the texts in it, and each text is in one.
+// warned checks that each warning contains one of the texts, and that each text is in a warning.
 func warned(t *testing.T, o Objects, want ...string) {
 	t.Helper()
 	in := func(text string) func(string) bool {
@@ -145,7 +145,7 @@ func TestImages(t *testing.T) {
 	for name, c := range map[string]struct {
 		image, server, executor string
 		conf                    []string
-		// want are the image of the server, of the executors, and spark.kubernetes.container.image.
+		// want are the images of the server and of the executors, and spark.kubernetes.container.image.
 		want [3]string
 	}{
 		"of the request":                   {image: "r", want: [3]string{"r", "r", "r"}},
@@ -172,7 +172,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// settings are what spark-submit is told, without the script's.
+// settings returns the settings that spark-submit gets, without the script's.
 func settings(t *testing.T, o Objects) map[string]string {
 	t.Helper()
 	for _, c := range o.Server.Spec.Containers {
@@ -213,7 +213,7 @@ func TestResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf      []string
 		resources string
-		// want are cpu and memory of requests, then of limits.
+		// want are CPU and memory of the requests, then of the limits.
 		want  string
 		warns int
 	}{
@@ -329,7 +329,7 @@ func TestEnvironment(t *testing.T) {
 	warned(t, o, "env: SPARK_NO_DAEMONIZE", "command and args")
 }
 
-func TestHygiene(t *testing.T) {
+func TestPodDefaults(t *testing.T) {
 	o := build(t, minimal())
 	if links := o.Server.Spec.EnableServiceLinks; links == nil || *links {
 		t.Errorf("service links are %v", links)
@@ -383,7 +383,7 @@ func TestUnknownFieldsOfTheServer(t *testing.T) {
 	r.ServerTemplate = []byte(`{"future":1,"metadata":{"future":2},"spec":{"future":3,"containers":[{"name":"a","future":4},{"future":5,"env":[{"name":"POD_IP","future":6}]}]}}`)
 	r.Conf.Set("spark.kubernetes.driver.podTemplateContainerName", "spark-kubernetes-driver")
 	o := build(t, r)
-	// The first container is the server: the second has no name to be found by.
+	// The first container is the server's. The second cannot be found, because it has no name.
 	object, err := submit.Objects{Driver: o.Server, DriverExtra: o.ServerExtra}.DriverObject()
 	if err != nil {
 		t.Fatal(err)
@@ -399,7 +399,7 @@ func TestUnknownFieldsOfTheServer(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsThatCannotBeKeptAreTold(t *testing.T) {
+func TestLostFieldsWarn(t *testing.T) {
 	r := minimal()
 	r.ServerTemplate = []byte(`{"spec":{"containers":[{"env":[{"name":"SPARK_NO_DAEMONIZE","value":"true"},{"value":"x","future":6}]}]}}`)
 	warned(t, build(t, r), "ServerTemplate: spec.containers[spark-kubernetes-driver].env[1]: has fields that cannot be kept")

@@ -72,7 +72,7 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
-// TestParseIngressAddress: what is an address is one for an Ingress where it has a host.
+// TestParseIngressAddress: an address is accepted for an Ingress if it has a host.
 func TestParseIngressAddress(t *testing.T) {
 	for format, refused := range map[string]string{
 		"{{$appName}}.example.com": "", "https://example.com/{{$appName}}": "", "*.example.com": "",
@@ -88,8 +88,7 @@ func TestParseIngressAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress: what is accepted is an address that reads back as itself, and holds nothing but a host and a plain
-// path.
+// FuzzParseAddress: an accepted address parses to itself again, and has only a host and a plain path.
 func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")
@@ -107,7 +106,7 @@ func FuzzParseAddress(f *testing.F) {
 		}
 		again, err := ParseAddress(a.String(), Names{})
 		if a.Host == "" {
-			again.Scheme = a.Scheme // a path alone does not tell
+			again.Scheme = a.Scheme // a path alone has no scheme
 		}
 		if err != nil || (again != a && a.Host != "") || again.Path != a.Path {
 			t.Errorf("%+v is read back as %+v, %v", a, again, err)

@@ -54,8 +54,8 @@ spec: {minAvailable: 1}
 	}
 }
 
-// TestDriverBudgetIsApart: what is made shares nothing with what it was made of.
-func TestDriverBudgetIsApart(t *testing.T) {
+// TestDriverBudgetSharesNothing: the budget shares nothing with its input.
+func TestDriverBudgetSharesNothing(t *testing.T) {
 	b := Budget{Labels: map[string]string{"a": "b"}, Selector: map[string]string{"c": "d"}, Owner: metav1.OwnerReference{UID: "u", Controller: new(true)}}
 	made := DriverBudget(b)
 	b.Labels["a"], b.Selector["c"], *b.Owner.Controller = "x", "x", false

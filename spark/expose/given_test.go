@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestGiven: an object is as its author wrote it, with the identity of whoever makes it.
+// TestGiven: the object is as the user wrote it, with the caller's labels and owner.
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
 	object := Given{

@@ -68,7 +68,7 @@ func TestMetricsProperties(t *testing.T) {
 	}
 }
 
-// agentRules is a configuration of the JMX exporter, as far as it is used here.
+// agentRules is the part of the JMX exporter's configuration that is used here.
 type agentRules struct {
 	LowercaseOutputName bool `json:"lowercaseOutputName"`
 	Rules               []struct {
@@ -79,11 +79,11 @@ type agentRules struct {
 	} `json:"rules"`
 }
 
-// notOfAName is what the exporter replaces in names of metrics.
+// notOfAName matches the characters that the exporter replaces in names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown is what the exporter makes of an attribute of a bean: the first rule whose pattern is found decides; empty
-// where none is.
+// shown returns the exporter's metric for an attribute of a bean: the first matching rule applies; the name is empty if
+// none does.
 func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
@@ -109,21 +109,21 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 	return "", nil
 }
 
-// TestAgentConfig: beans as Spark 4.1 shows them (JmxReporter of Dropwizard 4), and the series of the exporter's 1.0
-// that each became in a real run. The names with _type_ are those that dashboards know from the rules of this API's
-// other operator, which show no more of these than that.
+// TestAgentConfig: the beans are those of Spark 4.1 (JmxReporter of Dropwizard 4), and the series are those that
+// exporter 1.0 made from them in a real run. The names with _type_ are known to dashboards from the rules of this API's
+// other operator, which expose no other metrics of these kinds.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {
 		t.Fatal(err)
 	}
 	driver := map[string]string{"app_namespace": "jobs", "app_id": "pi"}
-	of := func(more ...string) map[string]string {
+	driverAnd := func(more ...string) map[string]string {
 		labels := maps.Clone(driver)
 		labels[more[0]] = more[1]
 		return labels
 	}
-	executor := of("executor_id", "1")
+	executor := driverAnd("executor_id", "1")
 	for _, test := range []struct {
 		bean, want string
 		labels     map[string]string
@@ -135,10 +135,10 @@ func TestAgentConfig(t *testing.T) {
 		{"jobs.pi.driver.job.StreamingMetrics.streaming.lastCompletedBatch_processingDelay, type=gauges><>Value",
 			"GAUGE spark_streaming_driver_lastcompletedbatch_processingdelay", driver},
 		{"jobs.pi.driver.spark.streaming.orders by hour.inputRate-total, type=gauges><>Value",
-			"GAUGE spark_structured_streaming_driver_inputrate_total", of("query_name", "orders by hour")},
+			"GAUGE spark_structured_streaming_driver_inputrate_total", driverAnd("query_name", "orders by hour")},
 		{"jobs.pi.1.executor.threadpool.activeTasks, type=gauges><>Value", "GAUGE spark_executor_threadpool_activetasks", executor},
 		{"jobs.pi.1.executor.bytesRead, type=counters><>Count", "COUNTER spark_executor_bytesread_type_counters_count", executor},
-		{"jobs.pi.driver.executor.runTime, type=counters><>Count", "COUNTER spark_executor_runtime_type_counters_count", of("executor_id", "driver")},
+		{"jobs.pi.driver.executor.runTime, type=counters><>Count", "COUNTER spark_executor_runtime_type_counters_count", driverAnd("executor_id", "driver")},
 		{"jobs.pi.driver.DAGScheduler.messageProcessingTime, type=timers><>Count", "COUNTER spark_driver_dagscheduler_messageprocessingtime_type_timers_count", driver},
 		{"jobs.pi.driver.HiveExternalCatalog.fileCacheHits, type=counters><>Count", "COUNTER spark_driver_hiveexternalcatalog_filecachehits_type_counters_count", driver},
 		{"jobs.pi.driver.CodeGenerator.sourceCodeSize, type=histograms><>Count", "COUNTER spark_driver_codegenerator_sourcecodesize_type_histograms_count", driver},
@@ -168,7 +168,7 @@ func TestAgentConfig(t *testing.T) {
 	}
 }
 
-// TestAgentRulesAreUsed: each rule has the labels that its pattern finds, and no group is left over.
+// TestAgentRulesAreUsed: each rule uses all groups of its pattern, and the labels are the expected ones.
 func TestAgentRulesAreUsed(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// compare holds an object to its manifest.
+// compare compares an object with its manifest.
 func compare(t *testing.T, name string, object any, manifest string) {
 	t.Helper()
 	text, err := yaml.Marshal(object)
@@ -136,8 +136,8 @@ spec:
 `)
 }
 
-// TestObjectsAreApart: what is made shares nothing with what it was made of.
-func TestObjectsAreApart(t *testing.T) {
+// TestObjectsShareNothing: the objects share nothing with their inputs.
+func TestObjectsShareNothing(t *testing.T) {
 	text := func() map[string]string { return map[string]string{"a": "b"} }
 	s := Service{Labels: text(), Extra: text(), Annotations: text(), Selector: text(), Owner: *owner.DeepCopy()}
 	i := Ingress{Labels: text(), Annotations: text(), TLS: []networkingv1.IngressTLS{{Hosts: []string{"h"}}}, Address: Address{Path: "/x"}}

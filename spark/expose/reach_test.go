@@ -25,8 +25,8 @@ func TestServiceFault(t *testing.T) {
 	}
 }
 
-// TestInside: a Service that is kept inside the cluster has nothing that the API server refuses beside ClusterIP, by
-// both ways to write it.
+// TestInside: a Service that is kept inside the cluster has no field that the API server rejects for ClusterIP, in both
+// representations.
 func TestInside(t *testing.T) {
 	spec := corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, HealthCheckNodePort: 30001,

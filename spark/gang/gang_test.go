@@ -75,9 +75,9 @@ spec: {minMember: 1, minResources: {cpu: 2500m, memory: 4Gi, nvidia.com/gpu: "2"
 	}
 }
 
-// TestPodGroupIsItsOwn: nothing of the arguments is shared, and a copy can be made, which unstructured objects refuse
-// for Go's own integers.
-func TestPodGroupIsItsOwn(t *testing.T) {
+// TestPodGroupSharesNothing: a PodGroup shares nothing with its input, and it can be copied, which fails for
+// unstructured objects that contain a Go int.
+func TestPodGroupSharesNothing(t *testing.T) {
 	group := someGroup()
 	object := Volcano(group)
 	object.DeepCopy().GetLabels()["app"] = "x"

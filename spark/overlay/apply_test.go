@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// driver is a pod as Spark would make it, with a sidecar in front.
+// driver returns a pod as Spark would make it, with a sidecar before the Spark container.
 func driver() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "d", Labels: map[string]string{"spark-role": "driver"},
@@ -42,8 +42,8 @@ func driver() *corev1.Pod {
 	}
 }
 
-// change is one field of an overlay and what it should do to driver's pod; spark is the Spark container of the wanted
-// pod.
+// change is one field of an overlay and its expected effect on driver's pod; spark is the Spark container of the
+// expected pod.
 type change struct {
 	overlay Overlay
 	want    func(pod *corev1.Pod, spark *corev1.Container)
@@ -102,7 +102,7 @@ func changes() map[string]change {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i:1"}}
 		}},
 		"sidecars, one of which is there": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}, {Name: "and", Image: "a:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
-			// Before Spark's: who falls back to the last container should find it.
+			// Before Spark's container, so that falling back to the last container finds Spark's.
 			p.Spec.Containers = slices.Insert(p.Spec.Containers, 1, corev1.Container{Name: "more", Image: "m:1"}, corev1.Container{Name: "and", Image: "a:1"})
 		}},
 		"priority and scheduler": {Overlay{PriorityClassName: "high", SchedulerName: "volcano"}, func(p *corev1.Pod, _ *corev1.Container) {
@@ -211,7 +211,7 @@ func TestPriorityOfAnotherClassIsCleared(t *testing.T) {
 	}
 }
 
-// The overlay belongs to the caller: a pod must not share memory with it.
+// TestApplySharesNothing: the overlay belongs to the caller, so a pod must not share memory with it.
 func TestApplySharesNothing(t *testing.T) {
 	o := Overlay{
 		Env:                []corev1.EnvVar{{Name: "E", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "a"}}}},

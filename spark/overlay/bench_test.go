@@ -2,7 +2,7 @@ package overlay
 
 import "testing"
 
-// much is what users lay over pods most, at once, from the cases of TestApply.
+// much returns an overlay with the most common changes, from the cases of TestApply.
 func much() Overlay {
 	all := changes()
 	o := all["labels and annotations"].overlay
@@ -16,8 +16,8 @@ func much() Overlay {
 	return o
 }
 
-// BenchmarkApply tells what an overlay costs, laid over a pod as Spark makes it. Each time the pod is a new copy, which
-// is all that the case "nothing" pays for.
+// BenchmarkApply measures applying an overlay to a pod as Spark makes it. Each iteration copies the pod; the case
+// "nothing" measures the copy alone.
 func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct {
 		name    string

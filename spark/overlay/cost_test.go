@@ -7,16 +7,16 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// TestCostIsLinear lays long lists over a pod that has long lists too. Lists of tolerations and environment sources
+// TestCostIsLinear applies long lists to a pod that has long lists too. Lists of tolerations and environment sources
 // were once compared item by item: 20,000 took minutes.
 func TestCostIsLinear(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[Overlay]()) {
 		worst.Linear(t, field.Path, func(n int) func() {
 			var o Overlay
-			field.Fill(&o, 4*n) // it is quick
+			field.Fill(&o, 4*n) // it is fast enough for more items
 			return func() {
 				pod := driver()
-				for range 2 { // the second time everything is there
+				for range 2 { // the second time the pod has everything already
 					if err := Apply(pod, DriverContainer, o); err != nil {
 						t.Fatal(err)
 					}

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// randomOverlay draws from few names, so that entries meet each other and those of the pod.
+// randomOverlay uses only a few names, so that entries collide with each other and with those of the pod.
 func randomOverlay(r *rand.Rand) Overlay {
 	name := func() string { return string(rune('A' + r.IntN(4))) }
 	some := func(f func()) {
@@ -57,8 +57,9 @@ func randomOverlay(r *rand.Rand) Overlay {
 	return o
 }
 
-// Twice is once, for overlays drawn at random with a fixed seed; those that do not fit the pod do not fit it again.
-func TestTwiceIsOnce(t *testing.T) {
+// TestApplyIsIdempotent applies random overlays (with a fixed seed) twice. Overlays that do not fit the pod do not fit
+// it the second time either.
+func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fit := 0
 	count := lives.Count(t, 2000)
@@ -82,7 +83,7 @@ func TestTwiceIsOnce(t *testing.T) {
 	}
 }
 
-// Nothing that was in the pod is gone or moved, whatever list is added to.
+// TestNothingIsLost: extending lists removes or moves nothing that was in the pod.
 func TestNothingIsLost(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -91,16 +92,16 @@ func TestNothingIsLost(t *testing.T) {
 			continue
 		}
 		last := len(pod.Spec.Containers) - 1
-		spark, was := pod.Spec.Containers[last], before.Spec.Containers[1]
+		spark, original := pod.Spec.Containers[last], before.Spec.Containers[1]
 		for _, list := range []struct {
 			name      string
 			got, want any
 		}{
-			{"the last container", spark.Name, was.Name},
+			{"the last container", spark.Name, original.Name},
 			{"the first container", pod.Spec.Containers[0], before.Spec.Containers[0]},
-			{"env", spark.Env[:len(was.Env)], was.Env},
-			{"ports", spark.Ports[:len(was.Ports)], was.Ports},
-			{"mounts", spark.VolumeMounts[:len(was.VolumeMounts)], was.VolumeMounts},
+			{"env", spark.Env[:len(original.Env)], original.Env},
+			{"ports", spark.Ports[:len(original.Ports)], original.Ports},
+			{"mounts", spark.VolumeMounts[:len(original.VolumeMounts)], original.VolumeMounts},
 			{"volumes", pod.Spec.Volumes[:len(before.Spec.Volumes)], before.Spec.Volumes},
 			{"tolerations", pod.Spec.Tolerations[:len(before.Spec.Tolerations)], before.Spec.Tolerations},
 			{"owners", pod.OwnerReferences[:1], before.OwnerReferences},
@@ -112,7 +113,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// Every field of Overlay does something: one that Apply forgets would be ignored in silence.
+// TestEveryFieldIsApplied: every field of Overlay has an effect. A field that Apply forgets would be silently ignored.
 func TestEveryFieldIsApplied(t *testing.T) {
 	touched := map[string]bool{}
 	for _, c := range changes() {

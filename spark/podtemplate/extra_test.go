@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestUnknownFieldsOfAValueThatIsNoField(t *testing.T) {
+func TestUnknownFieldsOfMismatchedValue(t *testing.T) {
 	type inner struct {
 		Name string            `json:"name"`
 		Map  map[string]string `json:"map"`

@@ -142,8 +142,8 @@ func TestFindAndTake(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadComesBack reads templates and puts them together again: nothing of the spec is lost, wherever it is.
-func TestWhatIsReadComesBack(t *testing.T) {
+// TestParsedTemplatesLoseNothing parses templates and puts them together again: nothing of the spec is lost.
+func TestParsedTemplatesLoseNothing(t *testing.T) {
 	for _, text := range []string{
 		`{"spec":{"containers":[{"name":"a","image":"x","future":{"deep":[1,"two",null,{"x":true}]}}]}}`,
 		`{"future":1,"spec":{"future":2,"containers":[{"name":"a","future":3},{"name":"b","ports":[{"containerPort":1,"future":4}]}]}}`,
@@ -178,7 +178,7 @@ func TestWhatIsReadComesBack(t *testing.T) {
 	}
 }
 
-// dropEmpty takes away the empty resources that the type writes for every container.
+// dropEmpty removes the empty resources that the type writes for every container.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -195,7 +195,7 @@ func dropEmpty(tree any) {
 	}
 }
 
-func TestGraftTellsWhatIsLost(t *testing.T) {
+func TestGraftReportsLostPlaces(t *testing.T) {
 	var lost []string
 	tree := map[string]any{"a": "text", "list": []any{map[string]any{"name": "x"}}, "set": nil}
 	extra := map[string]any{

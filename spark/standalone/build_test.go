@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// simple is a cluster of a master and two workers, of which there may be five.
+// simple returns a cluster with a master and two workers that can scale up to five.
 func simple(change ...func(*Request)) Request {
 	r := Request{
 		Name: "qa", Namespace: "spark", SparkVersion: "4.1.4", OperatorName: "an-operator", InitWorkers: 2, MinWorkers: 2, MaxWorkers: 5,
@@ -62,7 +62,7 @@ func build(t *testing.T, r Request) Objects {
 	return o
 }
 
-// container is a container of a StatefulSet's pods.
+// container returns a container of a StatefulSet's pods.
 func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Container {
 	t.Helper()
 	for i, c := range set.Spec.Template.Spec.Containers {
@@ -74,30 +74,31 @@ func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Conta
 	return nil
 }
 
-// TestObjects holds names, kinds, order, owners and labels to what readers of the Java operator's clusters select by.
+// TestObjects compares names, kinds, order, owners and labels with those by which users of the Java operator select
+// clusters.
 func TestObjects(t *testing.T) {
-	type object struct{ Kind, APIVersion, Name, Role string }
+	type summary struct{ Kind, APIVersion, Name, Role string }
 	o := build(t, simple(with("spark.ssl.keyPassword", "x")))
 	all, err := o.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []object
-	for _, is := range all {
-		apiVersion, kind := is.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-		labels := maps.Clone(is.GetLabels())
-		got = append(got, object{kind, apiVersion, is.GetName(), labels[LabelRole]})
+	var got []summary
+	for _, object := range all {
+		apiVersion, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		labels := maps.Clone(object.GetLabels())
+		got = append(got, summary{kind, apiVersion, object.GetName(), labels[LabelRole]})
 		delete(labels, LabelRole)
 		want := map[string]string{"uid": "u1", LabelOperatorName: "an-operator", LabelClusterName: "qa", LabelVersion: "4.1.4"}
 		if diff := cmp.Diff(want, labels); diff != "" {
-			t.Errorf("labels of %s %s (-want +got):\n%s", kind, is.GetName(), diff)
+			t.Errorf("labels of %s %s (-want +got):\n%s", kind, object.GetName(), diff)
 		}
 		owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "qa", UID: "u1", Controller: new(true)}}
-		if diff := cmp.Diff(owners, is.GetOwnerReferences()); diff != "" || is.GetNamespace() != "spark" {
-			t.Errorf("owners of %s %s in namespace %q (-want +got):\n%s", kind, is.GetName(), is.GetNamespace(), diff)
+		if diff := cmp.Diff(owners, object.GetOwnerReferences()); diff != "" || object.GetNamespace() != "spark" {
+			t.Errorf("owners of %s %s in namespace %q (-want +got):\n%s", kind, object.GetName(), object.GetNamespace(), diff)
 		}
 	}
-	want := []object{
+	want := []summary{
 		{"ConfigMap", "v1", "qa-cluster-conf", ""}, {"Secret", "v1", o.Secret.Name, ""},
 		{"Service", "v1", "qa-master-svc", "master"}, {"Service", "v1", "qa-worker-svc", "worker"},
 		{"NetworkPolicy", "networking.k8s.io/v1", "qa-worker", ""},
@@ -113,7 +114,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-func TestObjectsThatNobodyAskedFor(t *testing.T) {
+func TestOptionalObjectsAreOmitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		request                    Request
 		autoscaler, budget, secret bool
@@ -210,8 +211,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestSelectors: a StatefulSet's cannot be changed once it is there, so these are what the Java operator's have, but
-// where an autoscaler would measure the pods of other clusters.
+// TestSelectors: a StatefulSet's selector cannot be changed later, so it equals the Java operator's, except if an
+// autoscaler would measure pods of other clusters.
 func TestSelectors(t *testing.T) {
 	for name, c := range map[string]struct {
 		request         Request
@@ -303,7 +304,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestBuildTouchesNothing builds twice of one Request and compares it with what it was.
+// TestBuildTouchesNothing builds the same Request twice and checks that it is unchanged.
 func TestBuildTouchesNothing(t *testing.T) {
 	again := func() Request {
 		return simple(with("spark.ssl.keyPassword", "x"), masterTemplate(full("master")), workerTemplate(full("worker")), func(r *Request) {
@@ -325,7 +326,7 @@ func TestBuildTouchesNothing(t *testing.T) {
 	}
 }
 
-// texts are all objects as they would be sent.
+// texts returns all objects as JSON.
 func texts(t testing.TB, o Objects) (all []string) {
 	t.Helper()
 	objects, err := o.All()
@@ -342,7 +343,7 @@ func texts(t testing.TB, o Objects) (all []string) {
 	return all
 }
 
-// full is a template that says something about everything.
+// full returns a template that sets every field.
 func full(name string) string {
 	return `{"future":1,"replicas":7,"podManagementPolicy":"OrderedReady","serviceName":"svc","revisionHistoryLimit":3,"minReadySeconds":4,
 	"updateStrategy":{"type":"OnDelete"},"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"},
@@ -358,7 +359,7 @@ func full(name string) string {
 	"securityContext":{"runAsUser":185,"allowPrivilegeEscalation":true}}]}}}`
 }
 
-// TestTemplateIsKept says of every field of a template whether it is the user's, is added to, or is Build's.
+// TestTemplateIsKept checks for every field of a template whether it is kept, extended or set by Build.
 func TestTemplateIsKept(t *testing.T) {
 	o := build(t, simple(workerTemplate(full("worker"))))
 	all, err := o.All()
@@ -390,7 +391,7 @@ func TestTemplateIsKept(t *testing.T) {
 		path []any
 		want any
 	}{
-		// The user's.
+		// Kept.
 		{[]any{"spec", "future"}, int64(1)}, {[]any{"spec", "revisionHistoryLimit"}, int64(3)}, {[]any{"spec", "minReadySeconds"}, int64(4)},
 		{[]any{"spec", "updateStrategy", "type"}, "OnDelete"}, {[]any{"spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"}, "Delete"},
 		{[]any{"spec", "volumeClaimTemplates", 0, "spec", "future"}, int64(2)}, {append(pod, "future"), int64(3)}, {append(pod, "containers", 0, "future"), int64(4)},
@@ -399,16 +400,16 @@ func TestTemplateIsKept(t *testing.T) {
 		{append(worker, "resources", "requests", "cpu"), "1"}, {append(worker, "securityContext", "allowPrivilegeEscalation"), true},
 		{append(worker, "readinessProbe", "exec", "command", 0), "true"}, {[]any{"spec", "template", "metadata", "annotations", "note"}, "1"},
 		{append(pod, "dnsConfig", "nameservers", 0), "1.1.1.1"},
-		// The user's where the configuration is silent.
+		// Kept if the configuration does not set them.
 		{append(worker, "image"), "mine"}, {append(pod, "schedulerName"), "mine"}, {append(pod, "terminationGracePeriodSeconds"), int64(30)},
-		// Added to.
+		// Extended.
 		{append(worker, "command"), []any{"tini", "--", "bash"}}, {append(worker, "args", 0), "a"}, {append(worker, "args", 1), "-c"},
 		{append(worker, "env", 0, "name"), "MINE"}, {append(worker, "ports", 0, "name"), "extra"}, {append(worker, "ports", 1, "name"), "web"},
 		{append(worker, "volumeMounts", 0, "name"), "v"}, {append(worker, "volumeMounts", 1, "mountPath"), mountDir}, {append(pod, "volumes", 0, "name"), "v"},
 		{append(pod, "dnsConfig", "searches"), []any{"example.com", "qa-worker-svc.spark.svc.cluster.local"}},
 		{[]any{"spec", "selector", "matchLabels"}, map[string]any{"mine": "yes", LabelRole: "worker", LabelClusterName: "qa"}},
 		{[]any{"spec", "template", "metadata", "labels", "mine"}, "yes"}, {[]any{"spec", "template", "metadata", "labels", LabelRole}, "worker"},
-		// Build's.
+		// Set by Build.
 		{[]any{"spec", "replicas"}, int64(2)}, {[]any{"spec", "podManagementPolicy"}, "Parallel"}, {[]any{"spec", "serviceName"}, "qa-worker-svc"},
 	} {
 		if diff := cmp.Diff(c.want, at(c.path...)); diff != "" {
@@ -438,7 +439,7 @@ func said(o Objects) (all []string) {
 	return all
 }
 
-// TestTheDaemonsContainer finds the container that is the daemon's, wherever it is, and never takes another's.
+// TestTheDaemonsContainer: Build finds the daemon's container at any index, and never changes another one.
 func TestTheDaemonsContainer(t *testing.T) {
 	for template, want := range map[string][]string{
 		``:                                    {"master"},
@@ -470,7 +471,7 @@ func TestTheDaemonsContainer(t *testing.T) {
 	}
 }
 
-// TestDigest: pods are replaced when what they are made of changes, and for nothing else.
+// TestDigest: pods are replaced only if their template or configuration changes.
 func TestDigest(t *testing.T) {
 	digests := func(r Request) (out [2]string) {
 		o := build(t, r)
@@ -510,8 +511,9 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreTheSame: of two that are reserved the same one is named each time, since a status says which.
-func TestRefusalsAreTheSame(t *testing.T) {
+// TestErrorNamesSameReservedKey: if two keys are reserved, the error always names the same one, since a status contains
+// it.
+func TestErrorNamesSameReservedKey(t *testing.T) {
 	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
 	said := map[string]bool{}
 	for range 50 {

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// fakeSpark is a Spark whose spark-class prints what it was called with, what of the environment matters to it, and
-// which process it is.
+// fakeSpark returns the directory of a Spark whose spark-class prints its arguments, the relevant environment variables
+// and its process ID.
 func fakeSpark(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
@@ -51,7 +51,8 @@ exit ${EXIT:-0}
 	return home
 }
 
-// command is what a container starts, on this machine. Its arguments hold nothing that the kubelet expands.
+// command returns a container's command, to run on this machine. It checks that the kubelet expands nothing in the
+// arguments.
 func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	t.Helper()
 	all := slices.Concat(c.Command, c.Args)
@@ -65,7 +66,7 @@ func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// printed is what a daemon's container prints, without tini, which is not everywhere.
+// printed returns the output of a daemon's container, without tini, which not every machine has.
 func printed(t *testing.T, c *corev1.Container, env ...string) []string {
 	t.Helper()
 	cmd := command(t, c, env...)
@@ -119,7 +120,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestImageWithoutScripts: an image may have neither of the scripts that Spark's own start scripts read.
+// TestImageWithoutScripts: an image may lack both scripts that Spark's own start scripts read.
 func TestImageWithoutScripts(t *testing.T) {
 	home := fakeSpark(t, map[string]string{"sbin/spark-config.sh": "", "bin/load-spark-env.sh": ""})
 	got := printed(t, container(t, build(t, simple()).Workers, RoleWorker), "SPARK_HOME="+home)
@@ -128,8 +129,8 @@ func TestImageWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestTheDaemonIsTheContainer: its exit code is the container's, and what the kubelet sends reaches it, since it takes
-// bash's place, or tini's.
+// TestTheDaemonIsTheContainer: the daemon's exit code is the container's, and signals of the kubelet reach the daemon,
+// since it replaces bash or runs below tini.
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)
@@ -209,8 +210,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestOptionsOfTheTemplate: options that a template gives a daemon stay, wherever they come from, and the configuration
-// comes behind them.
+// TestOptionsOfTheTemplate: options that a template gives a daemon stay, whatever their source, and the configuration
+// follows them.
 func TestOptionsOfTheTemplate(t *testing.T) {
 	for env, want := range map[string][]corev1.EnvVar{
 		``:                             {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
@@ -236,7 +237,7 @@ func TestOptionsOfTheTemplate(t *testing.T) {
 	}
 }
 
-func TestVariablesThatHaveNoEffect(t *testing.T) {
+func TestVariablesWithoutEffectWarn(t *testing.T) {
 	o := build(t, simple(counts(1, 1, 1),
 		masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","env":[{"name":"SPARK_MASTER_PORT","value":"1"},{"name":"SPARK_MASTER_WEBUI_PORT","value":"2"},{"name":"SPARK_WORKER_INSTANCES","value":"2"}]}]}}}`),
 		workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","env":[{"name":"SPARK_WORKER_INSTANCES","value":"2"},{"name":"SPARK_WORKER_CORES","value":"2"}]}]}}}`)))
@@ -249,7 +250,8 @@ func TestVariablesThatHaveNoEffect(t *testing.T) {
 	}
 }
 
-// TestPrivileges: who asks for them has them, since Kubernetes refuses a privileged container that may not gain any.
+// TestPrivileges: a container that requests privileges keeps them, since Kubernetes rejects a privileged container that
+// must not gain privileges.
 func TestPrivileges(t *testing.T) {
 	for context, want := range map[string]*bool{
 		`{}`:                                         new(false),

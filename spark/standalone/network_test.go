@@ -48,7 +48,7 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	}
 }
 
-// TestMasterPolicy: who sends an application to a master runs code on its workers.
+// TestMasterPolicy: a client that sends an application to a master can run code on its workers.
 func TestMasterPolicy(t *testing.T) {
 	in := func(namespace string, labels map[string]string) netpolicy.Party {
 		return netpolicy.Party{Namespace: namespace, Labels: labels}

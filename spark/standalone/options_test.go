@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// readArguments reads a file of arguments as the java command documents it: arguments are separated by blanks or line
-// ends, quotes hold them together, "#" begins a comment outside of them, and inside of them a backslash escapes n, r,
-// t, f and whatever else follows.
+// readArguments parses an argument file as documented for the java command: blanks or line ends separate arguments,
+// quotes hold them together, "#" begins a comment outside quotes, and inside quotes a backslash escapes n, r, t, f and
+// any other character.
 func readArguments(text string) (args []string, err error) {
 	for i := 0; i < len(text); {
 		switch ch := text[i]; {
@@ -86,7 +86,7 @@ func TestReadArguments(t *testing.T) {
 	}
 }
 
-// properties are the system properties that the JVM of a daemon has: plain, and from the Secret.
+// properties returns the system properties of a daemon's JVM: the plain ones, and those from the Secret.
 func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	t.Helper()
 	read := func(text string) map[string]string {
@@ -115,7 +115,7 @@ func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	return plain, secret
 }
 
-// difficult are values that some part on the way could take for something else.
+// difficult are values that a component on the way could misread.
 var difficult = map[string]string{
 	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
 	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
@@ -207,7 +207,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsElsewhere looks for a secret in all that is made of it, and of errors and warnings about it.
+// TestNoSecretIsElsewhere searches all objects, errors and warnings for a secret.
 func TestNoSecretIsElsewhere(t *testing.T) {
 	const hidden = "hunter2hunter2"
 	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden, recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
@@ -226,7 +226,7 @@ func TestNoSecretIsElsewhere(t *testing.T) {
 	}
 }
 
-// TestSecretsName: another content is another Secret, since one is never changed; the same content is the same.
+// TestSecretsName: a Secret is never changed, so other content has another name; the same content has the same name.
 func TestSecretsName(t *testing.T) {
 	name := func(owner, value string) string {
 		return build(t, simple(with(authSecretKey, value), func(r *Request) { r.Owner.UID = types.UID(owner) })).Secret.Name
@@ -242,7 +242,7 @@ func TestSecretsName(t *testing.T) {
 	}
 }
 
-func TestAuthenticationIsTold(t *testing.T) {
+func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 	const says = "spark.authenticate: is true and spark.authenticate.secret is not set"
 	for name, c := range map[string]struct {
 		said []string
@@ -262,8 +262,8 @@ func TestAuthenticationIsTold(t *testing.T) {
 	}
 }
 
-// FuzzOptions: whatever a user says, each value arrives as it is or is refused by its key; what looks secret is in the
-// Secret alone.
+// FuzzOptions: every value arrives unchanged or is rejected by its key, and values that look secret are only in the
+// Secret.
 func FuzzOptions(f *testing.F) {
 	for name, value := range difficult {
 		f.Add("spark."+name, value, "")

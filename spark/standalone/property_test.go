@@ -17,15 +17,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// chance makes requests of whatever parts templates have.
+// chance makes random requests from the parts of templates.
 type chance struct{ *rand.Rand }
 
-func one[T any](c chance, of ...T) T { return of[c.IntN(len(of))] }
+func pick[T any](c chance, options ...T) T { return options[c.IntN(len(options))] }
 
-// some returns so many of the texts as a list of JSON.
-func (c chance) some(of ...string) string {
+// some returns a random selection of the texts as a JSON list.
+func (c chance) some(texts ...string) string {
 	var out []string
-	for _, text := range of {
+	for _, text := range texts {
 		if c.IntN(3) == 0 {
 			out = append(out, text)
 		}
@@ -39,22 +39,22 @@ func (c chance) container(name string) string {
 		`,"env":` + c.some(`{"name":"SPARK_MASTER_OPTS","value":"-Da=b"}`, `{"name":"SPARK_WORKER_OPTS","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}`, `{"name":"SPARK_LOG_DIR","value":"/l"}`, `{"name":"X"}`) +
 		`,"ports":` + c.some(`{"containerPort":9}`, `{"name":"spark","containerPort":7077}`, `{"name":"jmx","containerPort":10,"protocol":"UDP"}`, `{"name":"rest","containerPort":6066}`) +
 		`,"volumeMounts":` + c.some(`{"name":"data","mountPath":"/data"}`, `{"name":"tmp","mountPath":"/tmp"}`) +
-		one(c, ``, `,"image":"mine"`, `,"securityContext":{"privileged":true}`, `,"resources":{"requests":{"cpu":"1"}}`, `,"readinessProbe":{"periodSeconds":3}`) + `}`
+		pick(c, ``, `,"image":"mine"`, `,"securityContext":{"privileged":true}`, `,"resources":{"requests":{"cpu":"1"}}`, `,"readinessProbe":{"periodSeconds":3}`) + `}`
 }
 
 func (c chance) template(role string) []byte {
 	containers := []string{c.container("log")}
 	if c.IntN(3) > 0 {
-		containers = slices.Insert(containers, c.IntN(2), c.container(one(c, role, "")))
+		containers = slices.Insert(containers, c.IntN(2), c.container(pick(c, role, "")))
 	}
-	return []byte(`{"volumeClaimTemplates":` + c.some(`{"metadata":{"name":"data"}}`) + one(c, ``, `,"selector":{"matchLabels":{"mine":"x"}}`, `,"replicas":9`) +
-		`,"template":{"metadata":{"labels":{"mine":"x"},"annotations":` + one(c, `{}`, `{"a":"b"}`) + `},"spec":{"volumes":` + c.some(`{"name":"tmp","emptyDir":{}}`) +
-		one(c, ``, `,"dnsConfig":{"searches":["example"]}`, `,"schedulerName":"mine"`, `,"terminationGracePeriodSeconds":9`, `,"enableServiceLinks":true`) +
+	return []byte(`{"volumeClaimTemplates":` + c.some(`{"metadata":{"name":"data"}}`) + pick(c, ``, `,"selector":{"matchLabels":{"mine":"x"}}`, `,"replicas":9`) +
+		`,"template":{"metadata":{"labels":{"mine":"x"},"annotations":` + pick(c, `{}`, `{"a":"b"}`) + `},"spec":{"volumes":` + c.some(`{"name":"tmp","emptyDir":{}}`) +
+		pick(c, ``, `,"dnsConfig":{"searches":["example"]}`, `,"schedulerName":"mine"`, `,"terminationGracePeriodSeconds":9`, `,"enableServiceLinks":true`) +
 		`,"containers":[` + strings.Join(containers, ",") + `]}}}`)
 }
 
 func (c chance) service() []byte {
-	return []byte(`{"ports":` + c.some(`{"port":9}`, `{"name":"web","port":80}`, `{"name":"x","port":8080}`, `{"port":8081,"protocol":"UDP"}`) + one(c, ``, `,"selector":{"a":"b"}`, `,"type":"ClusterIP"`) + `}`)
+	return []byte(`{"ports":` + c.some(`{"port":9}`, `{"name":"web","port":80}`, `{"name":"x","port":8080}`, `{"port":8081,"protocol":"UDP"}`) + pick(c, ``, `,"selector":{"a":"b"}`, `,"type":"ClusterIP"`) + `}`)
 }
 
 func (c chance) request() Request {
@@ -74,8 +74,8 @@ func (c chance) request() Request {
 	})
 }
 
-// twice returns the keys that come more than once in a list, by which the API server would refuse it: it merges such
-// lists by key.
+// twice returns the keys that occur more than once in a list. The API server would reject such a list, because it
+// merges it by key.
 func twice[T any](list []T, key func(T) string) (wrong []string) {
 	seen := map[string]bool{}
 	for _, element := range list {
@@ -88,7 +88,7 @@ func twice[T any](list []T, key func(T) string) (wrong []string) {
 	return wrong
 }
 
-// faults is what the API server, or Spark, would have against a role's objects.
+// faults returns what the API server or Spark would reject in a role's objects.
 func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wrong []string) {
 	add := func(what string, keys ...string) {
 		if len(keys) > 0 {
@@ -96,9 +96,9 @@ func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wron
 		}
 	}
 	template := set.Spec.Template
-	selects := func(of string, selector *metav1.LabelSelector) {
+	selects := func(object string, selector *metav1.LabelSelector) {
 		if parsed, err := metav1.LabelSelectorAsSelector(selector); err != nil || !parsed.Matches(labels.Set(template.Labels)) {
-			add(of+" does not select the pods", parsed.String())
+			add(object+" does not select the pods", parsed.String())
 		}
 	}
 	selects("the StatefulSet", set.Spec.Selector)
@@ -137,8 +137,9 @@ func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wron
 	return wrong
 }
 
-// TestWhatIsMadeCanBe builds of many templates, and holds what comes of each to what Kubernetes takes and Spark needs.
-func TestWhatIsMadeCanBe(t *testing.T) {
+// TestRandomTemplatesGiveValidObjects builds random templates, and checks the objects against the rules of Kubernetes
+// and Spark.
+func TestRandomTemplatesGiveValidObjects(t *testing.T) {
 	for seed := range uint64(lives.Count(t, 200)) {
 		c := chance{rand.New(rand.NewPCG(seed, 8))}
 		r := c.request()
@@ -153,7 +154,7 @@ func TestWhatIsMadeCanBe(t *testing.T) {
 		if a := o.Autoscaler; a != nil && (*a.Spec.MinReplicas < 1 || *a.Spec.MinReplicas > a.Spec.MaxReplicas || *o.Workers.Spec.Replicas < *a.Spec.MinReplicas) {
 			wrong = append(wrong, "the bounds of the autoscaler")
 		}
-		// The name of the Secret is its own, and in a volume of either StatefulSet.
+		// The name of the Secret occurs in the Secret itself and in a volume of each StatefulSet.
 		if named := strings.Count(strings.Join(texts(t, o), ""), `"name":"qa-cluster-secret-`); o.Secret == nil && named != 0 || o.Secret != nil && named != 3 {
 			wrong = append(wrong, fmt.Sprintf("there is a Secret: %t, and it is named %d times", o.Secret != nil, named))
 		}
@@ -163,7 +164,7 @@ func TestWhatIsMadeCanBe(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &tree); err != nil {
 				t.Fatal(err)
 			}
-			delete(tree, "status") // the API server's to say
+			delete(tree, "status") // set by the API server
 			if withNull(tree) {
 				wrong = append(wrong, "a null in "+text)
 			}
@@ -178,7 +179,7 @@ func TestWhatIsMadeCanBe(t *testing.T) {
 	}
 }
 
-// withNull reports whether there is a null anywhere.
+// withNull reports whether a tree contains a null.
 func withNull(tree any) bool {
 	switch tree := tree.(type) {
 	case nil:

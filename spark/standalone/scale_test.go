@@ -39,8 +39,8 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// TestWorkers holds the numbers of workers to what the API server takes: an autoscaler's least is 1, and one leaves a
-// StatefulSet of none alone.
+// TestWorkers checks the numbers of workers against the rules of the API server: an autoscaler's minimum is at least 1,
+// and it ignores a StatefulSet with zero replicas.
 func TestWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, least, most int64
@@ -77,7 +77,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestWhatTheAutoscalerMeasures: the default metric is a part of what the container asks for.
+// TestWhatTheAutoscalerMeasures: the default metric is a share of the container's CPU request.
 func TestWhatTheAutoscalerMeasures(t *testing.T) {
 	worker := func(resources string) func(*Request) {
 		return workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":` + resources + `}]}}}`)

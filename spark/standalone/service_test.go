@@ -36,8 +36,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestServicesLeadToDaemons follows each port of a Service to the container's port of that name, and the selector to
-// the pods.
+// TestServicesLeadToDaemons checks that each port of a Service leads to the container's port of that name, and that the
+// selector matches the pods.
 func TestServicesLeadToDaemons(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"default": counts(1, 1, 1), "moved": with(masterUIKey, "9090", workerUIKey, "9091", restKey, "9092"),
@@ -102,7 +102,7 @@ func TestServiceTemplates(t *testing.T) {
 	}
 }
 
-func TestServiceTypesThatCannotBe(t *testing.T) {
+func TestServiceTypesRejected(t *testing.T) {
 	for _, kind := range []string{"NodePort", "LoadBalancer", "ExternalName", "Future"} {
 		_, err := Build(simple(func(r *Request) { r.Master.Service = []byte(`{"type":"` + kind + `"}`) }))
 		if err == nil || !strings.Contains(err.Error(), "Master.Service.type: "+kind+" is not possible") || !strings.Contains(err.Error(), "spark.operator/spark-cluster-name=qa and spark-role=master") {

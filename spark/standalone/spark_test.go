@@ -18,8 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// distribution is a Spark that is on this machine: SPARK_DISTRIBUTION, else the newest of those that the images were
-// made of.
+// distribution returns the directory of a Spark on this machine: SPARK_DISTRIBUTION, else the newest of those from
+// which the images were made.
 func distribution(t *testing.T) string {
 	t.Helper()
 	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
@@ -37,15 +37,15 @@ func distribution(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(jars[0]))
 }
 
-// running is a daemon that runs here as it would in its pod: the container's command and environment, with the files
-// where the kubelet would have put them.
+// running is a daemon that runs here as in its pod: with the container's command and environment, and the files that
+// the kubelet would mount.
 type running struct {
 	*exec.Cmd
 	log *os.File
 }
 
-// stand are the places of a cluster on this machine. The names of a pod and of a Service are no addresses here, so
-// these are said instead.
+// stand holds the directories and ports of a cluster on this machine. They replace the names of pods and Services,
+// which do not resolve here.
 type stand struct {
 	home, dir string
 	port, web int
@@ -85,7 +85,7 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 	}
 	r := &running{cmd, log}
 	t.Cleanup(func() {
-		_ = r.end(os.Kill) // it ends by that
+		_ = r.end(os.Kill) // the error is the signal
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("%s says:\n%s", role, text[max(0, len(text)-4000):])
 		}
@@ -94,7 +94,7 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 	return r
 }
 
-// end sends a signal and waits for the daemon's end.
+// end sends a signal and waits until the daemon has ended.
 func (r *running) end(signal os.Signal) error {
 	if r.ProcessState != nil {
 		return nil
@@ -105,7 +105,7 @@ func (r *running) end(signal os.Signal) error {
 	return r.Wait()
 }
 
-// state is what a master says about its cluster.
+// state is a master's report about its cluster.
 type state struct {
 	Status  string `json:"status"`
 	Workers []struct {
@@ -114,8 +114,8 @@ type state struct {
 	} `json:"workers"`
 }
 
-// until asks the master until it says what is wanted.
-func (s stand) until(t *testing.T, wanted string, is func(state) bool) (last state) {
+// until polls the master until its state matches.
+func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (last state) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -128,7 +128,7 @@ func (s stand) until(t *testing.T, wanted string, is func(state) bool) (last sta
 			last = state{}
 			err := json.NewDecoder(answer.Body).Decode(&last)
 			answer.Body.Close()
-			if err == nil && is(last) {
+			if err == nil && matches(last) {
 				tick.Stop()
 				return last
 			}
@@ -151,7 +151,8 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// systemProperties are those of a JVM, as its own tool shows them; nil where there is no such tool.
+// systemProperties returns the system properties of a JVM, as reported by the JDK's own tool, or nil if there is no
+// such tool.
 func systemProperties(t *testing.T, pid int) map[string]string {
 	t.Helper()
 	tool, err := exec.LookPath("jcmd")
@@ -172,9 +173,8 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 	return all
 }
 
-// TestOnSpark starts a real master and a real worker from what is rendered: they find each other with a secret that is
-// difficult to write, every value is what the user wrote, and a master that was killed and begins again keeps its
-// worker.
+// TestOnSpark starts a real master and a real worker from the rendered objects. They connect with a secret that is
+// difficult to write, every value is what the user wrote, and a master that is killed and restarted keeps its worker.
 func TestOnSpark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts Spark")
@@ -203,11 +203,11 @@ func TestOnSpark(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	one := func(is state) bool {
-		return is.Status == "ALIVE" && len(is.Workers) == 1 && is.Workers[0].State == "ALIVE"
+	hasOneWorker := func(s state) bool {
+		return s.Status == "ALIVE" && len(s.Workers) == 1 && s.Workers[0].State == "ALIVE"
 	}
 	master, worker := s.start(t, o.Master, RoleMaster), s.start(t, o.Workers, RoleWorker)
-	first := s.until(t, "a worker", one)
+	first := s.until(t, "a worker", hasOneWorker)
 	for _, daemon := range []*running{master, worker} {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", daemon.Process.Pid))
 		if err == nil && strings.Contains(string(line), "quotes") {
@@ -226,7 +226,7 @@ func TestOnSpark(t *testing.T) {
 		t.Error("the master ended well")
 	}
 	s.start(t, o.Master, RoleMaster)
-	second := s.until(t, "its worker back", one)
+	second := s.until(t, "its worker back", hasOneWorker)
 	if second.Workers[0].ID != first.Workers[0].ID {
 		t.Errorf("the worker was %s, and is %s: it began anew", first.Workers[0].ID, second.Workers[0].ID)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestRunnerHasAnAccountOfItsOwn: the pod that runs spark-submit may make Secrets and NetworkPolicies, so it need not
-// be the driver's account that may; an application chooses another by a key, of which Spark hears nothing. The driver
-// keeps its own.
-func TestRunnerHasAnAccountOfItsOwn(t *testing.T) {
+// TestRunnerHasOwnAccount: the pod that runs spark-submit needs rights to create Secrets and NetworkPolicies, so its
+// account can differ from the driver's. An application selects it with a key that Spark does not get. The driver keeps
+// its own account.
+func TestRunnerHasOwnAccount(t *testing.T) {
 	for name, c := range map[string]struct{ configured, chosen, want string }{
 		"the driver's":      {"", "", "driver"},
 		"the operator's":    {"submit", "", "submit"},
@@ -39,8 +39,8 @@ func TestRunnerHasAnAccountOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestDeniedAccount: the operator's own account is refused for each pod of an application, by every way that leads to
-// it, and by the operator's way of submission and by spark-submit alike.
+// TestDeniedAccount: the operator's own account is rejected for each pod of an application, however it is named, and
+// for both ways of submission.
 func TestDeniedAccount(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"of the driver":              func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },

@@ -2,8 +2,8 @@ package submit
 
 import "testing"
 
-// BenchmarkBuild tells what one submission costs: a plain application of the image, and one that uses nearly every step
-// at once. The aim is at most 150 microseconds for the plain one.
+// BenchmarkBuild measures the cost of one submission: a plain application, and one that uses nearly every step. The
+// plain one should take at most 150 microseconds.
 func BenchmarkBuild(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -20,8 +20,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// What a submission allocates does not depend on the machine. The aim for the plain one is 1,000; the limits here
-// notice a new habit.
+// TestAllocations: the allocations of a submission do not depend on the machine. The plain one should need at most
+// 1,000; the limits here detect regressions.
 func TestAllocations(t *testing.T) {
 	for what, c := range map[string]struct {
 		request Request

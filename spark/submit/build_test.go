@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// minimal is the smallest application: a Java class in a jar of the image.
+// minimal returns a minimal application: a Java class in a jar of the image.
 func minimal() Request {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -36,7 +36,7 @@ func minimal() Request {
 	}
 }
 
-// with is minimal and more configuration, as pairs.
+// with returns minimal with additional configuration, as pairs.
 func with(pairs ...string) Request {
 	r := minimal()
 	for i := 0; i < len(pairs); i += 2 {
@@ -54,7 +54,7 @@ func build(t *testing.T, r Request) Objects {
 	return o
 }
 
-// props reads the driver's spark.properties back.
+// props parses the driver's spark.properties.
 func props(t *testing.T, o Objects) map[string]string {
 	t.Helper()
 	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
@@ -65,7 +65,7 @@ func props(t *testing.T, o Objects) map[string]string {
 	return c.Map()
 }
 
-// find returns the object of a type and name that comes before the pod.
+// find returns the object with this type and name among those created before the pod.
 func find[T Object](t *testing.T, o Objects, name string) T {
 	t.Helper()
 	for _, object := range o.Before {
@@ -78,7 +78,7 @@ func find[T Object](t *testing.T, o Objects, name string) T {
 	return none
 }
 
-// spark returns the Spark container of the driver pod.
+// sparkContainer returns the Spark container of the driver pod.
 func sparkContainer(t *testing.T, o Objects) corev1.Container {
 	t.Helper()
 	for _, c := range o.Driver.Spec.Containers {

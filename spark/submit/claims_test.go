@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestTooManyClaims: a driver's claims are bounded, and the refusal names the key that is one too many.
+// TestTooManyClaims: the number of a driver's claims is limited, and the error names the key of the first one above the
+// limit.
 func TestTooManyClaims(t *testing.T) {
 	t.Parallel()
 	r := func(n int) Request {
@@ -29,7 +30,7 @@ func TestTooManyClaims(t *testing.T) {
 	}
 	claims := 0
 	for _, object := range objects.Before {
-		if _, is := object.(*corev1.PersistentVolumeClaim); is {
+		if _, ok := object.(*corev1.PersistentVolumeClaim); ok {
 			claims++
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// typedKeys are the keys that Build reads by a typed entry, with what they need beside them: a reference in them is
-// replaced, and one that leads back to itself is refused under their name.
+// typedKeys are the keys that Build reads by typed reads, with the keys that they need. A reference in their values is
+// replaced, and one that leads back to itself is an error with their name.
 var typedKeys = map[string][]string{
 	"spark.driver.cores":                                               nil,
 	"spark.driver.memoryOverhead":                                      nil,
@@ -74,7 +74,7 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 	}
 }
 
-// settings are what random configurations are made of: right and wrong, and what gets in each other's way.
+// settings are the parts of random configurations: valid ones, invalid ones, and ones that conflict.
 func settings() []string {
 	out := []string{
 		"spark.driver.memory", "2g", "spark.driver.memory", "512m", "spark.driver.memory", "2048", "spark.driver.memoryOverhead", "1g",
@@ -101,7 +101,7 @@ func settings() []string {
 		out = append(out, volumeConf("driver", kind)...)
 		out = append(out, "options.path", "/p", "options.server", "s", "options.claimName", "OnDemand", "options.storageClass", "c", "options.sizeLimit", "1Gi")
 	}
-	// The volumes' options stand behind their kind, and make a key with it.
+	// The volumes' options follow their kind and form a key with it.
 	kind := ""
 	for i := 0; i < len(out); i += 2 {
 		if rest, ok := strings.CutPrefix(out[i], "spark.kubernetes.driver.volumes."); ok {
@@ -114,8 +114,8 @@ func settings() []string {
 	return out
 }
 
-// However settings are put together, Build gives the same twice, sound objects or an error of ours, and no secret in
-// either.
+// TestRandomConfigurations: for every combination of settings, Build returns the same result twice, valid objects or an
+// *Error, and no secret in either.
 func TestRandomConfigurations(t *testing.T) {
 	random, pool := rand.New(rand.NewPCG(1, 2)), settings()
 	built, refused, notNative := 0, map[string]bool{}, 0
@@ -152,7 +152,7 @@ func TestRandomConfigurations(t *testing.T) {
 	}
 }
 
-// checkSound holds what must be true of all objects, whatever made them.
+// checkSound checks what must hold for all objects of any configuration.
 func checkSound(t *testing.T, chosen []string, o Objects) {
 	t.Helper()
 	volumes := map[string]bool{}
@@ -185,7 +185,7 @@ func checkSound(t *testing.T, chosen []string, o Objects) {
 		if err != nil {
 			t.Errorf("%q: %s: %v", chosen, id, err)
 		}
-		// The one place for a token is its Secret; a password of the user's own goes where the user says.
+		// A token may only be in its Secret. A password in a key of the user may be where the user puts it.
 		if !slices.Contains(chosen, "spark.my.password") && strings.Contains(string(text), "hunter2") && object.GetObjectKind().GroupVersionKind().Kind != "Secret" {
 			t.Errorf("%q: the token stands in %s", chosen, id)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// A comparison that overlooks a change proves nothing: every value of a few rich recordings is changed and taken away,
-// one at a time, and each time there must be a difference.
+// TestComparisonOverlooksNothing changes and removes every value of a few rich recordings, one at a time. The
+// comparison must report a difference each time: a comparison that overlooks a change would prove nothing.
 func TestComparisonOverlooksNothing(t *testing.T) {
 	recordings, err := record.Load("testdata/recordings")
 	if err != nil {
@@ -49,7 +49,7 @@ func changeEverything(t *testing.T, objects []object) {
 	}
 }
 
-// others are values that mean something else.
+// others returns values with another meaning.
 func others(value any) []any {
 	switch value := value.(type) {
 	case string:
@@ -88,7 +88,7 @@ func forEachValue(at string, tree any, change func(at string, set func(any), val
 	}
 }
 
-// What differs only in what has no meaning is the same.
+// TestComparisonSeesNoDifferenceInWhatIsTheSame: values that differ only in meaningless ways are equal.
 func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 	pod := func(spec string) []object {
 		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}

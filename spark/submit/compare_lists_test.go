@@ -7,18 +7,18 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// listed is a difference that is known.
+// listed is a known difference.
 type listed struct {
-	// text is a regular expression that a whole difference matches as it is told, or the whole message of a refusal.
+	// text is a regular expression for a whole difference as it is reported, or for the whole message of an error.
 	text string
-	// cases is a regular expression of whole names of cases; empty means all.
+	// cases is a regular expression for whole names of cases; empty means all.
 	cases string
-	// lines are the Spark lines in which the difference is; none means all.
+	// lines are the Spark lines that have the difference; none means all.
 	lines  []string
 	reason string
 }
 
-// find returns the first entry that a difference, or the message of a refusal, matches, or nil.
+// find returns the first entry that matches a difference or the message of an error, or nil.
 func find(list []listed, name, version, text string) *listed {
 	for i, l := range list {
 		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.text, text) {
@@ -30,7 +30,7 @@ func find(list []listed, name, version, text string) *listed {
 
 var forms = map[string]*regexp.Regexp{}
 
-// matches holds a whole text against an expression; an empty one matches all.
+// matches reports whether an expression matches a whole text; an empty one matches all.
 func matches(expression, text string) bool {
 	if expression == "" {
 		return true
@@ -43,7 +43,7 @@ func matches(expression, text string) bool {
 	return form.MatchString(text)
 }
 
-// intended are differences by which Build is better than spark-submit; doc.go tells them.
+// intended are the differences in which Build is better than spark-submit; doc.go describes them.
 var intended = []listed{
 	{text: `[A-Z]\w+ \S+: /metadata/ownerReferences/.*, Build has nothing`, reason: "objects are owned by the caller's, not by the driver pod"},
 	{text: `Pod \S+: /spec/enableServiceLinks: spark-submit has nothing, Build has false`, reason: "no variables for the Services of the namespace (enableServiceLinks)"},
@@ -77,10 +77,10 @@ var intended = []listed{
 		reason: "arguments reach the application as they are ($( is escaped)"},
 }
 
-// gaps are differences that should not be. They may only become fewer.
+// gaps are differences that should not exist. Their number may only decrease.
 var gaps = []listed{}
 
-// What a refusal of ours alone is good for.
+// Reasons why only Build rejects a case.
 const (
 	forRunner   = "only spark-submit itself can do it, where the files are: the refusal says so (NotNative)"
 	noSuchName  = "the API server would refuse the object after others are written"
@@ -88,7 +88,7 @@ const (
 	neverStarts = "the driver or its executors would wait for ever"
 )
 
-// weRefuse are cases that only Build refuses.
+// weRefuse are cases that only Build rejects.
 var weRefuse = []listed{
 	{text: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern`, reason: forRunner},
 	{text: `.* is a file of the submitter, .*`, cases: `pattern-nothing|files-directory`, reason: "spark-submit looks, finds no file and goes on without a word"},
@@ -113,7 +113,7 @@ var weRefuse = []listed{
 	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 
-// theyRefuse are cases that only spark-submit refuses.
+// theyRefuse are cases that only spark-submit rejects.
 var theyRefuse = []listed{
 	{text: `.*S3AFileSystem not found`, cases: `jars-s3a`, reason: "the file system's client need only be where the driver is"},
 	{text: `.*ipFamilies.*`, cases: `service-families-blanks`, reason: "blanks around entries of a list are no part of them"},

@@ -22,11 +22,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// facts are objects taken apart: "Pod: /spec/restartPolicy" -> "Never". Two submissions are the same if their facts
-// are; what has no meaning is no fact.
+// facts are the values of objects by path: "Pod: /spec/restartPolicy" -> "Never". Two submissions are equal if their
+// facts are equal; meaningless values are not facts.
 type facts map[string]string
 
-// difference is one fact that the two sides do not share. An empty side lacks it.
+// difference is one fact in which the two sides differ. An empty side lacks it.
 type difference struct{ path, theirs, ours string }
 
 func (d difference) String() string {
@@ -44,7 +44,7 @@ func compare(theirs, ours facts) []difference {
 	maps.Copy(all, ours)
 	var out []difference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		// How a property is written is looked at where it is the same property.
+		// The text of a property is compared only if its value is equal.
 		value := strings.Replace(key, " (text)/", "/", 1)
 		if theirs[key] != ours[key] && (value == key || theirs[value] == ours[value]) {
 			out = append(out, difference{key, theirs[key], ours[key]})
@@ -53,14 +53,14 @@ func compare(theirs, ours facts) []difference {
 	return out
 }
 
-// object is one that was written: the last writing counts.
+// object is a written object. If it was written several times, the last time counts.
 type object struct {
 	kind, name string
 	tree       map[string]any
 }
 
-// recordedObjects are what spark-submit wrote, in the order in which it wrote them first. The namespace is the
-// request's where the object itself does not say it.
+// recordedObjects returns the objects that spark-submit wrote, in the order of their first write. The namespace is the
+// request's if the object itself has none.
 func recordedObjects(t *testing.T, r record.Recording) []object {
 	t.Helper()
 	var out []object
@@ -85,7 +85,7 @@ func recordedObjects(t *testing.T, r record.Recording) []object {
 	return out
 }
 
-// builtObjects are what Build returned, in the order in which they would be written.
+// builtObjects returns the objects that Build returned, in the order in which they would be written.
 func builtObjects(t *testing.T, o submit.Objects, version, service string) []object {
 	t.Helper()
 	driver, err := o.DriverObject()
@@ -93,8 +93,8 @@ func builtObjects(t *testing.T, o submit.Objects, version, service string) []obj
 		t.Fatal(err)
 	}
 	var out []object
-	for _, one := range append(slices.Clone(o.Before), driver) {
-		text, err := json.Marshal(one)
+	for _, built := range append(slices.Clone(o.Before), driver) {
+		text, err := json.Marshal(built)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,19 +111,19 @@ func builtObjects(t *testing.T, o submit.Objects, version, service string) []obj
 	return out
 }
 
-// neutralVersion replaces the label spark-version wherever it stands, as the recordings do.
+// neutralVersion replaces every label spark-version, as the recordings do.
 func neutralVersion(value any, version string) {
 	switch value := value.(type) {
 	case map[string]any:
-		for key, of := range value {
-			if key == submit.VersionLabel && of == version {
+		for key, field := range value {
+			if key == submit.VersionLabel && field == version {
 				value[key] = record.Version
 			}
-			neutralVersion(of, version)
+			neutralVersion(field, version)
 		}
 	case []any:
-		for _, of := range value {
-			neutralVersion(of, version)
+		for _, element := range value {
+			neutralVersion(element, version)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return tree
 }
 
-// takeApart turns objects into facts.
+// takeApart converts objects into facts.
 func takeApart(t *testing.T, objects []object) facts {
 	t.Helper()
 	f := facts{}
@@ -160,7 +160,7 @@ func takeApart(t *testing.T, objects []object) facts {
 		}
 		f.add(o.kind+" "+name+": ", "", decode(t, []byte(names.Replace(string(text)))))
 	}
-	// Claims are numbered in the order of a hash table.
+	// Spark numbers claims in the order of a hash table.
 	slices.SortStableFunc(order, func(a, b string) int {
 		if strings.HasPrefix(a, "PersistentVolumeClaim") && strings.HasPrefix(b, "PersistentVolumeClaim") {
 			return strings.Compare(a, b)
@@ -171,8 +171,8 @@ func takeApart(t *testing.T, objects []object) facts {
 	return f
 }
 
-// podOrder notes the order of containers, in which they start, and that of variables, in which one may name another:
-// $(NAME). Those that come of a family of keys are in the order of a hash table; together they have their place.
+// podOrder records the order of containers, in which they start, and of variables, which may refer to earlier ones:
+// $(NAME). Variables from a family of keys are in the order of a hash table; they count as one group with one place.
 func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {
@@ -205,7 +205,7 @@ func named(list any) iter.Seq2[string, map[string]any] {
 	}
 }
 
-// familiesOf tells which variables come of a family of keys, from spark.properties.
+// familiesOf returns the variables that come from a family of keys in spark.properties.
 func familiesOf(t *testing.T, objects []object) map[string]string {
 	families := map[string]string{}
 	for _, o := range objects {
@@ -229,8 +229,8 @@ var (
 	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 )
 
-// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and those of
-// local directories by the place of their path.
+// neutralNames replaces the numbers that Spark assigns in a random order: those of claims by the volume's name, and
+// those of local directories by the index of their path.
 func neutralNames(objects []object) *strings.Replacer {
 	var pairs []string
 	for _, o := range objects {
@@ -267,63 +267,63 @@ func localDirPairs(spec map[string]any) []string {
 	return pairs
 }
 
-// Where an element of a list is told from the others by one of its own fields, and not by its place.
+// listKeys are the fields that identify the elements of a list, instead of the index.
 var listKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "name", "items": "key",
 	"imagePullSecrets": "name",
 }
 
-// Where an empty or false value says the same as none.
+// emptyIsNone are the fields in which an empty or false value has the same meaning as no value.
 var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
 
-// add takes value apart below at. Nothing, {} and [] are the same, but in a volume, where {} is a source too.
-func (f facts) add(of, at string, value any) {
+// add adds the facts of value below at. No value, {} and [] are equal, except in a volume, where {} is a source.
+func (f facts) add(prefix, at string, value any) {
 	switch value := value.(type) {
 	case nil:
 	case map[string]any:
 		if path.Base(path.Dir(path.Dir(at))) == "volumes" {
-			f[of+at] = "present"
+			f[prefix+at] = "present"
 		}
 		for key, v := range value {
-			f.addKey(of, at+"/"+strings.ReplaceAll(key, "/", "~1"), key, v)
+			f.addKey(prefix, at+"/"+strings.ReplaceAll(key, "/", "~1"), key, v)
 		}
 	case []any:
-		f.addList(of, at, value)
+		f.addList(prefix, at, value)
 	case string:
-		f[of+at] = strconv.Quote(value)
+		f[prefix+at] = strconv.Quote(value)
 	default:
-		f[of+at] = fmt.Sprint(value)
+		f[prefix+at] = fmt.Sprint(value)
 	}
 }
 
-// addKey takes a field apart: files of configuration by what they hold, amounts by value, lists of directories without
-// their order.
-func (f facts) addKey(of, at, key string, value any) {
+// addKey adds the facts of a field: configuration files by their content, amounts by value, lists of directories
+// without their order.
+func (f facts) addKey(prefix, at, key string, value any) {
 	text, isText := value.(string)
 	switch {
 	case emptyIsNone[key] && (value == false || value == ""):
 	case isText && key == "spark.properties" && at == "/data/"+key:
-		f.addProperties(of, at, text)
+		f.addProperties(prefix, at, text)
 	case isText && key == "podspec-configmap-key":
 		var tree any
 		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 			tree = text
 		}
-		f.add(of, at, tree)
+		f.add(prefix, at, tree)
 	case isAmount(at):
 		if q, err := resource.ParseQuantity(fmt.Sprint(value)); err == nil {
 			if value, ok := new(big.Rat).SetString(q.AsDec().String()); ok {
-				f[of+at] = value.RatString()
+				f[prefix+at] = value.RatString()
 				return
 			}
 		}
-		f.add(of, at, value)
+		f.add(prefix, at, value)
 	case isText && strings.HasSuffix(at, "/env/SPARK_LOCAL_DIRS/value"):
 		dirs := strings.Split(text, ",")
 		slices.Sort(dirs)
-		f[of+at] = strconv.Quote(strings.Join(dirs, ","))
+		f[prefix+at] = strconv.Quote(strings.Join(dirs, ","))
 	default:
-		f.add(of, at, value)
+		f.add(prefix, at, value)
 	}
 }
 
@@ -335,7 +335,7 @@ func isAmount(at string) bool {
 	return path.Base(at) == "sizeLimit"
 }
 
-func (f facts) addList(of, at string, list []any) {
+func (f facts) addList(prefix, at string, list []any) {
 	seen := map[string]int{}
 	for i, element := range list {
 		name := strconv.Itoa(i)
@@ -344,24 +344,24 @@ func (f facts) addList(of, at string, list []any) {
 				name = strings.ReplaceAll(own, "/", "~1")
 			}
 		}
-		// Of two variables of one name the later wins: the order among them is kept.
+		// If a name occurs twice, the later variable counts, so their order is kept.
 		if seen[name]++; seen[name] > 1 {
 			name += fmt.Sprint("#", seen[name])
 		}
-		f[of+at+"/"+name] = "present"
-		f.add(of, at+"/"+name, element)
+		f[prefix+at+"/"+name] = "present"
+		f.add(prefix, at+"/"+name, element)
 	}
 }
 
-// addProperties takes spark.properties apart, by what Java would read and by how it is written.
-func (f facts) addProperties(of, at, text string) {
+// addProperties adds the facts of spark.properties: what Java would read, and how it is written.
+func (f facts) addProperties(prefix, at, text string) {
 	c, err := conf.UnmarshalProperties(text)
 	if err != nil {
-		f[of+at] = err.Error()
+		f[prefix+at] = err.Error()
 		return
 	}
 	for key, value := range c.All() {
-		f[of+at+"/"+key] = strconv.Quote(value)
+		f[prefix+at+"/"+key] = strconv.Quote(value)
 	}
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -370,13 +370,13 @@ func (f facts) addProperties(of, at, text string) {
 		}
 	}
 	for _, line := range lines {
-		one, err := conf.UnmarshalProperties(line)
-		if err != nil || one.Len() != 1 {
-			f[of+at+" (text)"] = strconv.Quote(line)
+		property, err := conf.UnmarshalProperties(line)
+		if err != nil || property.Len() != 1 {
+			f[prefix+at+" (text)"] = strconv.Quote(line)
 			continue
 		}
-		f[of+at+" (text)/"+one.Keys()[0]] = strconv.Quote(line)
+		f[prefix+at+" (text)/"+property.Keys()[0]] = strconv.Quote(line)
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	f[of+at+" (text)"] = strconv.Quote(first)
+	f[prefix+at+" (text)"] = strconv.Quote(first)
 }

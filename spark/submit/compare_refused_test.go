@@ -1,8 +1,8 @@
 package submit_test
 
-// refusedFor says, for every case that spark-submit and Build both refuse, what Build's refusal is about: the key or
-// field that is at fault, as spark-submit's own words in the recordings tell. Without it a refusal for another reason
-// would pass for the same one.
+// refusedFor names, for every case that spark-submit and Build both reject, the key or field in Build's error.
+// spark-submit's own message in the recording shows what is at fault. Without this list, Build could reject a case for
+// another reason unnoticed.
 var refusedFor = map[string]string{
 	"conf-dir-max-size-more":    "spark.kubernetes.configMap.maxSize",
 	"conf-dir-max-size-units":   "spark.kubernetes.configMap.maxSize",

@@ -17,11 +17,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// recorded are the versions of Spark that the recordings are of, one of each line.
+// recorded are the recorded versions of Spark, one of each line.
 var recorded = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// TestAgainstSparkSubmit holds cmdline.Parse and Build against what the real spark-submit of each line sent for each
-// case. What differs must stand in a list, with a reason; what stands there and differs no more must go.
+// TestAgainstSparkSubmit compares cmdline.Parse and Build with what the real spark-submit of each line sent for each
+// case. Every difference must be in a list, with a reason. Entries of the lists that no longer match must be removed.
 func TestAgainstSparkSubmit(t *testing.T) {
 	cases, err := record.Cases("testdata/cases")
 	if err != nil {
@@ -54,14 +54,13 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	all.tell(t, len(cases))
 }
 
-// tally counts what was compared.
+// tally counts the comparisons.
 type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
-	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that
-	// matched.
+	// by counts the differences for each entry of intended. used are the entries of all lists that matched.
 	by   map[string]int
 	used map[*listed]bool
-	// refused are the cases that both refuse.
+	// refused are the cases that both sides reject.
 	refused map[string]bool
 }
 
@@ -113,8 +112,8 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	}
 }
 
-// allowed fails unless the case stands in the list of those that only one side refuses, with its message; it returns
-// the entry.
+// allowed returns the entry of a list for a case that only one side rejects, with its message. It fails if there is no
+// such entry.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)
@@ -126,7 +125,7 @@ func (all *tally) allowed(t *testing.T, what string, list []listed, name, versio
 	return l
 }
 
-// refuseStale fails for what stands in a list and is no difference any more.
+// refuseStale fails for entries of the lists that matched nothing.
 func (all *tally) refuseStale(t *testing.T) {
 	for name := range refusedFor {
 		if !all.refused[name] {
@@ -152,8 +151,8 @@ func (all *tally) tell(t *testing.T, cases int) {
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }
 
-// ours is what cmdline.Parse and Build make of a case, with the ids of the recordings. service is the name of the
-// Service where it is made of an id of ours.
+// ours returns the result of cmdline.Parse and Build for a case, with the IDs of the recordings. The result service is
+// the name of the Service if that contains an ID.
 func ours(c record.Case, version string) (o submit.Objects, service string, err error) {
 	r, _, err := cmdline.Parse(record.Arguments(c), submitter(c, version))
 	if err != nil {
@@ -187,7 +186,7 @@ func appName(r submit.Request) string {
 	return name
 }
 
-// submitter is the machine of a case, as the recorder lays it out.
+// submitter returns the machine of a case, as the recorder lays it out.
 func submitter(c record.Case, version string) cmdline.Submitter {
 	files := map[string][]byte{}
 	for name, text := range c.Files {

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestAliasesDoNotMultiply gives a PodGroup of 130 KB whose YAML aliases stand for gigabytes.
+// TestAliasesDoNotMultiply builds with a PodGroup of 130 KB whose YAML aliases expand to gigabytes.
 func TestAliasesDoNotMultiply(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "spec:\n  a: &a %q\n  b: [", strings.Repeat("x", 64<<10))
@@ -33,30 +33,30 @@ func TestAliasesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestVersionsDoNotMultiply gives an image of markers for the version of Spark.
+// TestVersionsDoNotMultiply builds with an image name full of markers for the version of Spark.
 func TestVersionsDoNotMultiply(t *testing.T) {
 	r := with("spark.kubernetes.container.image", strings.Repeat(conf.VersionMarker, 20_000))
 	r.SparkVersion = "4.1.1-" + strings.Repeat("9", 100)
 	refusedFor(t, r, "spark.kubernetes.container.image", "the limit is 4096 bytes")
-	// A long name without markers is the registry's to refuse.
+	// A long name without markers is left for the registry to reject.
 	long := with("spark.kubernetes.container.image", strings.Repeat("x", 5000))
 	build(t, long)
 }
 
-// TestClaimNamesDoNotMultiply gives a claim whose name is full of words that stand for a longer name.
+// TestClaimNamesDoNotMultiply builds with a claim name full of words that are replaced by a longer name.
 func TestClaimNamesDoNotMultiply(t *testing.T) {
 	const volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.v."
 	r := with(volume+"mount.path", "/mnt", volume+"options.claimName", strings.Repeat("OnDemand", 20_000))
 	refusedFor(t, r, volume+"options.claimName", "the limit is 1012 bytes")
 }
 
-// TestLocalDirectoriesAreBounded names 20,000 directories in one key: 500 KB became 190 MB of volumes.
+// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: 500 KB once became 190 MB of volumes.
 func TestLocalDirectoriesAreBounded(t *testing.T) {
 	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
 }
 
-// TestListsOfClassesCostLinearTime names thousands of steps in one key. Each was once looked for in the whole key, to
-// be shown in a warning.
+// TestListsOfClassesCostLinearTime sets thousands of steps in one key. Build once searched the whole key for each of
+// them to show it in a warning.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",

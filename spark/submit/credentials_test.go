@@ -95,7 +95,7 @@ func TestCredentialFiles(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreTheCallersStill(t *testing.T) {
+func TestSecretSharesNoBytesWithRequest(t *testing.T) {
 	r := minimal()
 	r.DriverCredentials.CACert = []byte("ca")
 	find[*corev1.Secret](t, build(t, r), "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials").Data["ca-cert"][0] = 'x'

@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDriverIsBuilds: the pod is Build's where there is one, and where only a JVM could build it, asks for the same.
-func TestDriverIsBuilds(t *testing.T) {
+// TestDriverEqualsBuildsDriver: the pod is Build's if Build succeeds, and requests the same resources if only a JVM
+// could build it.
+func TestDriverEqualsBuildsDriver(t *testing.T) {
 	r := with("spark.driver.memory", "3g", "spark.kubernetes.driver.request.cores", "1500m")
 	built, err := Build(r)
 	if err != nil {
@@ -41,7 +42,7 @@ func TestDriverIsBuilds(t *testing.T) {
 	}
 }
 
-// TestDriverRefuses what Build refuses for good.
+// TestDriverRefuses: Driver rejects what Build rejects and spark-submit would reject too.
 func TestDriverRefuses(t *testing.T) {
 	for _, r := range []Request{with("spark.driver.memory", "1.5g"), {}} {
 		_, want := Build(r)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDriverMaster: a driver whose executors are no pods of its own is told so, and everything else is as ever.
+// TestDriverMaster: a driver that does not create executor pods gets its master, and nothing else changes.
 func TestDriverMaster(t *testing.T) {
 	for _, master := range []string{"spark://cluster-master-svc:7077", "spark://a:7077,b:7077", "local", "local[*]", "local[2,3]"} {
 		r := with("spark.master", master)
@@ -38,7 +38,7 @@ func isAbout(err error, field string) bool {
 	return ok && wrong.Field == field
 }
 
-// TestUnnamed: the program names itself; Kubernetes is told what Spark says of an application without a name.
+// TestUnnamed: the program names itself, and the label has the value that Spark uses for an application without a name.
 func TestUnnamed(t *testing.T) {
 	r := with("spark.app.name", "other")
 	r.Unnamed = true

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// A submission is data in, objects out. Create what comes before the pod, then the pod.
+// A submission is a pure function. Create the objects before the pod, then the pod.
 func ExampleBuild() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -47,7 +47,7 @@ func ExampleBuild() {
 	// Pod spark-pi-c05dd8a1fbc0dc03-driver
 }
 
-// What cannot run is refused before anything exists, with the key and the way out.
+// Build rejects what cannot run before anything is created. The error names the key and the fix.
 func ExampleError() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -60,7 +60,7 @@ func ExampleError() {
 	// spark.jars: "/home/me/lib.jar" is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver can read, such as s3a://, gs://, hdfs:// or https://
 }
 
-// A field of a template that k8s.io/api does not know is kept beside the typed pod, and is in what is created.
+// A field of a template that k8s.io/api does not know is kept beside the typed pod, and is part of the created object.
 func ExampleObjects_DriverObject() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -85,7 +85,8 @@ func ExampleObjects_DriverObject() {
 	// false false map[enabled:true]
 }
 
-// Some refusals are only Build's: what needs a JVM, or a file of the image, the real spark-submit can do in a pod of the application's image.
+// Some errors are only Build's: the real spark-submit, in a pod of the application's image, can do what needs a JVM or
+// a file of the image.
 func ExampleError_notNative() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")

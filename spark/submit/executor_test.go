@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// That executors are Spark's own, field by field, is held in dialect/sparkoperator/application, beside the pods that
-// Spark's own code made (TestExecutorIsSparksOwn). These are the single rules, and what holds for every request.
+// TestExecutorIsSparksOwn in dialect/sparkoperator/application compares executors field by field with pods that Spark's
+// own code made. The tests here check single rules, and what holds for every request.
 
 func executor(t *testing.T, r Request) (*corev1.Pod, corev1.Container) {
 	t.Helper()
@@ -185,8 +185,8 @@ func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 	return strings.Join(all, " ")
 }
 
-// TestExecutorsOfEveryRequest: whatever Build takes has executors: the same each time, named, labelled, owned, with
-// what they mount, and the request is not changed by it.
+// TestExecutorsOfEveryRequest: every request that Build accepts has executors. They are the same each time, have names,
+// labels, owner and the volumes that they mount, and Executor does not change the request.
 func TestExecutorsOfEveryRequest(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		before := r.Conf.Clone()
@@ -224,8 +224,8 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 	})
 }
 
-// TestExecutorRefuses: what only spark-submit can do for the driver says nothing about executors; what could never work
-// is refused.
+// TestExecutorRefuses: a driver that needs a JVM does not matter for executors; requests that could never work are
+// rejected.
 func TestExecutorRefuses(t *testing.T) {
 	r := with("spark.kubernetes.driver.podTemplateFile", "s3a://bucket/pod.yaml")
 	if _, err := Build(r); err == nil {
@@ -257,7 +257,7 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 }
 
-// FuzzExecutor holds that no configuration makes it panic, and that what it refuses is told by an error of ours.
+// FuzzExecutor checks that no configuration makes Executor panic, and that every error is an *Error.
 func FuzzExecutor(f *testing.F) {
 	f.Add("spark.executor.memory", "2g", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
 	f.Add("spark.kubernetes.executor.podNamePrefix", "-.-", "3.5", "")

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// driverTree is what is created, as decoded JSON.
+// driverTree returns the created driver pod as decoded JSON.
 func driverTree(t *testing.T, o Objects) map[string]any {
 	t.Helper()
 	object, err := o.DriverObject()
@@ -30,7 +30,7 @@ func driverTree(t *testing.T, o Objects) map[string]any {
 	return u.Object
 }
 
-// at goes down a tree: keys of objects, numbers or names of lists.
+// at returns a value of a tree; the path has keys of objects, and indexes or names of list elements.
 func at(tree any, path ...any) any {
 	for _, step := range path {
 		switch node := tree.(type) {
@@ -114,7 +114,8 @@ spec:
 	}
 }
 
-// Every object of a full template gets a field that no type knows: all must come out, driver and executors.
+// TestNoUnknownFieldIsLost adds a field that no type knows to every object of a full template: driver and executors
+// must have all of them.
 func TestNoUnknownFieldIsLost(t *testing.T) {
 	var tree any
 	if err := json.Unmarshal([]byte(fullTemplate), &tree); err != nil {
@@ -152,7 +153,7 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 	}
 }
 
-// sow puts a field into every object that is no map of the user's keys.
+// sow adds a field to every object except maps with the user's keys.
 func sow(tree any, path string, all *[]string) {
 	switch node := tree.(type) {
 	case map[string]any:
@@ -187,7 +188,7 @@ func reap(tree any, all *[]string) {
 	}
 }
 
-func TestFieldsOfWhatIsReplaced(t *testing.T) {
+func TestFieldsInsideReplacedStructsWarn(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"spec":{"affinity":{"future":1},"dnsConfig":{"future":1},"securityContext":{"future":1},
 		"containers":[{"name":"c","securityContext":{"future":1},"lifecycle":{"future":1}},{"name":"side","lifecycle":{"future":1}}]}}`)
@@ -207,7 +208,8 @@ func TestFieldsOfWhatIsReplaced(t *testing.T) {
 	}
 }
 
-// A caller may change the pod after Build: what it says wins, and what is gone stays away.
+// TestDriverObjectFollowsTheDriver: a caller may change the pod after Build; its fields win, and removed objects stay
+// removed.
 func TestDriverObjectFollowsTheDriver(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"spec":{"future":1,"containers":[{"name":"c"},{"name":"side","future":1}]}}`)
@@ -234,8 +236,8 @@ func TestDriverObjectWithoutUnknownFields(t *testing.T) {
 	}
 }
 
-// A container without a name cannot be found again, and no pod may have one.
-func TestFieldsThatAreLostAreTold(t *testing.T) {
+// TestLostFieldsWarn: a container without a name cannot be found again, and a pod must not have one.
+func TestLostFieldsWarn(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"},{"name":"side","future":1},{"future":1},{"future":2}]}}`)
 	o := build(t, r)
@@ -247,12 +249,12 @@ func TestFieldsThatAreLostAreTold(t *testing.T) {
 	}
 }
 
-// Finding names must not be quadratic: a template may be as large as an object, and every container of it change its
-// place.
+// TestManyContainers: finding names must not take quadratic time. A template may be as large as an object, and all its
+// containers may change their index.
 func TestManyContainers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)
-	for i := range 999 { // as many as a list may have
+	for i := range 999 { // the limit of a list
 		fmt.Fprintf(&b, `,{"name":"c%d","f":%d}`, i, i)
 	}
 	b.WriteString("]}}")
@@ -270,7 +272,7 @@ func TestManyContainers(t *testing.T) {
 	}
 }
 
-// FuzzDriverTemplate holds that a template never makes Build panic, and that what is created has all that Driver says.
+// FuzzDriverTemplate checks that no template makes Build panic, and that the created object has all fields of Driver.
 func FuzzDriverTemplate(f *testing.F) {
 	for _, text := range []string{fullTemplate, "spec: {future: 1}", `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
 		`{"spec":{"volumes":[{"name":"spark-conf-volume-driver","future":1}]}}`, "a: &a [*a]", "{", "- 1", "spec: 3", `{"spec":{"containers":[{"name":3}]}}`} {
@@ -295,7 +297,7 @@ func FuzzDriverTemplate(f *testing.F) {
 			if missing := lacks(u.Object, typed, ""); missing != "" {
 				t.Errorf("%q: %s of the pod is not in what is created", text, missing)
 			}
-			// It can be sent, and copied as controllers do.
+			// The object can be serialised, and copied as controllers do.
 			if _, err := json.Marshal(u.DeepCopy()); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
@@ -303,7 +305,7 @@ func FuzzDriverTemplate(f *testing.F) {
 	})
 }
 
-// lacks returns a place at which have is not what want is, beside more fields.
+// lacks returns a path at which have differs from want, ignoring additional fields.
 func lacks(have, want any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:

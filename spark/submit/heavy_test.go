@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// heavyRequest uses every step at once.
+// heavyRequest returns a request that uses every step.
 func heavyRequest() Request {
 	r := with(
 		"spark.driver.memory", "2g",

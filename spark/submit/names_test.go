@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The wanted names are those that spark-submit made of the same application names.
+// TestResourceNamePrefix: the expected names are those that spark-submit made from the same application names.
 func TestResourceNamePrefix(t *testing.T) {
 	const id = "c05dd8a1fbc0dc03"
 	for name, want := range map[string]string{
@@ -31,7 +31,7 @@ func TestResourceNamePrefix(t *testing.T) {
 			t.Errorf("ResourceNamePrefix(%q) = %q, want %q", name, got, want)
 		}
 	}
-	// The id's own digit is eaten where nothing of the name is left.
+	// The first digit of the ID is replaced if nothing of the name is left.
 	if got := ResourceNamePrefix("___", "427526"); got != "x27526" {
 		t.Errorf(`ResourceNamePrefix("___") = %q, want x27526`, got)
 	}
@@ -108,7 +108,7 @@ func TestLocalDirUUID(t *testing.T) {
 	}
 }
 
-// FuzzNames holds that whatever an application is called, its names are names.
+// FuzzNames checks that the derived names are valid for every application name.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{"pi", "___", "9", "Ä", strings.Repeat("long.", 100), "-", "a\x00b", "\u0130"} {
 		f.Add(name)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// policyOf is the NetworkPolicy of a submission; nil where there is none.
+// policyOf returns the NetworkPolicy of a submission, or nil.
 func policyOf(t *testing.T, objects []Object) (found *networkingv1.NetworkPolicy) {
 	t.Helper()
 	for _, o := range objects {
@@ -38,8 +38,7 @@ func wantPolicy(t *testing.T, got *networkingv1.NetworkPolicy, want string) {
 	}
 }
 
-// TestOpenPorts: where Spark fences executors off, the ports of a Request are open to everybody; where it does not,
-// there is nothing to open.
+// TestOpenPorts: if Spark isolates executors, the Request's ports are open to everybody. Otherwise there is no policy.
 func TestOpenPorts(t *testing.T) {
 	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
@@ -75,8 +74,8 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 	}
 }
 
-// TestRunnerOpensPorts: spark-submit makes a policy that knows of no port, so another stands beside it, which closes
-// nothing that spark-submit's leaves open.
+// TestRunnerOpensPorts: spark-submit's policy does not include the ports, so there is a second policy, which closes
+// nothing that the first one leaves open.
 func TestRunnerOpensPorts(t *testing.T) {
 	runner := func(version string, ports ...int32) Request {
 		r := minimal()
@@ -90,7 +89,7 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 || !maps.Equal(o.Policy.Labels, r.Labels) {
 		t.Errorf("metadata of the policy: %+v", o.Policy.ObjectMeta)
 	}
-	// The pods that it speaks of are those that spark-submit is told to label so.
+	// The policy selects the pods that spark-submit is configured to label so.
 	props := runnerProps(t, o)
 	for _, role := range []string{"driver", "executor"} {
 		for key, value := range r.Labels {
@@ -112,8 +111,7 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	}
 }
 
-// TestRunnerIsNotScraped: what tells Prometheus to look at the driver does not tell it to look at the pod that submits
-// it.
+// TestRunnerIsNotScraped: annotations that make Prometheus scrape the driver are not on the pod that submits it.
 func TestRunnerIsNotScraped(t *testing.T) {
 	r := with("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
 	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// What only a JVM, a file system's client or a file could do is told from what could never work and from what nobody
-// may say.
-func TestNotNative(t *testing.T) {
+// TestErrorsThatSparkSubmitWouldNotReturn: errors about what needs a JVM, a file system's client or a file are marked;
+// errors about what could never work or what users must not set are not.
+func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 	const upload = "spark.kubernetes.file.upload.path"
 	type change func(*Request)
 	set := func(pairs ...string) change {
@@ -53,7 +53,7 @@ func TestNotNative(t *testing.T) {
 		{"a size", []change{set("spark.driver.memory", "1.5g")}, "spark.driver.memory", false},
 		{"a version that is no version", []change{func(r *Request) { r.SparkVersion = string(make([]byte, 200)) }}, "SparkVersion", false},
 
-		// What could never work wins, wherever it is found.
+		// An error about what could never work takes precedence, wherever it is found.
 		{"credentials beside a step", []change{set("spark.kubernetes.driver.pod.featureSteps", "x.Y", "spark.kubernetes.authenticate.submission.oauthToken", "x")},
 			"spark.kubernetes.authenticate.submission.oauthToken", false},
 		{"memory beside a template", []change{set("spark.kubernetes.driver.podTemplateFile", "/t", "spark.driver.memory", "2048")}, "spark.driver.memory", false},
@@ -82,7 +82,7 @@ func TestNotNative(t *testing.T) {
 	}
 }
 
-func TestSparkInternalIsNoFile(t *testing.T) {
+func TestSparkInternalIsNotAFile(t *testing.T) {
 	r := minimal()
 	r.Resource = ""
 	want := sparkContainer(t, build(t, r)).Args

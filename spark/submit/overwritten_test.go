@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// What real executors keep of a template is in dialect/sparkoperator/application/testdata/executors; these are the
-// single rules.
+// TestOverwrittenByConf checks single rules. The fields that real executors keep of a template are in
+// dialect/sparkoperator/application/testdata/executors.
 func TestOverwrittenByConf(t *testing.T) {
 	env := func(name, value string) overlay.Overlay {
 		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, Value: value}}}

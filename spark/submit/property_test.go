@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// requests are what the properties are held for: every kind, every version, plain and heavy, long and odd names.
+// requests are the inputs of the property tests: every kind, every version, plain and heavy, long and odd names.
 func requests() map[string]Request {
 	all := map[string]Request{}
 	for _, version := range append(SupportedVersions(), "3.1.1", "9.9.9", "") {
@@ -26,7 +26,7 @@ func requests() map[string]Request {
 		long.ResourceNamePrefix = ResourceNamePrefix(long.AppName, "c05dd8a1fbc0dc03")[:250]
 		long.HadoopConfFiles, long.ExecutorTemplate = map[string]string{"a": "b"}, []byte(`{}`)
 		if version == "3.5" || version == "3.1.1" {
-			heavy.Conf.Delete("spark.kubernetes.driver.label.team") // a value with {{APP_ID}}, which comes with 4.0
+			heavy.Conf.Delete("spark.kubernetes.driver.label.team") // its value has {{APP_ID}}, which needs Spark 4.0
 		}
 		for name, r := range map[string]Request{"plain": plain, "heavy": heavy, "python": python, "long": long, "files": filesRequest()} {
 			r.SparkVersion = version
@@ -37,7 +37,7 @@ func requests() map[string]Request {
 	return all
 }
 
-// filesRequest has every file that a submitter could have, and templates with fields that nobody knows.
+// filesRequest returns a request with every file that a submitter could have, and templates with unknown fields.
 func filesRequest() Request {
 	r := gang("spark.kerberos.principal", "p", "spark.kubernetes.authenticate.driver.oauthToken", "t")
 	r.DriverCredentials = Credentials{CACert: []byte("ca"), ClientKey: []byte("key"), ClientCert: []byte("cert")}
@@ -66,8 +66,7 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 	})
 }
 
-// The order in which a configuration was written decides nothing but the order of lists that have one: variables and
-// mounts.
+// The order in which a configuration was written affects only lists that have an order: variables and mounts.
 func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
 	r := heavyRequest()
 	want := build(t, r)
@@ -103,8 +102,7 @@ func TestTheRequestIsNotChanged(t *testing.T) {
 	}
 }
 
-// A driver that stops deletes Services and claims by this label, and nothing of ours but its own Service may go that
-// way.
+// A stopping driver deletes Services and claims by this label. Only its own Service may be deleted that way.
 func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		for _, object := range o.Before {
@@ -170,9 +168,10 @@ func propsOf(t *testing.T, r Request, o Objects) map[string]string {
 	return nil
 }
 
-// The pod finds what it mounts: volumes are there, and what they name comes before the pod.
+// TestThePodFindsWhatItMounts: the pod has every volume that it mounts, and the objects that volumes name are created
+// before the pod.
 func TestThePodFindsWhatItMounts(t *testing.T) {
-	given := []string{"creds", "krb5"} // named by heavyRequest, and the user's to create
+	given := []string{"creds", "krb5"} // heavyRequest names them, and users create them
 	forAll(t, func(t *testing.T, _ Request, o Objects) {
 		have := map[string]bool{}
 		for _, object := range o.Before {
@@ -257,7 +256,8 @@ func TestWithoutAnOwnerNothingIsOwned(t *testing.T) {
 	}
 }
 
-// FuzzBuild holds that no configuration makes Build panic, and that what it accepts has sound names and finds its pod.
+// FuzzBuild checks that no configuration makes Build panic, and that every accepted one has valid names and a pod that
+// finds what it mounts.
 func FuzzBuild(f *testing.F) {
 	f.Add("spark.driver.memory", "2g", "arg", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
 	f.Add("spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/a", "$(A)", "3.5", "")

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// TestProtect: authentication and encryption come together, and the user's word wins.
+// TestProtect: authentication and encryption are enabled together, and the user's settings win.
 func TestProtect(t *testing.T) {
 	basic := map[string]string{"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
 	with := func(more ...string) map[string]string {

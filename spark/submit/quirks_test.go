@@ -53,7 +53,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestLines is the table of differences between Spark lines, as objects show them.
+// TestLines checks the differences between Spark lines as objects show them.
 func TestLines(t *testing.T) {
 	type facts struct {
 		Ports                   int
@@ -110,8 +110,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A label value with braces is no label value: before 4.0 nothing replaces them, and the API server would refuse the
-// pod.
+// A value with braces is not a valid label value: before 4.0 nothing replaces the braces, and the API server would
+// reject the pod.
 func TestAppIDInLabelsBefore40IsRefused(t *testing.T) {
 	r := with("spark.kubernetes.driver.label.id", "{{APP_ID}}")
 	r.SparkVersion = "3.5.9"

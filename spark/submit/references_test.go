@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is read by a typed entry has its references replaced, and nothing else; spark.properties has the text as it is.
+// TestScopeOfReferences: references are replaced in values with typed reads and nowhere else; spark.properties has the
+// raw text.
 func TestScopeOfReferences(t *testing.T) {
 	r := with("spark.kubernetes.container.image", "${spark.repo}/x:${env:TAG}${system:suffix}", "spark.repo", "r", "spark.driver.cores", "${spark.n}", "spark.n", " 2 ",
 		"spark.kubernetes.driver.label.l", "$", "spark.kubernetes.driverEnv.E", "${spark.repo}", "spark.kubernetes.driver.annotation.a", "${spark.repo}",

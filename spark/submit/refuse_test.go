@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// refusedFor holds that Build refuses r, names a key or field and says a text.
+// refusedFor checks that Build rejects r, and that the error has the name of the key or field and contains text.
 func refusedFor(t *testing.T, r Request, name, text string) {
 	t.Helper()
 	o, err := Build(r)
@@ -37,7 +37,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		pairs      []string
 		name, text string
 	}{
-		// What would be read from the submitter's machine.
+		// Keys that would read from the submitter's machine.
 		{[]string{"spark.kubernetes.driver.podTemplateFile", "/etc/x"}, "spark.kubernetes.driver.podTemplateFile", "never read"},
 		{[]string{"spark.kubernetes.driver.podTemplateFile", "https://example.org/x"}, "spark.kubernetes.driver.podTemplateFile", "template itself"},
 		{[]string{"spark.kubernetes.executor.podTemplateFile", "s3a://b/x"}, "spark.kubernetes.executor.podTemplateFile", "template itself"},
@@ -57,7 +57,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.jars", "s3a://b/*.jar"}, "spark.jars", "list the files"},
 		{[]string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, "spark.kubernetes.driver.pod.featureSteps", `"org.example.Step" cannot run outside a JVM`},
 
-		// What Spark refuses too.
+		// Configurations that Spark rejects too.
 		{[]string{"spark.driver.bindAddress", "0.0.0.0"}, "spark.driver.bindAddress", "not supported"},
 		{[]string{"spark.kubernetes.container.image", ""}, "spark.kubernetes.container.image", "needs an image"},
 		{[]string{"spark.kubernetes.container.image.pullPolicy", "always"}, "spark.kubernetes.container.image.pullPolicy", "Always, Never or IfNotPresent"},
@@ -100,7 +100,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.files", "https://example.org/a[1].txt"}, "spark.files", "%XX"},
 		{[]string{"spark.files", "https://example.org/100%.txt"}, "spark.files", "%XX"},
 
-		// Volumes, the executors' too.
+		// Volumes, including the executors'.
 		{[]string{claim + "options.claimName", "c"}, claim + "mount.path", "missing"},
 		{[]string{claim + "mount.path", "/v"}, claim + "options.claimName", "missing"},
 		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "c", claim + "mount.readOnly", "yes"}, claim + "mount.readOnly", "true or false"},
@@ -119,7 +119,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.executor.volumes.floppy.a.mount.path", "/v"}, "spark.kubernetes.executor.volumes.floppy.a.mount.path", "floppy"},
 		{[]string{"spark.kubernetes.executor.volumes.hostPath.a.mount.path", "/v"}, "spark.kubernetes.executor.volumes.hostPath.a.options.path", "missing"},
 
-		// What would fail later.
+		// Configurations that would fail later.
 		{[]string{"spark.driver.memory", "2048"}, "spark.driver.memory", "-Xmx2048"},
 		{[]string{"spark.driver.memory", "2gb"}, "spark.driver.memory", "-Xmx2gb"},
 		{[]string{"spark.driver.memory", "1073741824b"}, "spark.driver.memory", "k, m, g or t"},

@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// bySparkSubmit is the submission that spark-submit would make in a runner's pod: cmdline.Parse and submit.Build are
-// held to the real one (TestAgainstSparkSubmit), so they stand for it, in the pod's environment and with its files.
-// Configs are what the ConfigMaps hold that it mounts, by name.
+// bySparkSubmit returns the submission that spark-submit would make in a runner's pod, in the pod's environment and
+// with its files. cmdline.Parse and submit.Build stand for spark-submit: TestAgainstSparkSubmit compares them with the
+// real one. Configs has the data of the mounted ConfigMaps by name.
 func bySparkSubmit(t *testing.T, r submit.Request, o submit.Runner, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 	c := o.Pod.Spec.Containers[0]
@@ -95,7 +95,7 @@ func plainEnv(c corev1.Container) map[string]string {
 	return env
 }
 
-// lastEnv is what each variable is in the end.
+// lastEnv returns the effective value of each variable.
 func lastEnv(c corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {
@@ -107,8 +107,8 @@ func lastEnv(c corev1.Container) map[string]string {
 	return env
 }
 
-// laidOverDriver is everything that an overlay gives a driver's container.
-func laidOverDriver() overlay.Overlay {
+// fullDriverOverlay returns an overlay with everything that it can give a driver's container.
+func fullDriverOverlay() overlay.Overlay {
 	return overlay.Overlay{
 		Env: []corev1.EnvVar{
 			{Name: "PLAIN", Value: "1"},
@@ -124,8 +124,8 @@ func laidOverDriver() overlay.Overlay {
 	}
 }
 
-// TestDriverOfARunner: the driver that spark-submit makes has what the operator's own would have, and what it has not
-// is warned of.
+// TestDriverOfARunner: the driver that spark-submit makes equals the operator's own, except for differences with a
+// warning.
 func TestDriverOfARunner(t *testing.T) {
 	configs := map[string]map[string]string{
 		"spark-files":  {"log4j2.properties": "rootLogger.level = warn", "metrics.properties": "m", "spark-defaults.conf": "spark.x y"},
@@ -140,7 +140,7 @@ func TestDriverOfARunner(t *testing.T) {
 					"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4", "spark.kubernetes.driverEnv.CONF": "2",
 				}),
 				Owner:  metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "my-app", UID: "uid-1"},
-				Labels: map[string]string{"example.org/app": "my-app"}, Driver: laidOverDriver(),
+				Labels: map[string]string{"example.org/app": "my-app"}, Driver: fullDriverOverlay(),
 			}
 			o, err := submit.BuildRunner(r)
 			if err != nil {
@@ -150,10 +150,10 @@ func TestDriverOfARunner(t *testing.T) {
 			want, got := sparkContainer(t, built(t, r)), sparkContainer(t, made)
 
 			differ := map[string][2]string{}
-			was, is := lastEnv(want), lastEnv(got)
-			for _, name := range slices.Sorted(maps.Keys(was)) {
-				if was[name] != is[name] {
-					differ[name] = [2]string{was[name], is[name]}
+			wantEnv, gotEnv := lastEnv(want), lastEnv(got)
+			for _, name := range slices.Sorted(maps.Keys(wantEnv)) {
+				if wantEnv[name] != gotEnv[name] {
+					differ[name] = [2]string{wantEnv[name], gotEnv[name]}
 				}
 			}
 			delete(differ, "SPARK_CONF_DIR") // see the files below
@@ -172,9 +172,9 @@ func TestDriverOfARunner(t *testing.T) {
 					t.Errorf("nothing is mounted at %s", dir)
 				}
 			}
-			// Spark's own directory has the files of the user's: spark-submit found them in the runner.
-			if is["SPARK_CONF_DIR"] != "/opt/spark/conf" {
-				t.Errorf("SPARK_CONF_DIR is %s", is["SPARK_CONF_DIR"])
+			// Spark's own directory contains the user's files: spark-submit found them in the runner.
+			if gotEnv["SPARK_CONF_DIR"] != "/opt/spark/conf" {
+				t.Errorf("SPARK_CONF_DIR is %s", gotEnv["SPARK_CONF_DIR"])
 			}
 			config := configOf(t, made, "spark.properties")
 			for name, text := range configs["spark-files"] {
@@ -182,15 +182,15 @@ func TestDriverOfARunner(t *testing.T) {
 					t.Errorf("%s in SPARK_CONF_DIR is %q", name, config[name])
 				}
 			}
-			// So are Hadoop's, by a ConfigMap of Spark's own.
-			if text := configOf(t, made, "core-site.xml")["core-site.xml"]; is["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || text != configs["hadoop-files"]["core-site.xml"] {
-				t.Errorf("HADOOP_CONF_DIR is %s, with %q", is["HADOOP_CONF_DIR"], text)
+			// Hadoop's files are in a ConfigMap that Spark makes.
+			if text := configOf(t, made, "core-site.xml")["core-site.xml"]; gotEnv["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || text != configs["hadoop-files"]["core-site.xml"] {
+				t.Errorf("HADOOP_CONF_DIR is %s, with %q", gotEnv["HADOOP_CONF_DIR"], text)
 			}
 		})
 	}
 }
 
-// configOf are the files of the ConfigMap that has one of that name.
+// configOf returns the files of the ConfigMap that contains one with this name.
 func configOf(t *testing.T, o submit.Objects, file string) map[string]string {
 	t.Helper()
 	for _, object := range o.Before {

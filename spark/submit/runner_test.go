@@ -30,7 +30,7 @@ func buildRunner(t *testing.T, r Request) Runner {
 	return o
 }
 
-// runnerProps reads what spark-submit is given.
+// runnerProps parses the properties that spark-submit gets.
 func runnerProps(t *testing.T, o Runner) map[string]string {
 	t.Helper()
 	c, err := conf.UnmarshalProperties(string(o.Secret.Data["spark.properties"]))
@@ -40,7 +40,7 @@ func runnerProps(t *testing.T, o Runner) map[string]string {
 	return c.Map()
 }
 
-// runnerTemplate reads a pod template that spark-submit is given.
+// runnerTemplate parses a pod template that spark-submit gets.
 func runnerTemplate(t *testing.T, o Runner, file string) *corev1.Pod {
 	t.Helper()
 	var pod corev1.Pod
@@ -50,7 +50,7 @@ func runnerTemplate(t *testing.T, o Runner, file string) *corev1.Pod {
 	return &pod
 }
 
-// readable is a Secret with its data as text.
+// readable returns a Secret with its data as text.
 func readable(t *testing.T, s *corev1.Secret) []byte {
 	t.Helper()
 	s = s.DeepCopy()
@@ -94,8 +94,8 @@ func TestRunnerGolden(t *testing.T) {
 	}
 }
 
-// TestRunnerIsPure: the same request gives the same objects whenever it is asked, since the Secret is immutable, and is
-// left as it is.
+// TestRunnerIsPure: the same request always gives the same objects, since the Secret is immutable, and the request is
+// not changed.
 func TestRunnerIsPure(t *testing.T) {
 	r := heavyRequest()
 	before := r.Conf.Map()
@@ -113,8 +113,8 @@ func TestRunnerIsPure(t *testing.T) {
 	}
 }
 
-// TestRunnerTenancyFloor: what is the Request's stays the Request's, whatever the configuration says.
-func TestRunnerTenancyFloor(t *testing.T) {
+// TestRequestOverridesRunnerConfiguration: the configuration cannot override what the Request determines.
+func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	r := with(
 		"spark.master", "k8s://https://evil.example", "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "kube-system",
 		"spark.kubernetes.driver.pod.name", "chosen", "spark.app.id", "mine", "spark.kubernetes.submission.waitAppCompletion", "true",
@@ -160,8 +160,8 @@ func TestRunnerTenancyFloor(t *testing.T) {
 	}
 }
 
-// TestRunnerCommand: everything after the application is the application's, nothing of the configuration is in the
-// command, and nothing that a user says becomes an option.
+// TestRunnerCommand: all words after the application belong to the application, the command contains nothing of the
+// configuration, and no user text becomes an option.
 func TestRunnerCommand(t *testing.T) {
 	r := with("spark.hadoop.fs.s3a.secret.key", "hunter2")
 	r.ProxyUser, r.Arguments = "eve", []string{"--master", "local", "$(PATH)"}
@@ -192,13 +192,13 @@ func TestRunnerCommand(t *testing.T) {
 	}
 }
 
-// TestRunnerRefuses what Build refuses for good, and no more.
+// TestRunnerRefuses: BuildRunner rejects what Build rejects and spark-submit would reject too, and nothing else.
 func TestRunnerRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		pairs  []string
 		change func(*Request)
-		about  string // empty: it is built
+		about  string // empty: BuildRunner accepts it
 	}{
 		{"a step of the user's", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, nil, ""},
 		{"a pattern", []string{"spark.jars", "s3a://b/*.jar"}, nil, ""},
@@ -232,8 +232,8 @@ func TestRunnerRefuses(t *testing.T) {
 	}
 }
 
-// TestRunnerHasWhatTheDriverHas, as far as it helps to reach what spark-submit reads, and nothing that only the driver
-// may have.
+// TestRunnerHasWhatTheDriverHas: the runner has everything of the driver that helps to reach the files which
+// spark-submit reads, and nothing that is only for the driver.
 func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	r := with(
 		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark",
@@ -300,9 +300,9 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	}
 }
 
-// TestRunnerSecurity: who runs is the driver's to say, and no privilege is left.
-// TestRunnerIsNoneOfAGang: what puts the driver into a queue or a gang does not reach the pod that comes before it.
-func TestRunnerIsNoneOfAGang(t *testing.T) {
+// TestRunnerIsNotInGang: labels and annotations that put the driver into a queue or a gang are not on the runner, which
+// runs before the driver.
+func TestRunnerIsNotInGang(t *testing.T) {
 	r := with(
 		"spark.kubernetes.driver.label.queue", "root.research",
 		"spark.kubernetes.driver.label.scheduling.x-k8s.io/pod-group", "pi-pg",
@@ -319,7 +319,7 @@ func TestRunnerIsNoneOfAGang(t *testing.T) {
 		Labels:      map[string]string{"scheduling.x-k8s.io/pod-group": "pi-pg", "tier": "x"},
 		Annotations: map[string]string{"yunikorn.apache.org/task-groups": "[]", "yunikorn.apache.org/task-group-name": "spark-driver"},
 	}
-	r.Labels["queue"] = "mine" // the caller's own stay
+	r.Labels["queue"] = "mine" // the caller's own labels stay
 	o := buildRunner(t, r)
 	wantLabels := map[string]string{
 		"team": "data", "tier": "x", "queue": "mine", "example.org/app": "my-app", RoleLabel: RoleSubmitter, VersionLabel: "4.1.4", AppNameKey: AppNameLabel("My App_1"),
@@ -333,7 +333,7 @@ func TestRunnerIsNoneOfAGang(t *testing.T) {
 	if o.Pod.Spec.SchedulerName != "" || len(o.Pod.Spec.SchedulingGates) > 0 {
 		t.Errorf("scheduled by %q, held by %v", o.Pod.Spec.SchedulerName, o.Pod.Spec.SchedulingGates)
 	}
-	// The driver keeps them: by the configuration, and by its template.
+	// The driver keeps them through the configuration and its template.
 	if got := runnerProps(t, o)["spark.kubernetes.driver.label.scheduling.x-k8s.io/pod-group"]; got != "pi-pg" {
 		t.Errorf("the driver's pod group is %q", got)
 	}
@@ -369,7 +369,7 @@ func TestRunnerSecurity(t *testing.T) {
 	}
 }
 
-// TestRunnerFiles: what the Request has in place of files of the submitter are files of the runner.
+// TestRunnerFiles: the Request's replacements for files of the submitter become files of the runner.
 func TestRunnerFiles(t *testing.T) {
 	r := with("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 	r.ConfFiles = map[string]string{"log4j2.properties": "log"}
@@ -414,7 +414,7 @@ func TestRunnerFiles(t *testing.T) {
 	}
 }
 
-// TestRunnerWarns of what spark-submit does not do as Build would.
+// TestRunnerWarns: BuildRunner warns of settings that have another effect in spark-submit than in Build.
 func TestRunnerWarns(t *testing.T) {
 	r := with("not.spark", "x", "spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml")
 	limit := resource.MustParse("3Gi")
@@ -437,7 +437,7 @@ func TestRunnerWarns(t *testing.T) {
 	}
 }
 
-// TestRunnerAccount is the driver's, by whichever of its names it is given.
+// TestRunnerAccount: the runner's account is the driver's, whichever of its two fields sets it.
 func TestRunnerAccount(t *testing.T) {
 	for name, c := range map[string]struct{ conf, template, want string }{
 		"nobody says":          {"", `{}`, ""},
@@ -458,7 +458,7 @@ func TestRunnerAccount(t *testing.T) {
 	}
 }
 
-// TestRunnerNames never exceed their limits.
+// TestRunnerNames: the names never exceed their limits.
 func TestRunnerNames(t *testing.T) {
 	long := strings.Repeat("a", 250)
 	if a, b := RunnerName(long+"b"), RunnerName(long+"c"); len(a) > 253 || a == b || !strings.HasSuffix(a, "-submit") {

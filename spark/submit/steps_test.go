@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// envOf returns the values of a container's variables; of a name that comes twice the last, as in Kubernetes.
+// envOf returns the values of a container's variables; if a name occurs twice, the last value, as in Kubernetes.
 func envOf(c corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {
@@ -149,7 +149,7 @@ func TestPorts(t *testing.T) {
 	if diff := cmp.Diff([]int32{1, 2, 3, 4}, container); diff != "" {
 		t.Errorf("container (-want +got):\n%s", diff)
 	}
-	// The Service does not look at spark.blockManager.port: Spark's own quirk.
+	// Spark ignores spark.blockManager.port for the Service.
 	want := []corev1.ServicePort{
 		{Name: "driver-rpc-port", Port: 1, TargetPort: intstr.FromInt32(1)}, {Name: "blockmanager", Port: 7079, TargetPort: intstr.FromInt32(7079)},
 		{Name: "spark-ui", Port: 3, TargetPort: intstr.FromInt32(3)}, {Name: "spark-connect", Port: 4, TargetPort: intstr.FromInt32(4)},
@@ -421,7 +421,8 @@ func TestConfFiles(t *testing.T) {
 
 func TestConfFilesStopAtTheLimit(t *testing.T) {
 	r := with("spark.kubernetes.configMap.maxSize", "20")
-	// Sizes count the name: 4 and 6 and 11. Characters are counted, but the order is that of bytes.
+	// Sizes include the name: 4 and 6 and 11. The limit counts characters, but the files are sorted by their size in
+	// bytes.
 	r.ConfFiles = map[string]string{"a": "123", "bb": "äöüß", "c": "1234567890"}
 	o := build(t, r)
 	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
@@ -498,8 +499,8 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// expand is what the kubelet does with a container's arguments: "$(NAME)" of a known variable, "$$" a dollar, and text
-// that is not ASCII after a dollar taken byte by byte.
+// expand does what the kubelet does with a container's arguments: it replaces "$(NAME)" of a known variable, reads "$$"
+// as a dollar, and reads text that is not ASCII after a dollar byte by byte.
 func expand(text string, known string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -524,7 +525,7 @@ func expand(text string, known string) string {
 	return b.String()
 }
 
-// FuzzEscapeArg holds that an argument reaches the application as it is.
+// FuzzEscapeArg checks that an argument reaches the application unchanged.
 func FuzzEscapeArg(f *testing.F) {
 	for _, arg := range []string{"", "$", "$$", "$(A)", "$$(A)", "$$$(A)", "a$(A)b$(B)$", "$é", "$(", "$((A))", "\xff$\xff"} {
 		f.Add(arg)

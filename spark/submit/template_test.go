@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// fullTemplate has something in every place that Spark writes to.
+// fullTemplate sets a value at every place to which Spark writes.
 const fullTemplate = `{
 	"apiVersion": "v1", "kind": "Pod",
 	"metadata": {"name": "theirs", "namespace": "elsewhere", "labels": {"spark-role": "x", "mine": "1"}, "annotations": {"a": "1"}},
@@ -125,7 +125,7 @@ func TestSparkContainerOfATemplate(t *testing.T) {
 	}
 }
 
-func TestTemplateFieldsThatCannotBeKeptAreTold(t *testing.T) {
+func TestDroppedTemplateFieldsWarn(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"metadata":{"ownerReferences":[{"uid":"x","kind":"Node","name":"n","apiVersion":"v1","controller":true}]},
 		"spec":{"fromTheFuture":1,"containers":[{"name":"c","futureToo":{}}]},"status":{"phase":"Running"}}`)
@@ -140,7 +140,7 @@ func TestTemplateFieldsThatCannotBeKeptAreTold(t *testing.T) {
 	}
 }
 
-// executorPod reads the executors' template back from its ConfigMap.
+// executorPod parses the executors' template in its ConfigMap.
 func executorPod(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
 	cm := find[*corev1.ConfigMap](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map")
@@ -191,7 +191,7 @@ func TestExecutorOverlayAloneMakesATemplate(t *testing.T) {
 	}
 }
 
-func TestExecutorContainerOfTheNamed(t *testing.T) {
+func TestNamedExecutorContainerComesFirst(t *testing.T) {
 	r := with("spark.kubernetes.executor.podTemplateContainerName", "main")
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"side"},{"name":"main"}]}}`)
 	r.Executor.Env = []corev1.EnvVar{{Name: "O", Value: "2"}}
@@ -225,8 +225,8 @@ func TestDriverOverlay(t *testing.T) {
 	}
 }
 
-// Who falls back to the last container finds Spark's: with a template that has a name of its own, and with sidecars of
-// both kinds.
+// TestTheSparkContainerIsLast: falling back to the last container finds Spark's, with a template that renames it and
+// with sidecars from template and overlay.
 func TestTheSparkContainerIsLast(t *testing.T) {
 	sidecars := []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
 	for name, c := range map[string]struct {
@@ -261,7 +261,8 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 	}
 }
 
-// Of a template it is the first that Spark takes, sidecars or not.
+// TestTheExecutorTemplatesSparkContainerIsFirst: Spark takes the first container of a template, with and without
+// sidecars.
 func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 	r := minimal()
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`)
@@ -271,7 +272,7 @@ func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 	}
 }
 
-func TestATemplateThatIsNoPodSaysWhere(t *testing.T) {
+func TestInvalidTemplateErrorNamesField(t *testing.T) {
 	for template, want := range map[string]string{
 		`{"spec":{"containers":{}}}`:                                            "spec.containers should be a list, but is object",
 		`{"spec":{"containers":[{"name":3}]}}`:                                  "name should be text, but is number",

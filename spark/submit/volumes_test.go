@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeConf is the configuration of one volume, as pairs; the settings follow role, kind and name.
+// volumeConf returns the configuration of one volume, as pairs; the settings follow role, kind and name.
 func volumeConf(role, kind string, pairs ...string) []string {
 	prefix := "spark.kubernetes." + role + ".volumes." + kind + ".v."
 	out := []string{prefix + "mount.path", "/v"}
@@ -53,7 +53,7 @@ func TestVolumeSettingsAreRead(t *testing.T) {
 	}
 }
 
-// What is wrong with a volume is found for executors too, before there is a driver to find it.
+// TestVolumesRefused: faults of executors' volumes are found too, before a driver exists that would find them.
 func TestVolumesRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		kind, setting string

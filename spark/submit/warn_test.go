@@ -54,7 +54,8 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 }
 
-// No message shows what a key that looks like a secret is, whichever way its value gets there.
+// TestMessagesDoNotShowSecrets: no message shows the value of a key that looks like a secret, wherever the value is
+// used.
 func TestMessagesDoNotShowSecrets(t *testing.T) {
 	const hidden, key = "hunter2", "spark.my.password"
 	for _, c := range [][2]string{
