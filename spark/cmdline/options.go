@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// option is one of spark-submit's (SparkSubmitOptionParser).
+// option is an option of spark-submit (SparkSubmitOptionParser).
 type option struct {
 	name, short string
 	// toggle: the option has no value.

@@ -244,12 +244,12 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
 	stored := append([]string{"-c", driver + "=s3a://b/d.yaml", "-c", executor + "=https://h/e.yaml"}, words...)
-	got, told, err := Parse(stored, s)
+	got, gotWarnings, err := Parse(stored, s)
 	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok || wrong.Key != driver || !wrong.NotNative {
 		t.Fatalf("error %v", err)
 	}
-	if diff := cmp.Diff(warnings, told); diff != "" {
+	if diff := cmp.Diff(warnings, gotWarnings); diff != "" {
 		t.Errorf("warnings (-without templates +with them):\n%s", diff)
 	}
 	for key, file := range map[string]string{driver: "s3a://b/d.yaml", executor: "https://h/e.yaml"} {

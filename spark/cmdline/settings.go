@@ -187,7 +187,7 @@ func (p *parser) clusterMode() error {
 	return keyError(deployModeKey, "should be cluster, but is %s%s", conf.Quote(deployModeKey, raw), p.from(deployModeKey))
 }
 
-// master is Utils.checkAndGetK8sMasterUrl.
+// master checks and normalises a master like Utils.checkAndGetK8sMasterUrl.
 func (p *parser) master(key, raw string) (string, error) {
 	const prefix = "k8s://"
 	address, ok := strings.CutPrefix(raw, prefix)

@@ -46,8 +46,8 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	}
 	// All addresses of the pod. The pod's name cannot be resolved yet when the server binds.
 	d.override(after, "spark.driver.bindAddress", "0.0.0.0")
-	// If this is true, the default from 4.3 on, executors are told to connect to the bind address
-	// (BasicExecutorFeatureStep). Otherwise they are told spark.driver.host, which is the pod's address.
+	// If this is true, the default from 4.3 on, executors connect to the bind address (BasicExecutorFeatureStep).
+	// Otherwise they connect to spark.driver.host, which is the pod's address.
 	d.override(after, "spark.kubernetes.executor.useDriverPodIP", "false")
 	d.drop(hostKey, "the address of the pod")
 	d.setDefault(after, driverPortKey, "7078")
@@ -158,7 +158,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 			options = append(options, "--load-spark-defaults")
 		} else {
 			d.warns.OfField("Conf", "values that look like secrets are read from a file, beside which Spark %s does not read the image's conf/spark-defaults.conf; "+
-				"write what it says into the configuration, or use Spark 4", d.r.SparkVersion)
+				"copy its settings into the configuration, or use Spark 4", d.r.SparkVersion)
 		}
 	}
 	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, secret, nil

@@ -1,7 +1,7 @@
 package expose
 
 import (
-	"crypto/md5" // names that are cut alike are told apart by it; nothing is kept secret
+	"crypto/md5" // the digits only keep cut names different; nothing secret depends on MD5
 	"encoding/hex"
 	"strings"
 )

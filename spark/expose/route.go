@@ -36,7 +36,7 @@ type Route struct {
 	Port    int32
 }
 
-// DriverRoute returns the HTTPRoute.
+// DriverRoute returns the HTTPRoute for a Service of a driver.
 func DriverRoute(r Route) *unstructured.Unstructured {
 	path := r.Path
 	if path == "" {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestUnknownFieldsOfMismatchedValue(t *testing.T) {
+func TestUnknownFieldsOfStruct(t *testing.T) {
 	type inner struct {
 		Name string            `json:"name"`
 		Map  map[string]string `json:"map"`

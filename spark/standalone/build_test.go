@@ -427,12 +427,12 @@ func TestConfigurationWinsOverTemplate(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"Workers.StatefulSet: template.spec.schedulerName has no effect: spark.kubernetes.scheduler.name is \"yunikorn\"",
 		"Workers.StatefulSet: image of container worker has no effect: spark.kubernetes.container.image sets another",
-	}, said(o)); diff != "" {
+	}, warningTexts(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
-func said(o Objects) (all []string) {
+func warningTexts(o Objects) (all []string) {
 	for _, w := range o.Warnings {
 		all = append(all, w.String())
 	}

@@ -204,7 +204,7 @@ func TestPorts(t *testing.T) {
 				t.Errorf("%s: %s is probed by %v, want port %d", name, spark.Name, probe, c.probes[i])
 			}
 		}
-		if got := strings.Join(said(o), "\n"); !strings.Contains(got, c.warns) {
+		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
 	}
@@ -245,7 +245,7 @@ func TestVariablesWithoutEffectWarn(t *testing.T) {
 		"Master.StatefulSet: variable SPARK_MASTER_PORT of container master has no effect: the Service always has port 7077",
 		"Master.StatefulSet: variable SPARK_MASTER_WEBUI_PORT of container master has no effect: set spark.master.ui.port",
 		"Workers.StatefulSet: variable SPARK_WORKER_INSTANCES of container worker has no effect: each pod is one worker; use more workers",
-	}, said(o)); diff != "" {
+	}, warningTexts(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

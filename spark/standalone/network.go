@@ -14,7 +14,7 @@ import (
 const (
 	// SubmitterDrivers are pods with the label spark-role=driver. These pods reach the workers too.
 	SubmitterDrivers = "Drivers"
-	// SubmitterNamespace are all pods of the namespace.
+	// SubmitterNamespace are all pods of the cluster's namespace.
 	SubmitterNamespace = "Namespace"
 	// SubmitterAnyone are all pods of all namespaces, and all other clients that reach the pod: the master has no
 	// policy.

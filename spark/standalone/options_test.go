@@ -196,7 +196,7 @@ func TestSecrets(t *testing.T) {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(c.secret)), slices.Sorted(maps.Keys(secret))); diff != "" {
 			t.Errorf("%s: secrets (-want +got):\n%s", name, diff)
 		}
-		if got := strings.Join(said(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "has no CPU request") {
+		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "has no CPU request") {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
 		for _, role := range []string{"SPARK_MASTER_OPTS", "SPARK_WORKER_OPTS"} {
@@ -215,7 +215,7 @@ func TestNoSecretIsElsewhere(t *testing.T) {
 	if o.Secret = nil; !strings.Contains(string(secret.Data[SecretOptionsKey]), hidden) || !*secret.Immutable {
 		t.Error("the secret is not in the Secret, or that can be changed")
 	}
-	for _, text := range append(texts(t, o), said(o)...) {
+	for _, text := range append(texts(t, o), warningTexts(o)...) {
 		if strings.Contains(text, hidden) {
 			t.Errorf("the secret is in %s", text)
 		}
@@ -255,7 +255,7 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 		"with a secret":   {[]string{authenticateKey, "true", authSecretKey, "x"}, false},
 		"with a file":     {[]string{authenticateKey, "true", authFileKey, "/x"}, false},
 	} {
-		all := said(build(t, simple(with(c.said...))))
+		all := warningTexts(build(t, simple(with(c.said...))))
 		if told := slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, says) }); told != c.told {
 			t.Errorf("%s: it is told: %t; warnings are %q", name, told, all)
 		}

@@ -44,7 +44,7 @@ func TestRecovery(t *testing.T) {
 		if c.dir != "" {
 			change = append(change, with(recoveryPathKey, c.dir))
 		}
-		all := said(build(t, simple(change...)))
+		all := warningTexts(build(t, simple(change...)))
 		if c.warns == "" && len(all) > 0 || c.warns != "" && !slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, c.warns) }) {
 			t.Errorf("%s: warnings are %q, want %q", name, all, c.warns)
 		}

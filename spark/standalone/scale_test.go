@@ -70,7 +70,7 @@ func TestWorkers(t *testing.T) {
 		if diff := cmp.Diff(c.bounds, bounds); diff != "" || *o.Workers.Spec.Replicas != c.replicas {
 			t.Errorf("%s: %d replicas, want %d; bounds (-want +got):\n%s", name, *o.Workers.Spec.Replicas, c.replicas, diff)
 		}
-		got := said(o)
+		got := warningTexts(o)
 		if len(got) != len(c.warns) || !slices.EqualFunc(c.warns, got, func(want, got string) bool { return strings.HasPrefix(got, want) }) {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
@@ -84,7 +84,7 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*Request)
-		told   bool
+		warned bool
 	}{
 		"nothing":            {workerTemplate(``), true},
 		"memory":             {worker(`{"requests":{"memory":"1Gi"},"limits":{"memory":"1Gi"}}`), true},
@@ -93,12 +93,12 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 		"the user's metrics": {func(r *Request) { r.Autoscaler = []byte(`{"metrics":[]}`) }, false},
 		"no autoscaler":      {counts(1, 1, 1), false},
 	} {
-		all := said(build(t, simple(c.change)))
-		if told := slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, "has no CPU request") }); told != c.told {
+		all := warningTexts(build(t, simple(c.change)))
+		if warned := slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, "has no CPU request") }); warned != c.warned {
 			t.Errorf("%s: warnings are %q", name, all)
 		}
 	}
-	unused := said(build(t, simple(counts(2, 2, 2), func(r *Request) { r.Autoscaler = []byte(`{}`) })))
+	unused := warningTexts(build(t, simple(counts(2, 2, 2), func(r *Request) { r.Autoscaler = []byte(`{}`) })))
 	if len(unused) != 1 || !strings.HasPrefix(unused[0], "Autoscaler: has no effect") {
 		t.Errorf("an autoscaler that nobody needs: %q", unused)
 	}

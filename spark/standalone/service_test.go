@@ -96,7 +96,7 @@ func TestServiceTemplates(t *testing.T) {
 		if o.WorkerService.Spec.ClusterIP != "None" || o.WorkerService.Spec.ClusterIPs != nil {
 			t.Errorf("%s: the Service has an address", spec)
 		}
-		if got := strings.Join(said(o), "\n"); !strings.HasPrefix(got, c.warns) || c.warns == "" && got != "" {
+		if got := strings.Join(warningTexts(o), "\n"); !strings.HasPrefix(got, c.warns) || c.warns == "" && got != "" {
 			t.Errorf("%s: warnings are %q", spec, got)
 		}
 	}
@@ -120,7 +120,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"Master.ServiceMeta: name has no effect: the object is \"qa-master-svc\", by which others find it",
 		"Master.ServiceMeta: namespace has no effect: the object is in the cluster's own",
-	}, said(o)); diff != "" {
+	}, warningTexts(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	s := o.MasterService

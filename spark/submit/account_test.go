@@ -29,8 +29,8 @@ func TestRunnerHasOwnAccount(t *testing.T) {
 			t.Errorf("%s: the runner has %q, want %q", name, spec.ServiceAccountName, c.want)
 		}
 		props := runnerProps(t, made)
-		if _, told := props[RunnerAccountKey]; told || props[driverAccountKey] != "driver" {
-			t.Errorf("%s: spark-submit is told %v", name, props)
+		if _, passed := props[RunnerAccountKey]; passed || props[driverAccountKey] != "driver" {
+			t.Errorf("%s: spark-submit gets %v", name, props)
 		}
 		native, err := Build(r)
 		if err != nil || native.Driver.Spec.ServiceAccountName != "driver" {

@@ -80,7 +80,8 @@ func (d *draft) refuse() error {
 	return d.refuseFiles()
 }
 
-// customSteps looks at the steps that the user adds. One is Spark's own; others are classes of a JVM.
+// customSteps checks the feature steps that the user adds. One of them is Spark's own; all others are classes that need
+// a JVM.
 func (d *draft) customSteps() error {
 	const key = "spark.kubernetes.driver.pod.featureSteps"
 	classes, err := d.conf.List(key, nil)
@@ -92,7 +93,7 @@ func (d *draft) customSteps() error {
 			d.volcano = true
 			continue
 		}
-		if d.notNative == nil { // the first is enough, and to show one takes as long as the list is
+		if d.notNative == nil { // only the first one is reported, because formatting one takes time in proportion to the whole list
 			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
 		}
 	}
@@ -106,8 +107,8 @@ func (d *draft) customSteps() error {
 	return d.executorSteps()
 }
 
-// executorSteps warns of the one step that the driver may look for in vain: it would end when it makes its first
-// executor.
+// executorSteps warns of Volcano's step if the driver's image may lack it: the driver would fail when it makes its
+// first executor.
 func (d *draft) executorSteps() error {
 	const key = "spark.kubernetes.executor.pod.featureSteps"
 	classes, err := d.conf.List(key, nil)

@@ -84,7 +84,7 @@ func (d *draft) confFiles() (map[string]string, error) {
 		return nil, keyError(key, "cannot be more than %d", maxConfigMap)
 	}
 	names := slices.Collect(maps.Keys(d.r.ConfFiles))
-	// Spark sorts by bytes and counts characters.
+	// Spark sorts the files by their size in bytes, but the limit counts characters.
 	size := func(name string) int { return len(name) + utf8.RuneCountInString(d.r.ConfFiles[name]) }
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a)+len(d.r.ConfFiles[a]), len(b)+len(d.r.ConfFiles[b])), cmp.Compare(a, b))

@@ -64,10 +64,10 @@ func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
 		return true
 	}
 	if v.Name == "HADOOP_CONF_DIR" && (c.Has("spark.kubernetes.hadoop.configMapName") || c.Has("spark.kubernetes.executor.hadoopConfigMapName")) {
-		return true // HadoopConfExecutorFeatureStep
+		return true // set by HadoopConfExecutorFeatureStep
 	}
 	if c.Has("spark.kubernetes.executor.secretKeyRef." + v.Name) {
-		return true // EnvSecretsFeatureStep
+		return true // set by EnvSecretsFeatureStep
 	}
 	text, set := c.Get("spark.executorEnv." + v.Name)
 	return set && (v.ValueFrom != nil || text != v.Value) || !set && EnvOfConf(v.Name)

@@ -158,14 +158,14 @@ func TestDriverOfARunner(t *testing.T) {
 			}
 			delete(differ, "SPARK_CONF_DIR") // see the files below
 			delete(differ, "HADOOP_CONF_DIR")
-			var told []string
+			var warned []string
 			for _, warning := range o.Warnings {
 				if name, ok := strings.CutPrefix(warning, "Driver.Env["); ok {
-					told = append(told, name[:strings.Index(name, "]")])
+					warned = append(warned, name[:strings.Index(name, "]")])
 				}
 			}
-			if diff := cmp.Diff(slices.Sorted(maps.Keys(differ)), told); diff != "" {
-				t.Errorf("variables that are not as they were asked for: %q\nand those warned of (-lost +told):\n%s", differ, diff)
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(differ)), warned); diff != "" {
+				t.Errorf("variables that are not as they were asked for: %q\nand those warned of (-lost +warned):\n%s", differ, diff)
 			}
 			for _, dir := range []string{overlay.SparkConfDir, overlay.HadoopConfDir, "/more"} {
 				if !slices.ContainsFunc(got.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == dir }) {

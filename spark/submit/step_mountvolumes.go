@@ -34,7 +34,7 @@ type volume struct {
 	settings map[string]string
 }
 
-// key is the full name of a setting.
+// key returns the full name of a setting.
 func (v volume) key(setting string) string {
 	return fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.%s", v.role, v.kind, v.name, setting)
 }
