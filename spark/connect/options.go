@@ -37,7 +37,7 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	if d.r.Image != "" && !d.conf.Has(imageKey) {
 		before.Set(imageKey, d.r.Image)
 	}
-	d.warnIdle()
+	d.warnIneffective()
 	if !d.conf.Has(executorImageKey) {
 		before.Set(executorImageKey, executor.image)
 	}

@@ -203,8 +203,8 @@ func (d *draft) pod(m *member) error {
 	return nil
 }
 
-// dropPrivileges prevents a daemon from gaining privileges, unless its template says otherwise. Kubernetes rejects a
-// privileged container without allowPrivilegeEscalation.
+// dropPrivileges prevents a daemon from gaining privileges, unless its template says otherwise. It leaves privileged
+// containers alone: Kubernetes rejects those that set allowPrivilegeEscalation to false.
 func dropPrivileges(c *corev1.Container) {
 	if c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{}

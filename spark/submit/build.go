@@ -146,7 +146,7 @@ func newDraft(r Request) (*draft, error) {
 		}
 		d.warn("%s", warning)
 	}
-	if err := d.refuse(); err != nil {
+	if err := d.rejectKeys(); err != nil {
 		return nil, asError(err)
 	}
 	d.setDerived()

@@ -36,10 +36,10 @@ func typeOf(resource string) resourceType {
 // runs (SparkSubmit.isPython, isR).
 func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
-// refused lists the keys that make spark-submit read a file or a URL of the submitter, or use the submitter's
+// rejectedKeys lists the keys that make spark-submit read a file or a URL of the submitter, or use the submitter's
 // credentials. The reason ends the message. A trailing dot makes a key a prefix. byJVM means that the real spark-submit
 // in the application's image accepts the key.
-var refused = []struct {
+var rejectedKeys = []struct {
 	key    string
 	byJVM  bool
 	reason string
@@ -54,12 +54,12 @@ var refused = []struct {
 	{"spark.kubernetes.kerberos.krb5.path", true, "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
 }
 
-// fileLists are the keys whose files spark-submit uploads or whose patterns it expands.
+// fileLists are the keys with lists of files. Spark-submit uploads these files or expands their patterns.
 var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}
 
-// refuse rejects configurations that make spark-submit read from the submitter's machine.
-func (d *draft) refuse() error {
-	for _, entry := range refused {
+// rejectKeys rejects configurations that make spark-submit read from the submitter's machine.
+func (d *draft) rejectKeys() error {
+	for _, entry := range rejectedKeys {
 		for rest := range d.conf.WithPrefix(entry.key) {
 			if rest != "" && !strings.HasSuffix(entry.key, ".") || entry.key+rest == RunnerAccountKey {
 				continue
@@ -77,7 +77,7 @@ func (d *draft) refuse() error {
 	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
 		d.onlyByJVM(keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
 	}
-	return d.refuseFiles()
+	return d.rejectFiles()
 }
 
 // customSteps checks the feature steps that the user adds. One of them is Spark's own; all others are classes that need
@@ -118,8 +118,8 @@ func (d *draft) executorSteps() error {
 	return err
 }
 
-// refuseFiles rejects files that spark-submit would upload or patterns that it would expand.
-func (d *draft) refuseFiles() error {
+// rejectFiles rejects files that spark-submit would upload or patterns that it would expand.
+func (d *draft) rejectFiles() error {
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
 		for _, uri := range conf.SplitList(list) {

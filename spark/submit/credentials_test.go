@@ -17,7 +17,7 @@ func TestCredentials(t *testing.T) {
 	}
 	o = build(t, with(prefix+"serviceAccountName", "spark", prefix+"oauthToken", "s3cret", "spark.other.oauthToken", "t0ken"))
 	if o.Driver.Spec.ServiceAccountName != "" || len(o.Warnings) != 1 {
-		t.Errorf("with a token the account has no effect, said by a warning: %q, %q", o.Driver.Spec.ServiceAccountName, o.Warnings)
+		t.Errorf("with a token the account has no effect, and a warning should say so: %q, %q", o.Driver.Spec.ServiceAccountName, o.Warnings)
 	}
 	secret := find[*corev1.Secret](t, o, "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials")
 	if string(secret.Data["oauth-token"]) != "s3cret" || secret.Immutable == nil || !*secret.Immutable {

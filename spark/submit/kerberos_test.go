@@ -48,10 +48,10 @@ func TestKeytab(t *testing.T) {
 			t.Error("the Secret is not mounted")
 		}
 		if got := props(t, o)["spark.kerberos.keytab"]; got != "/mnt/secrets/kerberos-keytab/user.keytab" {
-			t.Errorf("the driver is told %q", got)
+			t.Errorf("spark.properties has %q", got)
 		}
 		if _, ok := envOf(sparkContainer(t, o))["HADOOP_TOKEN_FILE_LOCATION"]; ok || len(o.Warnings) != 1 {
-			t.Errorf("a token has no effect beside a keytab that is uploaded, said by a warning: %q", o.Warnings)
+			t.Errorf("a token has no effect beside a keytab that is uploaded, and a warning should say so: %q", o.Warnings)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestKeytabOfTheImage(t *testing.T) {
 	o := build(t, with("spark.kerberos.keytab", "local:///k", "spark.kerberos.principal", "p", "spark.kubernetes.kerberos.tokenSecret.name", "tokens",
 		"spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))
 	if got := props(t, o)["spark.kerberos.keytab"]; got != "local:///k" || len(o.Before) != 2 {
-		t.Errorf("the driver is told %q; %d objects", got, len(o.Before))
+		t.Errorf("spark.properties has %q; %d objects", got, len(o.Before))
 	}
 	if got := envOf(sparkContainer(t, o))["HADOOP_TOKEN_FILE_LOCATION"]; got != "/mnt/secrets/hadoop-credentials/item" {
 		t.Errorf("the token is at %q", got)

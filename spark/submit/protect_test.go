@@ -23,7 +23,7 @@ func TestProtect(t *testing.T) {
 	const engine, cipher, gcm = "spark.network.crypto.authEngineVersion", "spark.network.crypto.cipher", "AES/GCM/NoPadding"
 	for name, c := range map[string]struct {
 		version string
-		said    map[string]string
+		given   map[string]string
 		want    map[string]string
 	}{
 		"3.5":                    {"3.5.9", nil, basic},
@@ -44,7 +44,7 @@ func TestProtect(t *testing.T) {
 		"authentication alone":   {"4.3.0", map[string]string{"spark.authenticate": "true"}, with(engine, "2", cipher, gcm)},
 		"a secret of the user's": {"4.0.5", map[string]string{"spark.authenticate.secret.file": "/s"}, with(engine, "2", "spark.authenticate.secret.file", "/s")},
 	} {
-		got := conf.FromMap(c.said)
+		got := conf.FromMap(c.given)
 		Protect(got, c.version)
 		if diff := cmp.Diff(c.want, got.Map()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

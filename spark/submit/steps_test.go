@@ -445,7 +445,7 @@ func TestExcludedSteps(t *testing.T) {
 	r.SparkVersion = "4.0.1"
 	o = build(t, r)
 	if _, ok := envOf(sparkContainer(t, o))["SPARK_LOCAL_DIRS"]; !ok || len(o.Warnings) != 1 {
-		t.Errorf("before 4.1 the key has no effect, said by a warning: %q", o.Warnings)
+		t.Errorf("before 4.1 the key has no effect, and a warning should say so: %q", o.Warnings)
 	}
 }
 

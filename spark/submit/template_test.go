@@ -164,7 +164,7 @@ func TestExecutorTemplate(t *testing.T) {
 		t.Errorf("template is %+v", pod.Spec)
 	}
 	if pod.APIVersion != "v1" || pod.Kind != "Pod" || pod.Spec.EnableServiceLinks == nil || !*pod.Spec.EnableServiceLinks {
-		t.Errorf("the template should be a Pod that keeps what it says: %+v", pod)
+		t.Errorf("the template should be a Pod with all its fields: %+v", pod)
 	}
 	volume := volumeOf(t, o, "pod-template-volume").ConfigMap
 	if volume.Name != "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map" || volume.Items[0].Path != "pod-spec-template.yml" ||
@@ -172,7 +172,7 @@ func TestExecutorTemplate(t *testing.T) {
 		t.Errorf("volume is %+v", volume)
 	}
 	if got := props(t, o)["spark.kubernetes.executor.podTemplateFile"]; got != "/opt/spark/pod-template/pod-spec-template.yml" {
-		t.Errorf("the driver is told %q", got)
+		t.Errorf("spark.properties has %q", got)
 	}
 }
 

@@ -2,10 +2,10 @@ package connect
 
 import "strings"
 
-// idleKeys are the prefixes of keys from which a submission in cluster mode makes the driver's pod
+// ineffectiveKeys are the prefixes of keys from which a submission in cluster mode makes the driver's pod
 // (KubernetesDriverBuilder and its feature steps). A server's pod is made from its template, so these keys have no
 // effect on it; advice names the alternative.
-var idleKeys = []struct {
+var ineffectiveKeys = []struct {
 	prefix, advice string
 	// executorsOnly is true if the key still has an effect on executors.
 	executorsOnly bool
@@ -26,14 +26,14 @@ var idleKeys = []struct {
 	{prefix: "spark.kubernetes.submission.", advice: "remove it: nobody waits for a server's submission"},
 }
 
-// warnIdle warns of keys that have no effect on the server's pod, once for each kind of key, and of an image that no
+// warnIneffective warns of keys that have no effect on the server's pod, once for each kind of key, and of an image that no
 // pod runs.
-func (d *draft) warnIdle() {
-	for _, idle := range idleKeys {
+func (d *draft) warnIneffective() {
+	for _, entry := range ineffectiveKeys {
 		first, more := "", 0
 		for key := range d.conf.All() {
 			switch {
-			case !strings.HasPrefix(key, idle.prefix):
+			case !strings.HasPrefix(key, entry.prefix):
 			case first == "":
 				first = key
 			default:
@@ -44,13 +44,13 @@ func (d *draft) warnIdle() {
 			continue
 		}
 		effect := "has no effect: a Connect server's pod is made from its template"
-		if idle.executorsOnly {
+		if entry.executorsOnly {
 			effect = "affects only the executors: a Connect server's pod is made from its template"
 		}
 		if more > 0 {
-			d.warns.OfKey(first, "%s; %s (the same holds for %d more keys that begin with %s)", effect, idle.advice, more, idle.prefix)
+			d.warns.OfKey(first, "%s; %s (the same holds for %d more keys that begin with %s)", effect, entry.advice, more, entry.prefix)
 		} else {
-			d.warns.OfKey(first, "%s; %s", effect, idle.advice)
+			d.warns.OfKey(first, "%s; %s", effect, entry.advice)
 		}
 	}
 	const devices = "spark.driver.resource."
