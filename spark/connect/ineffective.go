@@ -26,8 +26,8 @@ var ineffectiveKeys = []struct {
 	{prefix: "spark.kubernetes.submission.", advice: "remove it: nobody waits for a server's submission"},
 }
 
-// warnIneffective warns of keys that have no effect on the server's pod, once for each kind of key, and of an image that no
-// pod runs.
+// warnIneffective warns of keys that have no effect on the server's pod, once for each kind of key, and of an image
+// that no pod runs.
 func (d *draft) warnIneffective() {
 	for _, entry := range ineffectiveKeys {
 		first, more := "", 0
