@@ -10,4 +10,8 @@ if [ $# -eq 0 ]; then
 	CRASH_POINTS=all go test -count=1 -timeout=20m -run '^TestCrashInALongLife$' ./internal/operator
 fi
 cd test/e2e
+# All live recordings; make test runs a sample of them.
+if [ $# -eq 0 ]; then
+	RECORDED=all go test -count=1 -timeout=20m ./recorded
+fi
 exec go test -count=1 -v -timeout=60m "$@" . -args -lines="${SPARK_LINES:-3.5.9,4.0.5,4.1.4,4.3.0}" -life
