@@ -53,7 +53,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		news = append(news, clusterTakenOver(sc))
 	}
 	if sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation {
-		warnings := inClusterFields(made.Warnings)
+		warnings := append(inClusterFields(made.Warnings), withoutEffect(sc, made)...)
 		for _, text := range warnings[:min(len(warnings), maxClusterWarnings)] {
 			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
 		}

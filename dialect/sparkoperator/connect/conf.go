@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -16,8 +19,8 @@ import (
 
 const hadoopPrefix = "spark.hadoop."
 
-// connectConf is the configuration of a server: sparkConf, over it hadoopConf, and over both what the typed fields say. What connect.Build sets itself
-// comes over all of it.
+// connectConf is the configuration of a server: sparkConf, over it hadoopConf, and over both what the typed fields say.
+// What connect.Build sets itself comes over all of it.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -74,8 +77,9 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
 }
 
-// foreignCredentials are the keys of sparkConf by which a server would show other credentials to the API server than its pod's service account: they would
-// stand in its command line, and the master that they are for is the operator's to say.
+// foreignCredentials are the keys of sparkConf by which a server would show other credentials to the API server than
+// its pod's service account: they would stand in its command line, and the master that they are for is the operator's
+// to say.
 func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
 		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
@@ -106,15 +110,21 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 // EventWarning is the reason of events that tell of something said in vain.
 const EventWarning = "SubmissionWarning"
 
-// serviceWarnings tell what of spec.server.service has no effect. They follow from the generation, as that may be edited while no server is made.
+// serviceWarnings returns a notice for each part of spec.server.service that has no effect. They are reported once per
+// generation, because that field may be edited while no server is created.
 func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.Notice) {
-	for _, text := range inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service)) {
+	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
+	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
+		warnings = append(warnings, "spec.server.service: status has no effect: the cluster writes it; remove it")
+	}
+	for _, text := range warnings {
 		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
 	}
 	return news
 }
 
-// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look into.
+// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look
+// into.
 func bringsConnect(sparkConf map[string]string) bool {
 	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
 }

@@ -276,6 +276,13 @@ func TestConnectServiceWarnings(t *testing.T) {
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("told: %+v", events)
 	}
+	s.sc.Generation = 3
+	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
+	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
+	events = s.connects.Events(s.sc, lifecycle.Plan{Tell: s.connects.serviceWarnings(s.sc)})
+	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
+		t.Errorf("told: %+v", events)
+	}
 	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
 		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
 		s.look(time.Second, ready).says(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// withoutEffect returns a warning for each field that changes nothing in a cluster's objects and that
+// standalone.Build does not report. It returns
+// none if the cluster could not be built.
+func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
+	if built.Master == nil || built.Workers == nil {
+		return nil
+	}
+	if master := sc.Spec.MasterSpec; master != nil {
+		warnings = append(warnings, setWithoutEffect(clusterFields["Master.StatefulSet"], master.StatefulSetSpec, built.Master,
+			"a cluster has one master")...)
+	}
+	if workers := sc.Spec.WorkerSpec; workers != nil {
+		warnings = append(warnings, setWithoutEffect(clusterFields["Workers.StatefulSet"], workers.StatefulSetSpec, built.Workers,
+			"use spec.clusterTolerations.instanceConfig for the number of workers")...)
+	}
+	for _, version := range []struct{ field, value string }{
+		{"scalaVersion", sc.Spec.RuntimeVersions.ScalaVersion}, {"jdkVersion", sc.Spec.RuntimeVersions.JDKVersion},
+	} {
+		if version.value != "" {
+			warnings = append(warnings, fmt.Sprintf("spec.runtimeVersions.%s: has no effect: the image decides; choose it with "+
+				"spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]", version.field))
+		}
+	}
+	return warnings
+}
+
+// setWithoutEffect returns a warning for each field of a statefulSetSpec whose value differs from the one in the
+// StatefulSet that was built.
+func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.StatefulSet, replicas string) (warnings []string) {
+	var written struct {
+		Replicas            *int32                         `json:"replicas"`
+		PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy"`
+	}
+	if json.Unmarshal(apache.BytesOf(spec), &written) != nil {
+		return nil // empty, or rejected by standalone.Build
+	}
+	if written.Replicas != nil && *written.Replicas != *built.Spec.Replicas {
+		warnings = append(warnings, fmt.Sprintf("%s: replicas has no effect: it is %d; %s", field, *built.Spec.Replicas, replicas))
+	}
+	if policy := built.Spec.PodManagementPolicy; written.PodManagementPolicy != "" && written.PodManagementPolicy != policy {
+		warnings = append(warnings, fmt.Sprintf("%s: podManagementPolicy has no effect: it is %s; leave it out", field, policy))
+	}
+	return warnings
+}

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+)
+
+// TestFieldsWithoutEffectAreReported checks the fields that are no error and change nothing: each is reported once, as
+// an event.
+func TestFieldsWithoutEffectAreReported(t *testing.T) {
+	sc := fullCluster()
+	sc.Spec.WorkerSpec.StatefulSetMetadata = nil
+	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":3,"podManagementPolicy":"OrderedReady"}`)
+	sc.Spec.WorkerSpec.StatefulSetSpec = rawOf(`{"replicas":9,"podManagementPolicy":"OrderedReady"}`)
+	sc.Spec.RuntimeVersions.ScalaVersion, sc.Spec.RuntimeVersions.JDKVersion = "2.13", "17"
+	built, err := testClusters.objects(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = "has no effect: the image decides; choose it with spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]"
+	want := []string{
+		"spec.masterSpec.statefulSetSpec: replicas has no effect: it is 1; a cluster has one master",
+		"spec.masterSpec.statefulSetSpec: podManagementPolicy has no effect: it is Parallel; leave it out",
+		"spec.workerSpec.statefulSetSpec: replicas has no effect: it is 2; use spec.clusterTolerations.instanceConfig for the number of workers",
+		"spec.workerSpec.statefulSetSpec: podManagementPolicy has no effect: it is Parallel; leave it out",
+		"spec.runtimeVersions.scalaVersion: " + image,
+		"spec.runtimeVersions.jdkVersion: " + image,
+	}
+	if diff := cmp.Diff(want, withoutEffect(sc, built)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+
+	w := newClusterWorld(t, func(sc *sparkv1.SparkCluster) { sc.Spec.RuntimeVersions.ScalaVersion = "2.13" })
+	w.pass()
+	w.wantTold(EventClusterSubmitted, EventClusterWarning)
+	w.pass()
+	w.wantTold()
+}
+
+// TestFieldsThatSayWhatHoldsAreNotReported checks values that equal those of the objects.
+func TestFieldsThatSayWhatHoldsAreNotReported(t *testing.T) {
+	sc := fullCluster()
+	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":1,"podManagementPolicy":"Parallel"}`)
+	sc.Spec.WorkerSpec.StatefulSetSpec = rawOf(`{"replicas":2,"podManagementPolicy":"Parallel"}`)
+	built, err := testClusters.objects(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnings := withoutEffect(sc, built); len(warnings) > 0 {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if warnings := withoutEffect(sparkCluster(), built); len(warnings) > 0 {
+		t.Errorf("warnings of a cluster without templates: %q", warnings)
+	}
+}
