@@ -72,7 +72,7 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	case t.To == lifecycle.Partial:
 		return dialect.Normal(EventExecutorsPartial, "%s", dialect.Told(t.Cause))
 	case t.From == lifecycle.Below, t.From == lifecycle.Partial:
-		return dialect.Normal(EventExecutorsEnough, "as many executors run as are asked for")
+		return dialect.Normal(EventExecutorsEnough, "no fewer executors run than "+thresholdsField+" requires")
 	}
 	return dialect.Event{}, false
 }

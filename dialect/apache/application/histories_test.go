@@ -18,7 +18,8 @@ const (
 	retained = ", 6 TerminatedWithoutReleaseResources"
 )
 
-// TestHistories are the lists of states that this API's users rely on: no entry more, none less, however often and late the driver is looked at.
+// TestHistories are the lists of states that this API's users rely on: no entry more, none less, however often and late
+// the driver is looked at.
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -125,4 +126,21 @@ func TestAwaitedExecutors(t *testing.T) {
 			t.Errorf("with %d executors, Ready is %+v, and is to say %q", n, c, want)
 		}
 	}
+}
+
+// TestRunningHealthyClaimsNoMoreThanThresholds checks the message of RunningHealthy: without thresholds executors may
+// still be pending.
+func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
+	says := func(config *sparkv1.InstanceConfig, running int, want string) {
+		t.Helper()
+		l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: config})).gone(0)
+		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), Probed: &lifecycle.Cause{}})
+		now := l.app.Status.CurrentState
+		if now.CurrentStateSummary != sparkv1.ApplicationRunningHealthy || !strings.Contains(now.Message, want) {
+			t.Errorf("with %d executors it is %s: %s", running, now.CurrentStateSummary, now.Message)
+		}
+	}
+	says(nil, 0, "some may be pending; status.executors has the counts")
+	says(&sparkv1.InstanceConfig{InitExecutors: new(int64(2))}, 2, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
+	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
 }

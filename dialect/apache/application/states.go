@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The states of a live attempt by the phase that it is in. A lost node is none: the state stays what it was, and a condition tells.
+// The states of a live attempt by the phase that it is in. A lost node is none: the state stays what it was, and a
+// condition tells.
 var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Launched: sparkv1.ApplicationDriverRequested,
 	lifecycle.Started:  sparkv1.ApplicationDriverStarted,
@@ -52,8 +53,9 @@ func rung(state sparkv1.ApplicationStateSummary) int {
 	return -1 // none of a driver's
 }
 
-// climb is what a driver enters on its way from a state to another: what lies between, where nobody was there to see it, and nothing where it once was
-// as far. The machine enters each phase by itself, but for what happened while the driver's node was not heard from.
+// climb is what a driver enters on its way from a state to another: what lies between, where nobody was there to see
+// it, and nothing where it once was as far. The machine enters each phase by itself, but for what happened while the
+// driver's node was not heard from.
 func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if from == to || rung(to) < rung(from) {
 		return nil
@@ -67,7 +69,8 @@ func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateS
 	return append(out, to)
 }
 
-// endState is the state of an attempt that is over. What can never be made of its spec has failed; what could not be made this time may be the next.
+// endState is the state of an attempt that is over. What can never be made of its spec has failed; what could not be
+// made this time may be the next.
 func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationStateSummary {
 	if wanted.Invalid != nil && t.Outcome == lifecycle.Refused && t.Cause.Reason == lifecycle.ReasonInvalid {
 		return sparkv1.ApplicationFailed
@@ -130,6 +133,9 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	return dialect.Told(t.Cause)
 }
 
+// thresholdsField is the field that says how many executors an application must have.
+const thresholdsField = "spec.applicationTolerations.instanceConfig"
+
 func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.Thresholds) string {
 	if limits == nil {
 		limits = &lifecycle.Thresholds{}
@@ -138,7 +144,10 @@ func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.T
 	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
 		return fmt.Sprintf("executors run, and fewer than the %d of initExecutors", limits.Init)
 	case sparkv1.ApplicationRunningHealthy:
-		return "the driver runs, and as many executors as are asked for"
+		if limits.Init == 0 && limits.Min == 0 && limits.Max == 0 {
+			return "the driver runs; " + thresholdsField + " sets no number of executors to wait for, so some may be pending; status.executors has the counts"
+		}
+		return "the driver runs, and no fewer executors than " + thresholdsField + " requires"
 	case sparkv1.ApplicationRunningWithPartialCapacity:
 		return fmt.Sprintf("the driver runs, and fewer executors than the %d of maxExecutors", limits.Max)
 	case sparkv1.ApplicationRunningWithBelowThresholdExecutors:
