@@ -144,3 +144,23 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says(&sparkv1.InstanceConfig{InitExecutors: new(int64(2))}, 2, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
 	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
 }
+
+// TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also without restarts.
+func TestLastStateKeepsTheCause(t *testing.T) {
+	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
+	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second)
+	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationResourceReleased ||
+		now.Message != "the application is over and nothing of it is left"+why {
+		t.Errorf("released, it is %s: %s", now.CurrentStateSummary, now.Message)
+	}
+	l = begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})).
+		gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationTerminatedWithoutReleaseResources ||
+		!strings.HasSuffix(now.Message, why) {
+		t.Errorf("retained, it is %s: %s", now.CurrentStateSummary, now.Message)
+	}
+	l = begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+	if now := l.app.Status.CurrentState; now.Message != "the application is over and nothing of it is left" {
+		t.Errorf("after a success it says %s", now.Message)
+	}
+}

@@ -121,9 +121,9 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	case sparkv1.ApplicationDriverReady:
 		return "the driver pod is ready"
 	case sparkv1.ApplicationTerminatedWithoutReleaseResources:
-		return "the application is over and what belongs to it is kept" + until(t.At, wanted.Retain.For) + exhausted(t)
+		return "the application is over and what belongs to it is kept" + until(t.At, wanted.Retain.For) + endedBy(t)
 	case sparkv1.ApplicationResourceReleased:
-		return "the application is over and nothing of it is left" + exhausted(t)
+		return "the application is over and nothing of it is left" + endedBy(t)
 	case sparkv1.ApplicationSucceeded:
 		return "the driver ended without an error"
 	}
@@ -175,7 +175,18 @@ func until(since time.Time, kept *time.Duration) string {
 	return ", until " + apache.Timestamp(since.Add(*kept))
 }
 
-// exhausted tells of the limit that kept the application from being restarted.
+// endedBy returns why an application is over: the limit that ended its restarts, or else why its last attempt failed.
+func endedBy(t lifecycle.Transition) string {
+	switch {
+	case t.Cause.Reason == lifecycle.ReasonRestartsExhausted:
+		return exhausted(t)
+	case t.Outcome == lifecycle.Undecided || t.Outcome == lifecycle.Succeeded || dialect.Told(t.Cause) == "":
+		return ""
+	}
+	return "; the last attempt failed: " + dialect.Told(t.Cause)
+}
+
+// exhausted returns the limit that ended the restarts, after a semicolon; "" if no limit did.
 func exhausted(t lifecycle.Transition) string {
 	if t.Cause.Reason != lifecycle.ReasonRestartsExhausted {
 		return ""
