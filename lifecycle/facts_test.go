@@ -423,6 +423,14 @@ func TestLastWords(t *testing.T) {
 				"26/01/01 00:00:00 WARN Watch: closed\n26/01/01 00:00:00 INFO ShutdownHookManager: Deleting directory /tmp/spark\n")), func(m string) bool {
 			return strings.HasSuffix(m, "exit code 1: raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 WARN Watch: closed")
 		}},
+		{"a time-out of the driver's Kubernetes client is explained", podIn(corev1.PodFailed, exits(1, "Error",
+			"Caused by: java.util.concurrent.TimeoutException\n\tat io.fabric8.kubernetes.client.utils.AsyncUtils.lambda$withTimeout$0(AsyncUtils.java:42)\n")),
+			func(m string) bool {
+				return strings.HasPrefix(m, "driver container failed with exit code 1; the driver got no answer from the API server in time") &&
+					strings.Contains(m, "raise spark.kubernetes.driver.requestTimeout") && strings.Contains(m, ": Caused by: java.util.concurrent.TimeoutException")
+			}},
+		{"another time-out is not", podIn(corev1.PodFailed, exits(1, "Error", "java.util.concurrent.TimeoutException: Futures timed out\n\tat a.B.c(B.java:1)\n")),
+			func(m string) bool { return !strings.Contains(m, "API server") }},
 		{"nothing but what Spark logs while it stops", podIn(corev1.PodFailed, exits(1, "Error",
 			"26/01/01 00:00:00 INFO SparkContext: Successfully stopped SparkContext\n26/01/01 00:00:00 INFO ShutdownHookManager: Shutdown hook called\n")),
 			func(m string) bool { return strings.HasSuffix(m, "INFO ShutdownHookManager: Shutdown hook called") }},

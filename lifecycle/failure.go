@@ -45,8 +45,17 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
 		said = left
 	}
+	if drives(role) && strings.Contains(said, "TimeoutException") && strings.Contains(said, "AsyncUtils") {
+		how += "; " + apiServerTimeout
+	}
 	return Cause{reason, sentence(how, said)}
 }
+
+// apiServerTimeout explains a time-out of the Kubernetes client in the driver. Its exception has no message: it is a
+// java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
+const apiServerTimeout = "the driver got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
+	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
+	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 
 // unstarted tells how a pod failed whose Spark container never ran: by what was done to the pod, else by the first of its init containers that
 // failed.
