@@ -24,10 +24,14 @@ const (
 	ConditionSucceeded   = "Succeeded"
 	ConditionFailed      = "Failed"
 	ConditionSuspended   = "Suspended"
-	// ConditionExposed tells whether everything stands beside the driver that is to stand there: Services, Ingresses, routes. It is absent where nothing
-	// is to. False never keeps the application from running.
+	// ConditionExposed tells whether everything stands beside the driver that is to stand there: Services, Ingresses,
+	// routes. It is absent where nothing is to. False never keeps the application from running.
 	ConditionExposed = "Exposed"
 )
+
+// ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready, in
+// which the driver is ready and no executor was seen. The name of the phase would contradict the condition's status.
+const ReasonAwaitingExecutors = "AwaitingExecutors"
 
 // Standing is one condition that holds.
 type Standing struct {
@@ -77,7 +81,8 @@ func UsableReason(reason string) string {
 	return reason
 }
 
-// maxOthers is the most conditions that others may have in a status. Kubernetes has no limit, but each of them is copied and compared in every pass.
+// maxOthers is the most conditions that others may have in a status. Kubernetes has no limit, but each of them is
+// copied and compared in every pass.
 const maxOthers = 64
 
 // KeepConditions removes those of our own conditions that are over, and those of others beyond 64.
@@ -92,8 +97,8 @@ func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind
 	})
 }
 
-// Account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application
-// waits for meanwhile.
+// Account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever
+// the application waits for meanwhile.
 func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.Type {
 	case ConditionDegraded:
@@ -108,6 +113,9 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 		return h.Type, ""
 	}
 	reason = string(m.Phase)
+	if m.Phase == lifecycle.Ready {
+		reason = ReasonAwaitingExecutors
+	}
 	if m.Outcome != lifecycle.Undecided {
 		reason = string(m.Outcome)
 	}
@@ -118,8 +126,8 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	return UsableReason(reason), message
 }
 
-// Awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
-// executors would be one more thing to write with each of them.
+// Awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed
+// the count of the executors would be one more thing to write with each of them.
 func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
@@ -157,9 +165,9 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeWeather says what keeps the operator from going on where a custom resource is not Ready, or what degrades one that is Running. It is remembered
-// nowhere: with the first pass that goes through it is gone. Before is what the conditions said last: its message stays while the reason does, since each
-// failure may be worded anew and is no news.
+// EncodeWeather says what keeps the operator from going on where a custom resource is not Ready, or what degrades one
+// that is Running. It is remembered nowhere: with the first pass that goes through it is gone. Before is what the
+// conditions said last: its message stays while the reason does, since each failure may be worded anew and is no news.
 func EncodeWeather(conditions *[]metav1.Condition, phase lifecycle.Phase, weather *lifecycle.Weather, before []metav1.Condition, generation int64, now time.Time) {
 	if weather == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

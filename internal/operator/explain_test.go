@@ -132,7 +132,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				t.Errorf("the state is %+v, short since %v", got.Status.AppState, got.Status.Operator.ShortSince)
 			}
 			lift()
-			w.waitReady("pi", "Ready", "0 of 1 executors run")
+			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executors run")
 			if told := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(told, "\n") {
 				t.Errorf("told more than once: %s", told)
 			}

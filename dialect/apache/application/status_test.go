@@ -33,7 +33,7 @@ func TestConditions(t *testing.T) {
 	}{
 		{lifecycle.Launched, because, "Ready-Unschedulable Reconciling+Unschedulable Submitted+Submitted"},
 		{lifecycle.Started, lifecycle.Memory{}, "Ready-Started Reconciling+Started Submitted+Submitted"},
-		{lifecycle.Ready, lifecycle.Memory{}, "Ready-Ready Reconciling+Ready Running+Running Submitted+Submitted"},
+		{lifecycle.Ready, lifecycle.Memory{}, "Ready-AwaitingExecutors Reconciling+AwaitingExecutors Running+Running Submitted+Submitted"},
 		{lifecycle.Scaling, because, "Ready-Unschedulable Reconciling+Unschedulable Running+Running Submitted+Submitted"},
 		{lifecycle.Running, lifecycle.Memory{}, "Ready+Running Running+Running Submitted+Submitted"},
 		{lifecycle.Running, because, "Degraded+Unschedulable Ready+Running Running+Running Submitted+Submitted"},

@@ -195,7 +195,7 @@ func TestMessagesKeepStill(t *testing.T) {
 	ready("Started: the driver runs; its pod is not ready yet")
 	seen.Drivers[0].Ready = true
 	d.Decide(app, seen, t0)
-	ready("Ready: 0 of 5 executors run")
+	ready("AwaitingExecutors: 0 of 5 executors run")
 	var first []metav1.Condition
 	for i := range 4 {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("e", i), Attempt: 1, Phase: lifecycle.DriverRunning})
