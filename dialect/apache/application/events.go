@@ -2,6 +2,7 @@ package application
 
 import (
 	"slices"
+	"strings"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -16,7 +17,8 @@ const (
 	EventExecutorsEnough  = "SparkExecutorsSufficient"
 )
 
-// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes three: submitted, running, completed.
+// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes
+// three: submitted, running, completed.
 func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 	var out []dialect.Event
 	for _, t := range plan.Trail {
@@ -34,7 +36,7 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	driver := driverPodName(app, appID(app, t.Attempt))
 	switch t.To {
 	case lifecycle.Launched:
-		return launchEvent(plan, t, driver)
+		return launchEvent(plan, t, driver+countsFromZero(app, driver))
 	case lifecycle.Started:
 		return dialect.Normal(dialect.EventDriverRunning, "driver pod %s runs", driver)
 	case lifecycle.Running, lifecycle.Partial, lifecycle.Below:
@@ -51,7 +53,17 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	return dialect.Event{}, false
 }
 
-// launchEvent tells which way a submission takes. One that was found, since its launch was not remembered, may have taken either.
+// countsFromZero explains the number in a driver pod's name, which is one less than the attempt's in messages; "" if
+// the name has no such number.
+func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
+	if !strings.HasPrefix(driver, app.Name+"-") || app.Spec.SparkConf[confAppID] != "" || app.Spec.SparkConf[confDriverPodName] != "" {
+		return ""
+	}
+	return " (names count attempts from 0)"
+}
+
+// launchEvent tells which way a submission takes. One that was found, since its launch was not remembered, may have
+// taken either.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +77,25 @@ func TestEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMessagesCountAttemptsFromOne checks that the event of a launch explains the number in the driver pod's name,
+// which counts from 0.
+func TestMessagesCountAttemptsFromOne(t *testing.T) {
+	message := func(change ...func(*sparkv1.SparkApplication)) string {
+		return begin(t, trimmed, change...).gone(0).told[0].Message
+	}
+	const want = "attempt 1 was submitted as driver pod pi-0-driver (names count attempts from 0) by the operator itself"
+	if got := message(); got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	pinned := message(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf[confDriverPodName] = "mine" })
+	if pinned != "attempt 1 was submitted as driver pod mine by the operator itself" {
+		t.Errorf("told %q", pinned)
+	}
+	before := sparkv1.ApplicationRunningHealthy
+	if got := takenOver(before, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1}).Cause.Message; !strings.HasSuffix(got, "in attempt 1") {
+		t.Errorf("told %q", got)
 	}
 }

@@ -146,7 +146,7 @@ func causeLeft(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecy
 // takenOver tells where another operator left an application.
 func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: dialect.EventTakenOver,
-		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m))}}
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
 // reasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.
