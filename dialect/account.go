@@ -8,10 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ServiceAccount is an account of pods. The zero value is none.
+// ServiceAccount is the name of a pod's service account in a namespace. The zero value names none.
 type ServiceAccount struct{ Namespace, Name string }
 
-// In is the account's name in a namespace; empty where it is of another.
+// In returns the account's name if the account is in the namespace, and "" otherwise.
 func (a ServiceAccount) In(namespace string) string {
 	if namespace != a.Namespace {
 		return ""
@@ -19,7 +19,8 @@ func (a ServiceAccount) In(namespace string) string {
 	return a.Name
 }
 
-// Denies says why a pod of a namespace may not have the account that its spec names, which is this one; nil where it may.
+// Denies returns an error if a pod of the namespace would use this account, and nil otherwise. The account is the
+// operator's own, which pods of users must not have.
 func (a ServiceAccount) Denies(field, namespace string, pod *corev1.PodSpec) error {
 	own := a.In(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {

@@ -7,18 +7,21 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Built is what a decision built of the attempt that may follow from it, to know whether it can be: what Render would build again.
+// Built holds the objects of an attempt that a decision rendered to find out whether the attempt can be launched.
+// Render uses them again instead of rendering the attempt twice.
 type Built struct {
 	Attempt int32
-	ID      string    // of the attempt
-	At      time.Time // of the submission
+	ID      string    // the attempt's id
+	At      time.Time // time of the submission
 	Objects submit.Objects
 }
 
-// NextAttempt is the attempt that a decision may launch. The last one has none after it.
+// NextAttempt returns the number of the attempt that a decision may launch. There is none after the largest number
+// (lifecycle.ReasonNoAttempts); the result is 1 then.
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
 
-// Offer gives what was built, if anything was, to the action that launches the attempt, if there is one.
+// Offer attaches the built objects to the plan's action that launches the same attempt, if the plan has one. A nil
+// Built does nothing.
 func (b *Built) Offer(plan lifecycle.Plan) {
 	for i := range plan.Do {
 		if a := &plan.Do[i]; b != nil && a.Verb == lifecycle.Create && a.Part == lifecycle.Submission && a.Attempt == b.Attempt {
@@ -27,8 +30,8 @@ func (b *Built) Offer(plan lifecycle.Plan) {
 	}
 }
 
-// Launched returns a copy of what was built for an action, where the attempt's id and the time of its submission are those that it was built for; else what is
-// built now.
+// Launched returns a copy of the objects that were built for an action, if they were built for the same attempt, id and
+// submission time. Otherwise it calls build.
 func Launched(action lifecycle.Action, id string, at time.Time, build func() (submit.Objects, *lifecycle.Cause, error)) (submit.Objects, error) {
 	if b, ok := action.Built.(*Built); ok && b.Attempt == action.Attempt && b.ID == id && b.At.Equal(at) {
 		return b.Objects.DeepCopy(), nil

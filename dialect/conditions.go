@@ -24,8 +24,8 @@ const (
 	ConditionSucceeded   = "Succeeded"
 	ConditionFailed      = "Failed"
 	ConditionSuspended   = "Suspended"
-	// ConditionExposed tells whether everything stands beside the driver that is to stand there: Services, Ingresses,
-	// routes. It is absent where nothing is to. False never keeps the application from running.
+	// ConditionExposed is True if all auxiliary objects of the driver exist: Services, Ingresses, routes. It is absent
+	// if none is wanted. False never keeps the application from running.
 	ConditionExposed = "Exposed"
 )
 
@@ -33,13 +33,14 @@ const (
 // which the driver is ready and no executor was seen. The name of the phase would contradict the condition's status.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
-// Standing is one condition that holds.
+// Standing is the type and status of a condition that a phase requires.
 type Standing struct {
 	Type   string
 	Status metav1.ConditionStatus
 }
 
-// Standings are the conditions of an application's memory; those that are not listed are absent.
+// Standings returns the conditions that a memory requires. Conditions that are not in the list are absent from the
+// status.
 func Standings(m lifecycle.Memory) []Standing {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	submitted := Standing{ConditionSubmitted, yes}
@@ -50,7 +51,7 @@ func Standings(m lifecycle.Memory) []Standing {
 			out = append(out, Standing{ConditionRunning, yes})
 		}
 		return out
-	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // Degraded is the dialect's, which knows how many there are
+	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // the dialect adds Degraded, since it knows the counts
 		return []Standing{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
 	case lifecycle.Retained, lifecycle.Done:
 		if m.Outcome == lifecycle.Succeeded {
@@ -64,7 +65,7 @@ func Standings(m lifecycle.Memory) []Standing {
 	case lifecycle.Suspended:
 		return []Standing{{ConditionReady, no}, {ConditionSuspended, yes}}
 	}
-	return []Standing{{ConditionReady, no}, {ConditionReconciling, yes}} // something is on its way
+	return []Standing{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
 }
 
 // validReason is the pattern of a condition's reason (metav1.Condition).
@@ -73,7 +74,8 @@ var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 // maxReason is the most characters of a condition's reason (metav1.Condition).
 const maxReason = 1024
 
-// UsableReason is a reason as a condition may have it: Kubernetes, or a webhook, may give one that it refuses.
+// UsableReason returns a reason that a condition may have. Kubernetes, or a webhook, may report one that the API server
+// rejects in a condition; "Pending" replaces it.
 func UsableReason(reason string) string {
 	if len(reason) > maxReason || !validReason.MatchString(reason) {
 		return "Pending"
@@ -81,11 +83,12 @@ func UsableReason(reason string) string {
 	return reason
 }
 
-// maxOthers is the most conditions that others may have in a status. Kubernetes has no limit, but each of them is
-// copied and compared in every pass.
+// maxOthers is the maximum number of conditions that other writers may have in a status. Kubernetes has no limit, but
+// each of them is copied and compared in every pass.
 const maxOthers = 64
 
-// KeepConditions removes those of our own conditions that are over, and those of others beyond 64.
+// KeepConditions removes our own conditions for which over returns true, and conditions of other writers beyond
+// maxOthers.
 func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -97,8 +100,8 @@ func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind
 	})
 }
 
-// Account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever
-// the application waits for meanwhile.
+// Account returns the reason and the message of a condition. Conditions that only mark a milestone (Submitted, Running,
+// Succeeded, Suspended) keep their own name as the reason, whatever the application waits for meanwhile.
 func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.Type {
 	case ConditionDegraded:
@@ -107,7 +110,7 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 		}
 	case ConditionReady:
 		if m.Phase == lifecycle.Running {
-			return string(m.Phase), "" // whatever degrades it
+			return string(m.Phase), "" // Degraded has the cause, if there is one
 		}
 	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
 		return h.Type, ""
@@ -126,8 +129,8 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	return UsableReason(reason), message
 }
 
-// Awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed
-// the count of the executors would be one more thing to write with each of them.
+// Awaited returns what an application waits for in a phase if nothing is wrong. It depends on the phase alone: a
+// message with the number of executors would cost a status write for each executor.
 func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
@@ -159,15 +162,17 @@ func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	return ""
 }
 
-// SetCondition sets a condition of a generation as it will be stored; the time is only taken where its status changes.
+// SetCondition sets a condition of a generation, with the time as it will be stored. The transition time changes only
+// if the status changes.
 func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation int64, now time.Time) {
 	c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now.Truncate(time.Second)), generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeWeather says what keeps the operator from going on where a custom resource is not Ready, or what degrades one
-// that is Running. It is remembered nowhere: with the first pass that goes through it is gone. Before is what the
-// conditions said last: its message stays while the reason does, since each failure may be worded anew and is no news.
+// EncodeWeather sets a condition that names the transient error that holds up the operator: Ready is False, or, while
+// the application runs, Degraded is True. The error is not remembered, so the condition is gone after the first pass
+// without it. Before holds the previous conditions: their message stays while the reason is the same, since each
+// failure may be worded differently and that is no news.
 func EncodeWeather(conditions *[]metav1.Condition, phase lifecycle.Phase, weather *lifecycle.Weather, before []metav1.Condition, generation int64, now time.Time) {
 	if weather == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

@@ -1,3 +1,4 @@
-// Package dialect holds what the dialects of both API groups have in common: how a fault of a spec is worded, how conditions stand in each phase, and
-// what a controller is given of a custom resource besides its plan. A dialect itself is a package below it, and imports no other.
+// Package dialect holds what the dialects of both API groups share: errors about fields, the conditions of each phase,
+// events, counts of executors, and what a controller receives for a custom resource besides its plan. A dialect is a
+// package below this one. Dialects do not import each other.
 package dialect

@@ -6,16 +6,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// FieldError says which field of a custom resource cannot be used, why, and what to write instead.
+// FieldError names a field of a custom resource that cannot be used, and says why and what to write instead.
 type FieldError struct {
 	Field   string // path, such as "spec.driver.memory"
 	Message string
 }
 
-// Error is the path and the message.
+// Error returns the path and the message.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Statement is the error without what to do about it, which is what follows the last semicolon of a message that has one.
+// Statement returns the error without the advice, which is what follows the last semicolon of the message.
 func (e *FieldError) Statement() string {
 	said := e.Error()
 	if i := strings.LastIndex(said, "; "); i > 0 {
@@ -24,7 +24,7 @@ func (e *FieldError) Statement() string {
 	return said
 }
 
-// Invalid is why a spec with faults cannot be used; nil where there are none.
+// Invalid returns the cause of a spec with the given faults; nil if there are none.
 func Invalid(faults []*FieldError) *lifecycle.Cause {
 	if len(faults) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func Invalid(faults []*FieldError) *lifecycle.Cause {
 			all.WriteString("; ")
 		}
 		all.WriteString(fault.Error())
-		if all.Len() > lifecycle.MaxMessage { // more is never kept
+		if all.Len() > lifecycle.MaxMessage { // a cause is cut to this length anyway
 			break
 		}
 	}

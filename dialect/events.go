@@ -15,7 +15,7 @@ type Event struct {
 	Message string
 }
 
-// Reasons of events about applications: the same for both API groups, so that one alert or one filter does for either.
+// Reasons of events about applications. Both API groups use the same reasons, so that one alert or filter covers both.
 const (
 	EventTakenOver        = "SparkApplicationTakenOver"
 	EventSubmitted        = "SparkApplicationSubmitted"
@@ -35,17 +35,18 @@ const (
 	EventExecutorFailed   = "SparkExecutorFailed"
 )
 
-// Normal is an event that tells of nothing bad. That there is one is returned with it.
+// Normal returns an event of type Normal, and true.
 func Normal(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// Warning is an event that somebody may have to do something about. That there is one is returned with it.
+// Warning returns an event of type Warning, about something that somebody may have to act on, and true.
 func Warning(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// NoticeEvent tells what became known without a phase being entered. A notice of the custom resource itself has the event's reason as its own.
+// NoticeEvent returns the event for a notice, which is news that is not a transition of the phase. If the notice is
+// about the custom resource itself, its reason becomes the event's reason.
 func NoticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
@@ -69,7 +70,8 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
-// EndEvent tells how an attempt failed. One that succeeded is told by what follows.
+// EndEvent returns a warning about how an attempt failed. It returns false for an attempt that succeeded, which a later
+// event reports.
 func EndEvent(t lifecycle.Transition) (Event, bool) {
 	switch t.Outcome {
 	case lifecycle.Succeeded:
@@ -82,7 +84,7 @@ func EndEvent(t lifecycle.Transition) (Event, bool) {
 	return Warning(EventDriverFailed, "attempt %d: %s", t.Attempt, Told(t.Cause))
 }
 
-// Told is a cause for people.
+// Told returns the reason and the message of a cause as one text.
 func Told(c lifecycle.Cause) string {
 	switch {
 	case c.Message == "":

@@ -13,19 +13,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Exposed is what the condition of that name tells of an application.
+// Exposed is the input of the condition Exposed of an application.
 type Exposed struct {
-	// Objects are wanted beside its driver.
+	// Objects are the auxiliary objects that are wanted.
 	Objects []submit.Object
-	// Wrong is what of the user's wishes cannot be.
+	// Wrong are the causes for which requested objects cannot exist.
 	Wrong []lifecycle.Cause
-	// Live tells that the application runs on, whatever is wrong.
+	// Live is true if the application continues to run whatever is wrong.
 	Live bool
-	// Generation is the custom resource's.
+	// Generation is the generation of the custom resource.
 	Generation int64
 }
 
-// stood are the surroundings as the condition counts them: what another operator left does what is wanted.
+// stood returns the objects as the condition counts them: an inherited object that does what is wanted counts as
+// present.
 func stood(is []lifecycle.Surrounding) []lifecycle.Surrounding {
 	out := slices.Clone(is)
 	for i := range out {
@@ -36,7 +37,8 @@ func stood(is []lifecycle.Surrounding) []lifecycle.Surrounding {
 	return out
 }
 
-// Tell sets the condition by what became of the objects, and returns an event where it is bad news.
+// Tell sets the condition from the state of the objects, and returns a warning event if the condition became False or
+// changed its cause.
 func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding, now time.Time) []Event {
 	is = stood(is)
 	reason, message := "", ""
@@ -45,7 +47,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 			message += "; "
 		}
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
-		if len(message) > lifecycle.MaxMessage { // lists may be as long as a custom resource, and what the API server says longer
+		if len(message) > lifecycle.MaxMessage { // a list may be as long as the custom resource, and the API server's answer longer
 			message = lifecycle.Cause{Message: message}.Bounded().Message
 			break
 		}
@@ -55,7 +57,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
 	}
 	stands := make(map[[2]string]bool, len(is))
-	for i := range slices.Backward(is) { // the first of a name counts, as in Named
+	for i := range slices.Backward(is) { // the first object of a name counts, as in Named
 		stands[[2]string{is[i].Kind, is[i].Name}] = is[i].Stands
 	}
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
@@ -71,7 +73,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 		meta.RemoveStatusCondition(conditions, ConditionExposed)
 		return nil
 	case missing:
-		return nil // on its way; what was told last holds
+		return nil // not decided yet; the condition stays as it is
 	}
 	before := meta.FindStatusCondition(*conditions, ConditionExposed)
 	news := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
@@ -82,7 +84,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
-// Named is what became of one object; nil where nothing was told of it.
+// Named returns the state of the object with a kind and a name; nil if it is not in the list.
 func Named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
 	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
 	if i < 0 {

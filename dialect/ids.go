@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// MaxRanges bounds an IDSet as it is stored, to some 10 kB. Spark numbers executors from 1 on, so what was seen is mostly one range; a number is
-// left out where the API server refused the pod.
+// MaxRanges is the maximum number of ranges in a stored IDSet, which limits it to about 10 kB. Spark numbers executors
+// from 1, so executors that were seen are mostly one range. A gap appears if the API server rejected a pod.
 const MaxRanges = 500
 
-// MaxID is beyond every number there is: it keeps arithmetic with what somebody else wrote from running over.
+// MaxID is larger than every executor number. It keeps arithmetic on numbers that somebody else wrote from overflowing.
 const MaxID = 1 << 40
 
-// An IDSet is a set of executor numbers, as ranges that neither meet nor overlap, lowest first.
+// An IDSet is a set of executor numbers: ranges in ascending order that neither touch nor overlap.
 type IDSet []idRange
 
-type idRange struct{ from, to int64 } // both are in it
+type idRange struct{ from, to int64 } // both inclusive
 
-// ParseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order, and more than MaxRanges: it
-// is not ours.
+// ParseIDs reads what String wrote. It drops everything that String never writes: text that is no range of natural
+// numbers, ranges out of order, and ranges beyond MaxRanges.
 func ParseIDs(text string) IDSet {
 	var set IDSet
 	for part := range strings.SplitSeq(text, ",") {
@@ -41,7 +41,7 @@ func ParseIDs(text string) IDSet {
 	return set
 }
 
-// String is the set as "1-40,42".
+// String returns the set in the form "1-40,42".
 func (s IDSet) String() string {
 	parts := make([]string, len(s))
 	for i, r := range s {
@@ -88,7 +88,7 @@ func (s *IDSet) Add(id int64) bool {
 	return true
 }
 
-// len is how many are in the set.
+// len returns the number of elements.
 func (s IDSet) len() (n int64) {
 	for _, r := range s {
 		n += r.to - r.from + 1
@@ -96,7 +96,8 @@ func (s IDSet) len() (n int64) {
 	return n
 }
 
-// closed is the set with at most limit ranges: the lowest gaps are closed, since what was not seen for so long never was.
+// closed returns the set with at most limit ranges. It closes the lowest gaps: an executor that was not seen for so
+// long never existed.
 func (s IDSet) closed(limit int) IDSet {
 	if over := len(s) - limit; over > 0 {
 		s[over].from = s[0].from
@@ -105,5 +106,5 @@ func (s IDSet) closed(limit int) IDSet {
 	return s
 }
 
-// Cut is the set with at most limit ranges: the highest are left out.
+// Cut returns the set with at most limit ranges. It drops the highest ranges.
 func (s IDSet) Cut(limit int) IDSet { return s[:min(len(s), limit)] }

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// OwnPrefix begins labels and annotations of ours.
+// OwnPrefix is the prefix of the operator's own labels and annotations.
 const OwnPrefix = "sparkoperator.dev/"
 
-// ManagedLabel is on everything that is made for a custom resource of either API group.
+// ManagedLabel is on every object that the operator creates for a custom resource of either API group.
 const ManagedLabel = OwnPrefix + "managed"
 
-// OwnKeys refuses the keys of a field that are the operator's own; what is "labels" or "annotations".
+// OwnKeys returns an error for each key of a field that only the operator may set. The argument what is "labels" or
+// "annotations".
 func OwnKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {
@@ -23,7 +24,7 @@ func OwnKeys(field, what string, keys []string) (wrong []*FieldError) {
 	return wrong
 }
 
-// OwnConfLabels refuses keys of sparkConf that set labels of the operator's own.
+// OwnConfLabels returns an error for each key of sparkConf that sets one of the operator's own labels.
 func OwnConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		if strings.Contains(key, ".label."+OwnPrefix) {

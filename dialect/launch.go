@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/sparkoperator/spark-operator/lifecycle"
 
-// MayLaunch reports whether a step could launch an attempt or decide that another follows: only then it matters whether the spec can be
-// used, and a running application's events need not ask.
+// MayLaunch reports whether a step could launch an attempt or schedule another one. Only then does it matter whether
+// the spec is valid, so passes over a running application skip the validation.
 func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) bool {
 	switch {
 	case app.Deleting || app.Suspend:
@@ -15,8 +15,8 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		switch {
 		case d == nil:
 			return true
-		case d.Phase == lifecycle.DriverSucceeded: // mostly the last look at an application: of many that end at once
-			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == "" // a server's rule is its machine's
+		case d.Phase == lifecycle.DriverSucceeded: // mostly the last pass over an application, and many may end at once
+			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == "" // an empty policy is a server's, whose state machine decides
 		}
 		return d.Phase == lifecycle.DriverFailed && app.Restart.Policy != lifecycle.Never
 	}

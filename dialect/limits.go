@@ -1,4 +1,5 @@
 package dialect
 
-// MaxHistory is how many runs that ended a schedule may keep, of those that ended well and of those that failed. docs/validation.md lists it.
+// MaxHistory is the maximum of a schedule's successfulRunHistoryLimit and failedRunHistoryLimit. docs/validation.md
+// lists it.
 const MaxHistory = 1000

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Remember stores what of a memory has no field of its own in a status.
+// Remember stores the parts of a memory that have no field of their own in a status.
 func Remember(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = Stored(m.Since), Stored(m.SubmittedAt), Stored(m.EndedAt), Stored(m.NextAttempt)
@@ -34,7 +34,7 @@ func Recall(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Cause = CauseOf(o.Cause)
 }
 
-// StoredCause is a cause as a status holds it; nil for none.
+// StoredCause returns a cause in the form of a status; nil for the zero Cause.
 func StoredCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	if cause == (lifecycle.Cause{}) {
 		return nil
@@ -50,7 +50,7 @@ func CauseOf(stored *statusv1.OperatorCause) lifecycle.Cause {
 	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }
 
-// History keeps the last transitions, oldest first, at most statusv1.MaxHistory.
+// History appends transitions and keeps the newest statusv1.MaxHistory, oldest first.
 func History(old []statusv1.OperatorTransition, trail []lifecycle.Transition) []statusv1.OperatorTransition {
 	for _, t := range trail {
 		reason := t.Cause.Reason

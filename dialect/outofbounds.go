@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OutOfBounds is the fault of a custom resource whose spec could not be read (the field OutOfBounds of the kinds, by the package bounds); none for "". It
-// stands alone: nothing else of an empty spec says anything.
+// OutOfBounds returns the fault of a custom resource whose spec could not be read (field OutOfBounds of the kinds, set
+// by the package bounds); nil for "". No other fault is reported with it, since the spec is empty then.
 func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
@@ -18,11 +18,12 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// Unread is an application whose spec could not be read, in place of one of an empty spec. Hash is of the empty spec, in any form that Hash functions of
-// specs return; fault is the field OutOfBounds. Edited says that the spec was edited since the status was written.
+// Unread returns the application to decide about if its spec could not be read. App was read from the empty spec; fault
+// is the field OutOfBounds; edited reports whether the spec was edited since the status was written.
 //
-// An attempt that runs goes on if nobody edited the spec since: the limits are newer than the application. It has no deadlines and no restarts then, because
-// they are not known. Each fault counts as a spec of its own, so that an edit is noticed, and told anew.
+// A running attempt continues if nobody edited the spec: the limits may be newer than the application. It has no
+// deadlines and no restarts, because they are unknown. The hash depends on the fault, so that an edit is noticed and
+// reported.
 func Unread(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Limits = lifecycle.Deadlines{Run: app.Limits.Run}

@@ -7,16 +7,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ReasonSparkSubmit is the reason of what an attempt waits for that spark-submit makes the driver pod of.
+// ReasonSparkSubmit is the wait reason of an attempt whose driver pod is created by spark-submit.
 const ReasonSparkSubmit = "SparkSubmit"
 
-// BySparkSubmit says why that way is taken.
+// BySparkSubmit returns the wait reason of such an attempt; why says what makes spark-submit necessary.
 func BySparkSubmit(why string) *lifecycle.Cause {
 	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
 }
 
-// Runner builds the pod that makes the driver pod of a request by spark-submit, as Objects.Driver, and what it needs. The driver says which pod that was:
-// one that it left half made is known by it. An error is BuildRunner's.
+// Runner builds the pod that runs spark-submit to create the driver pod of a request. The pod is Objects.Driver; the
+// objects it needs are Objects.Before. An annotation on the driver names the runner pod, so that a driver that the
+// runner left incomplete can be recognized. The error is BuildRunner's.
 func Runner(r submit.Request) (submit.Objects, error) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, r.Driver.Annotations)

@@ -10,30 +10,32 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Surroundings is what is to stand beside an application's driver for others than Spark; of a cluster, which has no driver, all that it is made of.
+// Surroundings are the auxiliary objects of an application: what stands beside its driver, such as Services and
+// Ingresses. A SparkCluster has no driver; its Surroundings are all its objects.
 type Surroundings struct {
-	// Objects that are wanted, each with a digest of itself as lifecycle.ContentLabel.
+	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
 	Objects []submit.Object
-	// Unsettled leaves everything as it is.
+	// Unsettled leaves all objects as they are in this pass.
 	Unsettled bool
-	// Stays leaves Services as they are, though nothing is wanted any more: they go with the driver's pod. What leads to them from outside goes at once, as the
-	// next application may want the same address.
+	// Stays leaves Services as they are although no object is wanted: they are deleted with the driver's pod. Ingresses
+	// and routes are deleted at once, since the next application may want the same address.
 	Stays bool
-	// Read names the Services among Objects whose address the status lacks.
+	// Read names the Services among Objects whose address is missing in the status.
 	Read []string
-	// Told writes what became of the surroundings into the status of the custom resource that was asked about, and returns what is to be told of them once
-	// that is stored. Told the same again it changes nothing. It is nil where everything is Unsettled.
+	// Told writes the state of the objects into the status of the custom resource, and returns the events to emit after
+	// the status is stored. It is idempotent. It is nil if Unsettled.
 	Told func(is []lifecycle.Surrounding, now time.Time) []Event
-	// Decides is there instead of Told where the custom resource lives by its surroundings: what became of them is decided about in the same pass. It writes
-	// what follows into the status, and returns what that adds to the plan that Decide made: phases entered, notices, and when to look again.
+	// Decides replaces Told if the state of the objects decides about the custom resource, in the same pass. It writes
+	// the result into the status, and returns additions to the plan of Decide: transitions, notices and the time of the
+	// requeue.
 	Decides func(is []lifecycle.Surrounding, now time.Time) lifecycle.Plan
 }
 
-// MarkContent labels an object with a digest of itself.
+// MarkContent labels an object with a digest of its content.
 func MarkContent(object submit.Object) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		text = []byte(err.Error()) // it is made of Kubernetes' types, which are JSON
+		text = []byte(err.Error()) // impossible: Kubernetes types marshal
 	}
 	sum := sha256.Sum256(text)
 	labels := object.GetLabels()
@@ -44,7 +46,7 @@ func MarkContent(object submit.Object) {
 	object.SetLabels(labels)
 }
 
-// Hindrances are what the cluster says against the surroundings.
+// Hindrances returns the causes for which objects could not be created or updated.
 func Hindrances(is []lifecycle.Surrounding) (causes []lifecycle.Cause) {
 	for _, s := range is {
 		if s.Cause.Reason != "" {

@@ -10,13 +10,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A Tally counts the executors of an attempt, each once, however many exist at once and whatever status.executorState has room for. What it
-// remembers grows with the gaps in Spark's numbers and with the failed pods that are kept, not with the executors.
+// A Tally counts each executor of an attempt once, whatever the size of status.executorState. Its size grows with the
+// gaps in Spark's numbers and with the failed pods that still exist, not with the number of executors.
 type Tally struct {
-	seen    IDSet // all that were ever seen
-	Failed  IDSet // of those that exist, the failed ones
-	Leaving IDSet // of those that exist, the ones that failed if they are not there any more: their nodes are lost, or they are taken from them
-	gone    int64 // failed and do not exist any more
+	seen    IDSet // all executors ever seen
+	Failed  IDSet // failed executors whose pods exist
+	Leaving IDSet // executors that count as failed once their pods are gone: lost node, eviction, preemption
+	gone    int64 // number of failed executors whose pods are gone
 }
 
 // DecodeTally reads what Encode stored.
@@ -30,7 +30,7 @@ func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 // Has reports whether an executor was counted.
 func (t Tally) Has(id int64) bool { return t.seen.Has(id) }
 
-// Encode returns nil for a tally of nothing.
+// Encode returns the tally as it is stored; nil if it is empty.
 func (t Tally) Encode() *statusv1.OperatorExecutors {
 	if len(t.seen) == 0 {
 		return nil
@@ -41,8 +41,8 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 	}
 }
 
-// ExecutorsOf are the executors of the attempt that a memory speaks of. What a driver that ended well leaves behind has nothing more to do: it has completed then,
-// and not only when Kubernetes has taken it away, which would be one more write of each status.
+// ExecutorsOf returns the executors of the memory's attempt. If the driver succeeded, executors that still run count as
+// completed at once. Waiting until Kubernetes deletes them would cost another write of each status.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
 	var pods []lifecycle.Executor
@@ -58,8 +58,8 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 	return pods
 }
 
-// CountExecutors brings the tally in o up to date with the pods of an attempt that exist now, and returns the counts, nil where there are none, and the
-// executors that failed since the last time. Last are the counts of that time.
+// CountExecutors updates the tally in o with the pods of an attempt that exist now. It returns the counts, nil if all
+// are zero, and a notice for each executor that failed since the last call. Last are the counts of the last call.
 func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, news []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {
@@ -68,7 +68,7 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	now, counted := before.Next(*last, pods)
 	most := MaxExecutorNews
 	if len(before.Failed) >= MaxRanges {
-		most = 0 // some that were told of may not be remembered
+		most = 0 // the set is full: executors that were reported may be missing from it
 	}
 	for i := range pods {
 		pod := &pods[i]
@@ -83,9 +83,9 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	return counts, news
 }
 
-// Next is the tally of the pods that exist now, with the counts that follow from it and from those of the last time. An executor that is gone
-// and neither failed nor was on its way to it has completed: Spark and the operator delete what is not needed any more, and what fails is seen
-// to fail first.
+// Next returns the tally after the pods that exist now, and the counts that follow from it and from the last counts. An
+// executor that is gone without having failed or having been leaving has completed: Spark and the operator delete
+// executors that are not needed any more, and a failure is seen before the pod is gone.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, gone: t.gone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
@@ -114,7 +114,8 @@ func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Ta
 	return now, counts
 }
 
-// Leaving reports whether an executor that goes on is being lost.
+// Leaving reports whether an executor that has not ended will be lost: its node is lost, or it was evicted or
+// preempted.
 func Leaving(e *lifecycle.Executor) bool {
 	switch e.Phase {
 	case lifecycle.DriverUnknown:
@@ -125,8 +126,9 @@ func Leaving(e *lifecycle.Executor) bool {
 	return e.Why.Reason == lifecycle.ReasonEvicted || e.Why.Reason == lifecycle.ReasonPreempted
 }
 
-// ExecutorID is the number that Spark gave an executor, as its pod's name ends (KubernetesClusterManager and ExecutorPodsAllocator number from 1
-// on; the name is <prefix>-exec-<number>). Pods of a StatefulSet are numbered in another way: one of theirs is far beyond what Spark comes to.
+// ExecutorID returns the number at the end of an executor's pod name, <prefix>-exec-<number> (KubernetesClusterManager
+// and ExecutorPodsAllocator count from 1). Other names, such as those of a StatefulSet's pods, get a number from a
+// hash, larger than any number of Spark's.
 func ExecutorID(name string) int64 {
 	if i := strings.LastIndex(name, "exec-"); i >= 0 {
 		if n, err := strconv.ParseUint(name[i+len("exec-"):], 10, 31); err == nil {
@@ -138,7 +140,7 @@ func ExecutorID(name string) int64 {
 	return 1<<32 + int64(h.Sum32())
 }
 
-// ExecutorStates are the words of statuses for a pod's phase.
+// ExecutorStates maps a pod's phase to the state in a status.
 var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverPending:   statusv1.ExecutorStatePending,
 	lifecycle.DriverRunning:   statusv1.ExecutorStateRunning,
@@ -147,11 +149,11 @@ var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverUnknown:   statusv1.ExecutorStateUnknown,
 }
 
-// MaxExecutorNews bounds how many failed executors one pass makes events of: when a node goes, hundreds may fail at once. The counts have
-// them all.
+// MaxExecutorNews is the maximum number of failed executors that one pass reports as events. When a node fails,
+// hundreds may fail at once. The counts include all of them.
 const MaxExecutorNews = 10
 
-// Count counts an executor of a state.
+// Count adds one executor of a state to the counts.
 func Count(c *statusv1.ExecutorCounts, state statusv1.ExecutorState) {
 	switch state {
 	case statusv1.ExecutorStatePending:

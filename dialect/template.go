@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// PodTemplate reads a pod template, as far as it can be read; one that cannot is refused elsewhere.
+// PodTemplate reads a pod template. It returns an empty one if the template cannot be read; validation reports that.
 func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}
@@ -31,8 +31,8 @@ func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec
 	return template, err
 }
 
-// TemplateMetadata reads the labels and annotations of a pod template, and nothing else of it, which costs much. A template that
-// cannot be read is refused elsewhere.
+// TemplateMetadata reads only the labels and annotations of a pod template, since reading all of it is expensive. It
+// returns nil if the template cannot be read; validation reports that.
 func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string]string) {
 	var template struct {
 		Metadata struct {
@@ -46,8 +46,8 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 	return template.Metadata.Labels, template.Metadata.Annotations
 }
 
-// TemplateContainer is the name to choose the template's Spark container by: the one of Spark's name, where it is not the first, which Spark
-// would take. Users have always been free to put it anywhere.
+// TemplateContainer returns the name by which Spark must select its container in a template: the given name if a
+// container other than the first has it, else "". Spark takes the first container by default.
 func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
 		return name
@@ -55,8 +55,8 @@ func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	return ""
 }
 
-// PrivilegeEscalation is what a security context asks for, nil where it leaves that to Spark. A privileged container cannot be without it:
-// Kubernetes refuses the pod.
+// PrivilegeEscalation returns the allowPrivilegeEscalation that a security context requires; nil if Spark's default may
+// apply. It is true for a privileged container, because Kubernetes rejects such a container without it.
 func PrivilegeEscalation(s *corev1.SecurityContext) *bool {
 	switch {
 	case s == nil:

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Stored is a time as a status holds it; nil for none.
+// Stored returns a time in the form of a status; nil for the zero time.
 func Stored(t time.Time) *metav1.MicroTime {
 	if t.IsZero() {
 		return nil
@@ -14,7 +14,7 @@ func Stored(t time.Time) *metav1.MicroTime {
 	return new(metav1.NewMicroTime(t))
 }
 
-// Moment is the time that Stored made what a status holds of, in microseconds; zero for none.
+// Moment returns a stored time, with a precision of microseconds; the zero time for nil.
 func Moment(t *metav1.MicroTime) time.Time {
 	if t == nil {
 		return time.Time{}

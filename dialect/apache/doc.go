@@ -1,3 +1,3 @@
-// Package apache holds what the kinds of the API group spark.apache.org have in common: their labels, and the form in which their statuses store times,
-// messages and histories. The kinds themselves are the packages below it: application and cluster.
+// Package apache holds what the kinds of the API group spark.apache.org share: labels, and the format of times,
+// messages and histories in a status. The packages application and cluster below it are the kinds.
 package apache

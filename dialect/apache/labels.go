@@ -6,23 +6,23 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// DefaultOperatorName is the value of the label spark.operator/name where the configuration gives none.
+// DefaultOperatorName is the value of the label spark.operator/name if the configuration sets none.
 const DefaultOperatorName = "spark-kubernetes-operator"
 
-// Labels that readers of this API group select by.
+// Labels of this API group by which tools select objects.
 const (
 	LabelOperatorName = "spark.operator/name"
 	LabelAppName      = "spark.operator/spark-app-name"
 )
 
-// Labels of ours: the identity of everything that an attempt creates.
+// The operator's own labels, which identify every object of an attempt.
 const (
 	LabelAppUID  = lifecycle.AppUIDLabel
 	LabelAttempt = lifecycle.AttemptLabel
 	LabelManaged = dialect.ManagedLabel
 )
 
-// Labels of ours, on pods, for what the image is said to have; nothing depends on them but who selects by them.
+// The operator's own labels on pods with the declared versions of the image. The operator does not use them.
 const (
 	LabelScalaVersion = dialect.OwnPrefix + "scala-version"
 	LabelJDKVersion   = dialect.OwnPrefix + "jdk-version"

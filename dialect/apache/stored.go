@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MaxMessage bounds a state's message, in bytes. Conditions have the whole of the last.
+// MaxMessage is the maximum length of a state's message, in bytes. Conditions hold the whole message of the last state.
 const MaxMessage = 1024
 
-// Timestamp is a time as this API has it: RFC 3339 in UTC, always with fractions, in microseconds.
+// Timestamp formats a time as this API does: RFC 3339 in UTC, always with microseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// ParseTimestamp reads a time of this API, also as Java writes it, as precisely as a status can hold it; zero where it is none.
+// ParseTimestamp parses a time of this API, also as Java writes it, with the precision that a status can hold. It
+// returns the zero time if the text is no time.
 func ParseTimestamp(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -25,7 +26,7 @@ func ParseTimestamp(text string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// KeyOf is the number of an entry of a history; -1 for a key that is none.
+// KeyOf returns the number of a history's entry; -1 if the key is no number.
 func KeyOf(key string) int64 {
 	n, err := strconv.ParseInt(key, 10, 64)
 	if err != nil || n < 0 {
@@ -34,17 +35,18 @@ func KeyOf(key string) int64 {
 	return n
 }
 
-// KeysOf are the keys of a history in the order of its states. What is no number was written by nobody who keeps a history, and is left alone.
+// KeysOf returns the keys of a history in the order of its states. It leaves out keys that are no numbers: no operator
+// wrote them.
 func KeysOf[S any](history map[string]S) []string {
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(history)), func(key string) bool { return KeyOf(key) < 0 })
 	slices.SortFunc(keys, func(a, b string) int { return int(min(max(KeyOf(a)-KeyOf(b), -1), 1)) })
 	return keys
 }
 
-// CutMark ends a text that was longer.
+// CutMark is the end of a text that was cut.
 const CutMark = "..."
 
-// Cut is a text of at most limit bytes, and what tells that it was longer.
+// Cut returns the first limit bytes of a text, with CutMark if that is not all of it.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -52,7 +54,7 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + CutMark
 }
 
-// BytesOf returns what was written for a field that is kept raw; nil if nothing was.
+// BytesOf returns the text of a field that is kept raw; nil if the field is not set.
 func BytesOf(raw *runtime.RawExtension) []byte {
 	if raw == nil {
 		return nil

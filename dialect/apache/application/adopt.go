@@ -14,15 +14,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// labelAppID is where Spark itself puts spark.app.id on the pods of a run.
+// labelAppID is the label with which Spark itself puts spark.app.id on pods.
 const labelAppID = "spark-app-selector"
 
-// Adopt returns those of the pods that the operator of the Apache Spark project made for the application, each with the identity that its maker did not
-// give it (labels and owner, in the copy that is returned alone). Candidates are pods without our labels that name the application (LabelAppName).
+// Adopt returns the candidates that the Apache Spark project's operator created for the application. It returns copies
+// with the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
+// application (LabelAppName).
 //
-// A driver is one that the application owns. Its number is that of the attempt whose id Spark put on it: the one that the status speaks of, or the next,
-// whose launch was not written down; or 0, where it is an earlier one's, of which nothing is wanted but its end. Executors are their driver's: those of a
-// driver that is gone are of the attempt with their id, too. What else the other operator made is owned by the driver's pod, and goes with it.
+// A driver must be owned by the application. Its attempt number follows from the id that Spark put on it: the attempt
+// in the status, the next one if its launch was not stored, or 0 for an earlier attempt, whose driver only has to end.
+// An executor belongs to the attempt of its driver, or, if the driver is gone, to the attempt with its id. The other
+// operator's remaining objects are owned by the driver pod and are deleted with it.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
@@ -45,7 +47,8 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 	return out
 }
 
-// lastAttempt is our number of the last attempt that a status tells of, whoever wrote it; 0 before the first.
+// lastAttempt returns our number of the last attempt in a status, whichever operator wrote it; 0 before the first
+// attempt.
 func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if s.Operator != nil {
 		return s.Operator.Attempt
@@ -53,21 +56,24 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	return attemptLeft(s)
 }
 
-// attemptsByID are the numbers of the attempts whose pods there may be, by Spark's id: the last one, and the next where another operator launched it and
-// did not come to write that down. One of ours is not met here: it has our labels.
+// attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods: the last attempt, and the
+// next one if the other operator launched it without storing that. Our own attempts do not occur here, since their pods
+// have our labels.
 func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	last, attempts := lastAttempt(&app.Status), map[string]int32{}
 	if o := app.Status.Operator; o == nil {
 		attempts[newAppID(app, last+1)] = last + 1
 	}
 	if last > 0 {
-		attempts[appID(app, last)] = last // where the user's id is that of all attempts, it is this one's
+		attempts[appID(app, last)] = last // overwrites the next attempt if the user set one id for all attempts
 	}
 	return attempts
 }
 
-// strayID is the id of the one driver that goes on, or is kept, where none has an id that is expected and the status tells of an attempt that runs, or of
-// one that is retained: the spec, whose ids these were computed from, was edited meanwhile. The other operator knows its driver by no id either.
+// strayID returns the id of an inherited driver with an unexpected id; "" if there is none. The ids of attemptsByID are
+// computed from the spec, which may have been edited since the launch. If no driver has an expected id, and the status
+// says that an attempt runs or is retained, the newest driver is that attempt's. The other operator does not identify
+// its driver by an id either.
 func strayID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
 	if app.Status.Operator != nil || rung(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
@@ -89,13 +95,14 @@ func strayID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[s
 	return newest.Labels[labelAppID]
 }
 
-// drivenBy reports whether a pod is a driver that the application owns. Its maker is no controller of it.
+// drivenBy reports whether a pod is a driver that the application owns. The other operator does not set a controller.
 func drivenBy(pod *corev1.Pod, app *sparkv1.SparkApplication) bool {
 	return pod.Labels[submit.RoleLabel] == submit.RoleDriver && pod.Labels[labelAppID] != "" &&
 		slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
 }
 
-// executes reports whether an executor is of one of the drivers, or of one that is gone: an executor that another pod owns is somebody else's.
+// executes reports whether an executor belongs to one of the drivers or to a driver that is gone. An executor that
+// another pod owns is somebody else's.
 func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	owner := cmp.Or(metav1.GetControllerOf(pod), &metav1.OwnerReference{})
 	if owner.UID == "" {
@@ -104,7 +111,8 @@ func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	return slices.ContainsFunc(drivers, func(driver corev1.Pod) bool { return driver.UID == owner.UID })
 }
 
-// identified is a copy of a pod with the labels of an attempt and, of a driver, with its owner as its controller.
+// identified returns a copy of a pod with the labels of an attempt. A driver also gets the application as its
+// controller.
 func identified(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[apache.LabelAppUID], out.Labels[apache.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))

@@ -1,6 +1,6 @@
-// Package application is the dialect of SparkApplications of spark.apache.org, as the operator of the Apache Spark project has them. It reads custom
-// resources into what the machine decides by (lifecycle.App, Memory), writes the decision into their statuses, and renders the objects that a decision
-// asks for. It is pure: nothing here reads anything but its arguments.
+// Package application is the dialect of SparkApplications of spark.apache.org, the API of the Apache Spark project's
+// operator. It reads a custom resource into the input of the state machine (lifecycle.App, Memory), writes the decision
+// into the status, and renders objects. It is pure: nothing here reads anything but its arguments.
 package application
 
 import (
@@ -16,37 +16,38 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// Options is what the operator's configuration gives every application. The zero value of a field means what it says.
+// Options are the settings of the operator's configuration that apply to every application.
 type Options struct {
-	// OperatorName is the value of the label spark.operator/name of all that is made; empty means DefaultOperatorName.
+	// OperatorName is the value of the label spark.operator/name of all objects; empty means DefaultOperatorName.
 	OperatorName string
-	// Master is the API server as drivers reach it; empty means the address that it has inside every cluster.
+	// Master is the URL of the API server for drivers; empty means the address that it has inside every cluster.
 	Master string
-	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
+	// MissingGrace is how long a new driver pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
-	// Trim keeps the states of the current attempt alone in status.stateTransitionHistory; those of the one before go into
-	// status.previousAttemptSummary, and earlier ones are dropped.
+	// Trim keeps only the states of the current attempt in status.stateTransitionHistory. The states of the previous
+	// attempt move to status.previousAttemptSummary, and older ones are dropped.
 	Trim bool
-	// Run bounds a whole run, for which this API has no field; 0 means no bound.
+	// Run is the maximum duration of a run, for which this API has no field; 0 means no limit.
 	Run time.Duration
-	// Authenticate lets drivers and executors encrypt what they send, where an application does not say otherwise. They authenticate each other anyway.
+	// Authenticate makes drivers and executors encrypt their traffic, unless an application sets this itself. They
+	// authenticate each other in any case.
 	Authenticate bool
-	// Submission is the mode of all applications, which this API has no field for; empty means Auto.
+	// Submission is the submission mode of all applications, for which this API has no field; empty means Auto.
 	Submission v1beta2.SubmissionMode
-	// Outside lets applications choose what leads to their drivers from outside the cluster: Ingresses, routes, and Services of type NodePort and
-	// LoadBalancer. Without it there are none, and Services are ClusterIP.
+	// Outside allows objects that make drivers reachable from outside the cluster: Ingresses, routes, and Services of
+	// type NodePort and LoadBalancer. If false, Ingresses and routes are not created and Services are ClusterIP.
 	Outside bool
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string
-	// Own is the operator's service account, which no pod of an application may have.
+	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
 }
 
 // Applications decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
 type Applications struct{ Options }
 
-// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is being deleted
-// keeps the status that it has.
+// Decide reads the application, runs the state machine and writes the result into the application's status, in memory.
+// An application that is being deleted keeps its status.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted := a.app(app)
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
@@ -83,7 +84,8 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	return plan
 }
 
-// idOf is the id of an attempt that was launched in a decision, which is spark.app.id here: what its driver says, where its launch was not remembered.
+// idOf returns the id of an attempt that was launched in a decision, which is spark.app.id in this API. If the launch
+// was not stored, the driver pod has the id.
 func idOf(app *sparkv1.SparkApplication, attempt int32, seen lifecycle.Observed) string {
 	if driver := seen.Driver(attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID

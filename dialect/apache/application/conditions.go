@@ -13,21 +13,23 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionEdited is True while the spec is another than the one that the current attempt was launched from. Tolerations, and what stands beside the driver,
-// count as they are; the rest counts with the next attempt, if there is one. The condition is absent otherwise.
+// ConditionEdited is True while the spec differs from the one that the current attempt was launched from. Edits of
+// tolerations and of auxiliary objects apply at once. Other edits apply to the next attempt, if there is one. The
+// condition is absent otherwise.
 const ConditionEdited = "SpecEdited"
 
 // reasonNextAttempt is the reason of ConditionEdited.
 const reasonNextAttempt = "CountsWithNextAttempt"
 
-// ownConditions are those that encodeConditions does not know of: each is set and removed where what it tells of is known.
+// ownConditions are conditions that encodeConditions leaves alone, because other functions set and remove them.
 var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 
-// encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
+// encodeConditions sets the conditions of a phase and removes the others. Reason and message are the cause's, if there
+// is one.
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	if wanted.Thresholds != nil {
-		wanted.InitialExecutors = wanted.Thresholds.Init // what the start awaits, however many Spark asks for
+		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for these, even if Spark requests more
 	}
 	hold := dialect.Standings(m)
 	lack := lackOf(wanted, m)
@@ -43,18 +45,18 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 		case h.Type == dialect.ConditionDegraded:
 			reason, text = dialect.UsableReason(lack.Reason), lack.Message
 		case h.Type == dialect.ConditionReady && m.Phase.Runs():
-			reason, text = string(m.Phase), "" // whatever degrades it
+			reason, text = string(m.Phase), "" // Degraded has the cause, if there is one
 		}
 		set(app, metav1.Condition{Type: h.Type, Status: h.Status, Reason: reason, Message: text}, now)
 	}
 }
 
-// set sets a condition; the time is only taken where its status changes.
+// set sets a condition. The transition time changes only if the status changes.
 func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// lackOf is why a running application is not all that it could be: what it waits for, or the threshold that its executors do not come to.
+// lackOf returns why a running application is degraded: its wait reason, or the threshold that its executors miss.
 func lackOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
@@ -70,14 +72,14 @@ func lackOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reason, Message: thresholdMessage(liveStates[m.Phase], wanted.Thresholds) + "; status.executors has the counts"}
 }
 
-// uncounted reports whether the spec is another generation than the status has seen.
+// uncounted reports whether the spec has another generation than the status.
 func uncounted(app *sparkv1.SparkApplication) bool {
 	seen := app.Status.ObservedGeneration
 	return seen != 0 && seen != app.Generation
 }
 
-// encodeEdit sets and removes the condition that tells of an edit beside an attempt that goes on, and returns an event where it is news. An attempt that is
-// launched is of the spec as it is, and one that is waited for will be.
+// encodeEdit sets or removes ConditionEdited, and returns a notice if the edit is new. An attempt that is launched in
+// this decision, or that waits for its launch, uses the edited spec.
 func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool, now time.Time) []lifecycle.Notice {
 	m := plan.Next
 	launched := slices.ContainsFunc(plan.Trail, func(t lifecycle.Transition) bool { return t.To == lifecycle.Launched && t.From != lifecycle.Unknown })

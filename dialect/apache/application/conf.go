@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Spark configuration keys that are read here, or set.
+// Spark configuration keys that are read or set here.
 const (
 	confMaster           = "spark.master"
 	confDynamic          = "spark.dynamicAllocation.enabled"
@@ -28,13 +28,13 @@ const (
 	confExecutorTemplate = "spark.kubernetes.executor.podTemplateFile"
 )
 
-// sparkConf is the configuration of an application, in the order of this API: what the user wrote, the operator's word over it, and what is set where
-// nothing says otherwise. What a Request says of an attempt comes over all of that.
+// sparkConf returns the configuration of an application in this API's order of precedence: the user's values, over them
+// the operator's, and defaults where nothing is set. The fields of a Request override all of it.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
 	for key, image := range c.WithPrefix("spark.kubernetes.") {
-		if strings.HasSuffix(key, "container.image") { // Spark replaces it itself from 4.1 on only
+		if strings.HasSuffix(key, "container.image") { // Spark replaces it itself only from 4.1 on
 			replaced, err := conf.Substitute(image, conf.VersionMarker, spec.RuntimeVersions.SparkVersion, conf.MaxImage)
 			if err != nil {
 				return nil, &dialect.FieldError{Field: "spec.sparkConf[" + conf.Shorten("spark.kubernetes."+key) + "]", Message: err.Error()}
@@ -42,7 +42,7 @@ func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.F
 			c.Set("spark.kubernetes."+key, replaced)
 		}
 	}
-	// What the spec says of a pod comes before what a file would.
+	// A template in the spec overrides a template file.
 	if rawTemplate(spec.DriverSpec) != nil {
 		c.Delete(confDriverTemplate)
 	}
@@ -68,8 +68,9 @@ func setFiles(c *conf.Conf, key, files string) {
 	}
 }
 
-// templateConf says by configuration what Spark does not read of a template, or sets over it: which container is Spark's, where it is neither the first nor
-// named by the user; and from 4.3 on, that a container may escalate privileges which could not be made otherwise.
+// templateConf sets keys for what Spark does not read from a template or would override. These are the name of Spark's
+// container, if it is neither the first one nor named by the user, and, from Spark 4.3 on, allowPrivilegeEscalation as
+// the container's securityContext requires it.
 func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name string) {
 	if rawTemplate(template) == nil {
 		return
@@ -89,16 +90,16 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 	}
 }
 
-// defaults are set where nothing else says otherwise: what the operator of the Apache Spark project does for security's sake, and to keep the executors'
-// logs. Spark reads spark.authenticate with a secret of its own making where it runs the executors itself; against the master of a standalone cluster it
-// wants one that all of them know, which is not known here.
+// defaults sets keys that nothing else sets, as the Apache Spark project's operator does: for security, and to keep the
+// executors' logs. If Spark runs the executors itself, it generates the secret for spark.authenticate. With the master
+// of a standalone cluster it needs a secret that all sides know, and the operator does not know that one.
 func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !strings.HasPrefix(driverMaster(&app.Spec), "spark://") {
 		c.SetIfMissing("spark.authenticate", "true")
 	}
 	c.SetIfMissing("spark.io.encryption.enabled", "true")
-	// Of a Python or R program the driver knows no exception, and would make a Kubernetes client after the program's last words, whose log pushes them
-	// out.
+	// The driver of a Python or R program does not know the exception. It would create a Kubernetes client after the
+	// program's last output, and the client's log would push that output out of the termination message.
 	if submit.IsJVM(p.resource) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}
@@ -107,18 +108,19 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !dynamicAllocation(&app.Spec) && cmp.Or(t.RestartConfig.RestartPolicy, sparkv1.RestartNever) == sparkv1.RestartNever {
 		c.SetIfMissing("spark.kubernetes.executor.deleteOnTermination", "false")
 	}
-	// A driver that stops would delete its own Service, which is to be kept with it.
+	// A driver that stops would delete its own Service, which must be retained with it.
 	if cmp.Or(t.ResourceRetainPolicy, sparkv1.RetainNever) != sparkv1.RetainNever {
 		c.SetIfMissing("spark.kubernetes.driver.service.deleteOnTermination", "false")
 	}
 }
 
-// dynamicAllocation reports whether Spark itself chooses how many executors there are.
+// dynamicAllocation reports whether Spark itself chooses the number of executors.
 func dynamicAllocation(spec *sparkv1.ApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf[confDynamic]), "true")
 }
 
-// driverMaster is the master of a driver whose executors are no pods of its own: of a standalone cluster, or local. It is empty for Kubernetes.
+// driverMaster returns the master of a driver that creates no executor pods: a standalone cluster, or local. It is
+// empty for Kubernetes.
 func driverMaster(spec *sparkv1.ApplicationSpec) string {
 	master := spec.SparkConf[confMaster]
 	if strings.HasPrefix(master, "k8s://") {

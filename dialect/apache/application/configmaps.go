@@ -10,8 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// configMaps are those of configMapSpecs. They come before the driver, as its own do, and belong to the attempt: one of the same name that is somebody
-// else's refuses the attempt, and is left as it is.
+// configMaps returns the ConfigMaps of spec.configMapSpecs. They are created before the driver, like the driver's own,
+// and belong to the attempt. If somebody else's ConfigMap has one of the names, the attempt is rejected and that
+// ConfigMap stays as it is.
 func (a Applications) configMaps(app *sparkv1.SparkApplication, attempt int32) []submit.Object {
 	var objects []submit.Object
 	for i := range app.Spec.ConfigMapSpecs {

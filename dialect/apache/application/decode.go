@@ -14,19 +14,19 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What an application tolerates that does not say (the definition has no defaults for these, and whoever reads a custom resource applies them).
+// Defaults of applicationTolerations. The CRD has none for these fields; the reader of a custom resource applies them.
 const (
 	defaultMaxRestarts int64 = 3
 	defaultBackoff           = 30 * time.Second
 	defaultTimeout           = 5 * time.Minute
 	defaultForceAfter        = 5 * time.Minute
 	defaultCleanAgain        = 2 * time.Second
-	// leastCleanAgain bounds what a tenant can make the operator ask of the API server.
+	// leastCleanAgain limits the number of requests to the API server that a tenant can cause.
 	leastCleanAgain = time.Second
 )
 
-// app reads what the application asks for, but for whether that can be: Decide asks when it matters. There is no hash of the spec: an edit replaces no
-// run, it counts with the next attempt.
+// app reads the application's wishes, without validating them: Decide does that when it matters. It computes no hash of
+// the spec, because an edit does not replace a run but applies to the next attempt.
 func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	t := tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
@@ -54,7 +54,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	return out
 }
 
-// tolerations are those of a spec, no part of which is nil.
+// tolerations returns the tolerations of a spec with no nil part.
 func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
 	var t sparkv1.ApplicationTolerations
 	if spec.ApplicationTolerations != nil {
@@ -112,7 +112,7 @@ func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
 	return &lifecycle.Thresholds{Init: count(c.InitExecutors), Min: count(c.MinExecutors), Max: count(c.MaxExecutors), Dynamic: dynamic}
 }
 
-// retention is for how long what: as long as the application itself is kept, at most.
+// retention returns what is kept after the end and for how long: at most as long as the application itself.
 func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
 	switch t.ResourceRetainPolicy {
@@ -131,7 +131,7 @@ func cleanAgain(millis *int64) time.Duration {
 	return max(stage(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stage is a time that is bounded unless it is 0 or less.
+// stage returns the deadline of a stage; 0 or less means no deadline.
 func stage(millis *int64, otherwise time.Duration) time.Duration {
 	if millis == nil {
 		return otherwise
@@ -139,7 +139,7 @@ func stage(millis *int64, otherwise time.Duration) time.Duration {
 	return max(0, milliseconds(*millis))
 }
 
-// duration is a time that is none where it is negative.
+// duration returns a duration; nil if it is negative.
 func duration(millis *int64) *time.Duration {
 	if millis == nil || *millis < 0 {
 		return nil
@@ -147,7 +147,7 @@ func duration(millis *int64) *time.Duration {
 	return new(milliseconds(*millis))
 }
 
-// interval is a time to wait, if any is given: none where it is negative.
+// interval returns a time to wait; nil if none is set or it is negative.
 func interval(millis *int64) *time.Duration {
 	if millis == nil {
 		return nil
@@ -155,7 +155,7 @@ func interval(millis *int64) *time.Duration {
 	return new(max(0, milliseconds(*millis)))
 }
 
-// milliseconds is the duration, as far as one can hold it: 292 years. More would come out as a negative time.
+// milliseconds converts to a duration, limited to the maximum of 292 years. A larger number would become negative.
 func milliseconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64 / time.Millisecond)
 	return time.Duration(min(max(n, -most), most)) * time.Millisecond
@@ -168,20 +168,20 @@ func count(n *int64) int32 {
 	return int32(min(max(*n, 0), math.MaxInt32))
 }
 
-// The Spark configuration that says how many executors there are.
+// Spark configuration keys and defaults for the number of executors.
 const (
 	confInstances    = "spark.executor.instances"
 	confDynamicFirst = "spark.dynamicAllocation.initialExecutors"
 	confDynamicLeast = "spark.dynamicAllocation.minExecutors"
 	confDriverMaster = "spark.kubernetes.driver.master"
-	// sparkInstances is how many executors Spark asks for where nobody says (SchedulerBackendUtils).
+	// sparkInstances is Spark's default number of executors (SchedulerBackendUtils).
 	sparkInstances = 2
 )
 
-// executorsOf is how many executors the application starts with, and how many it always wants. Where the driver does their work itself, or takes them
-// from elsewhere, there are none to wait for.
+// executorsOf returns the number of executors at the start and the number that the application always wants. Both are 0
+// if the driver does their work itself or gets executors from a standalone cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
-	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") { // else that is the API server's address
+	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") { // otherwise the key holds the API server's address
 		return 0, 0
 	}
 	instances, set := number(spec, confInstances)
@@ -202,7 +202,7 @@ func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
 	return int32(max(parsed, 0)), err == nil
 }
 
-// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its states (takeOver).
+// decodeMemory reads what encodeMemory stored. takeOver reads the status of another operator, which holds no memory.
 func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
 	o := s.Operator
 	if o == nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// door is an entry of one of the three lists: a Service of the driver, and what leads to it.
+// door is an entry of one of the three lists: a Service of the driver, and the Ingress or route that leads to it.
 type door struct {
-	// kind of what leads to the Service.
+	// kind is the kind of the object that leads to the Service.
 	kind schema.GroupVersionKind
-	// field is the entry, such as spec.driverHttpRouteList[0]; metaField and specField are what follows it.
+	// field is the path of the entry, such as spec.driverHttpRouteList[0]; metaField and specField are paths below it.
 	field, metaField, specField string
 	service, meta               sparkv1.ObjectMetadata
 	serviceRaw, raw             *runtime.RawExtension
 }
 
-// doors are the entries of all lists, of each as many as are served.
+// doors returns the entries of all lists, up to the maximum of each list.
 func doors(spec *sparkv1.ApplicationSpec) []door {
 	var all []door
 	for i := range spec.DriverServiceIngressList {
@@ -49,14 +49,14 @@ func doors(spec *sparkv1.ApplicationSpec) []door {
 	return all
 }
 
-// isRoute tells the routes of the Gateway API.
+// isRoute reports whether the object is a route of the Gateway API.
 func (d door) isRoute() bool { return d.kind.Group == expose.RouteKind.Group }
 
 func (d door) fault(field, format string, args ...any) *dialect.FieldError {
 	return &dialect.FieldError{Field: d.field + "." + field, Message: fmt.Sprintf(format, args...)}
 }
 
-// faults are what keeps the two objects from being made.
+// faults returns what keeps the entry's two objects from being created.
 func (d door) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is no name of a Service: %s", d.service.Name, strings.Join(problems, "; ")))
@@ -75,7 +75,7 @@ func (d door) faults() (wrong []*dialect.FieldError) {
 	return wrong
 }
 
-// serviceFaults are what is wrong with the Service's spec.
+// serviceFaults returns the faults of the Service's spec.
 func (d door) serviceFaults() []*dialect.FieldError {
 	data := apache.BytesOf(d.serviceRaw)
 	if len(data) == 0 {
@@ -95,7 +95,7 @@ func (d door) serviceFaults() []*dialect.FieldError {
 	return nil
 }
 
-// parentFaults are what is wrong with a route's parents: without one it leads nowhere.
+// parentFaults returns the faults of a route's parents. A route without a parent leads nowhere.
 func (d door) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 	parents, _ := tree["parentRefs"].([]any)
 	if len(parents) == 0 {
@@ -110,7 +110,7 @@ func (d door) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 	return wrong
 }
 
-// tree is the spec of what leads to the Service, with every field that the user wrote.
+// tree returns the spec of the Ingress or route with every field that the user wrote.
 func (d door) tree() (map[string]any, error) {
 	data := apache.BytesOf(d.raw)
 	if len(data) == 0 {
@@ -128,13 +128,14 @@ func (d door) tree() (map[string]any, error) {
 	return tree, nil
 }
 
-// lacksRule reports whether the spec does not say where to. An Ingress may say so by a default backend.
+// lacksRule reports whether the spec has no destination. An Ingress may have a default backend instead of a rule.
 func (d door) lacksRule(tree map[string]any) bool {
 	rules, _ := tree["rules"].([]any)
 	return len(rules) == 0 && (d.isRoute() || tree["defaultBackend"] == nil)
 }
 
-// spec is that of what leads to the Service: as the user wrote it, and where it does not say where to, to the Service's first port.
+// spec returns the spec of the Ingress or route: the user's, or, if it has no destination, one that leads to the
+// Service's first port.
 func (d door) spec(tree map[string]any, port int64) map[string]any {
 	if !d.lacksRule(tree) {
 		return tree
@@ -149,8 +150,8 @@ func (d door) spec(tree map[string]any, port int64) map[string]any {
 	return expose.WithRule(tree, rule)
 }
 
-// clashes are entries whose objects would have the name of another's, or of the Service by which executors find their driver. One Service may have
-// several doors, where all of them say the same of it.
+// clashes returns the entries whose objects would have the name of another entry's object, or of the Service by which
+// executors find their driver. Entries may share one Service if all of them describe it equally.
 func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
 	services, others := map[string]*namedService{}, map[string]door{}
 	for _, d := range all {
@@ -173,7 +174,8 @@ func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
 	return wrong
 }
 
-// namedService is the first entry with a name of a Service. What it says is read once, however many others have the name.
+// namedService is the first entry that names a Service. Its description is read once, however many entries use the
+// name.
 type namedService struct {
 	door
 	read bool

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// encode writes a decision into the status: the states that this API's readers expect, and what must be remembered. It returns what became known of
-// executors and of an edit. Until something is done there is nothing to write: tools take an application without a status for one that no operator has
-// looked at.
+// encode writes a decision into the status: the states of this API, and the operator's memory. It returns notices about
+// executors and about an edit. It writes nothing in the phase New: tools take an application without a status for one
+// that no operator has seen.
 func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	if m.Phase == lifecycle.New {
@@ -22,7 +22,7 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	edited := uncounted(app)
 	a.encodeStates(app, wanted, plan, seen, now)
 	if s.Operator != nil && s.Operator.Attempt != m.Attempt {
-		s.Executors, s.Operator.Executors = nil, nil // of an earlier attempt
+		s.Executors, s.Operator.Executors = nil, nil // they belong to an earlier attempt
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
@@ -32,7 +32,8 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	return append(news, encodeEdit(app, plan, edited, now)...)
 }
 
-// encodeStates adds what the decision entered to the history, and begins the next attempt's where one is scheduled.
+// encodeStates adds the states that a decision entered to the history. If another attempt is scheduled, it starts the
+// history of that one.
 func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	s := &app.Status
 	if len(plan.Trail) > 0 && current(s) == "" {
@@ -49,14 +50,14 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	}
 }
 
-// attemptOver is what is known of the attempt that another one follows. One that came and went within this decision is not stored: of it the restart alone
-// was counted that follows.
+// attemptOver returns the summary of the attempt before a new one. An attempt that started and ended within this
+// decision is not stored; only the restart after it was counted.
 func attemptOver(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
 		FailureRestartCounter: max(next.Failures-1, 0), SchedulingFailureRestartCounter: max(next.Refusals-1, 0),
 	}
-	if t.To == lifecycle.Launched { // of the attempt that was not remembered
+	if t.To == lifecycle.Launched { // a launch that was not stored
 		over.ID = max(over.ID-1, 0)
 	}
 	if now := s.CurrentAttemptSummary; now != nil && now.AttemptInfo != nil && (t.To == lifecycle.Launched || now.AttemptInfo.ID == over.ID) {
@@ -65,7 +66,7 @@ func attemptOver(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next life
 	return over
 }
 
-// submittedAt is when an application was submitted: its creation, which does not change with whoever looks at it first.
+// submittedAt returns when an application was submitted: its creation time, which does not depend on the first pass.
 func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	if created := app.CreationTimestamp.Time; !created.IsZero() && created.Before(now) {
 		return created
@@ -73,7 +74,7 @@ func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	return now
 }
 
-// driverThen is what a state tells of the driver's pod: of an end that was none as it should be.
+// driverThen returns the driver pod's status for a state that is a failure, and nil for other states.
 func driverThen(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver) *runtime.RawExtension {
 	var status *corev1.PodStatus
 	if driver != nil && failed(state) {
@@ -82,13 +83,13 @@ func driverThen(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver)
 	return snapshot(status)
 }
 
-// failed reports whether a state is that of an attempt that is over and did not succeed.
+// failed reports whether a state is the end of an attempt that did not succeed.
 func failed(state sparkv1.ApplicationStateSummary) bool {
 	outcome, is := outcomeOf(state)
 	return is && outcome != lifecycle.Succeeded
 }
 
-// encodeMemory stores a memory so that decodeMemory reads back the same.
+// encodeMemory stores a memory. decodeMemory reads it back unchanged.
 func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &sparkv1.OperatorStatus{}
@@ -104,7 +105,8 @@ func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	}
 }
 
-// attemptInfoID is this API's number of the attempt that goes on or is over, or that is waited for: its first is 0, ours 1.
+// attemptInfoID returns this API's number of the current, last or awaited attempt. This API counts from 0, the operator
+// from 1.
 func attemptInfoID(m lifecycle.Memory) int64 {
 	if m.Phase == lifecycle.Waiting {
 		return int64(m.Attempt)

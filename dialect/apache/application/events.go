@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Reasons of events that only this API has, beside those of every application (dialect.EventSubmitted and its like).
+// Reasons of events that only this API has. Others are in package dialect (dialect.EventSubmitted and following).
 const (
 	EventReleased         = "SparkApplicationReleased"
 	EventExecutorsBelow   = "SparkExecutorsBelowThreshold"
@@ -17,8 +17,8 @@ const (
 	EventExecutorsEnough  = "SparkExecutorsSufficient"
 )
 
-// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes
-// three: submitted, running, completed.
+// Events returns the events of a plan as Decide left it, oldest first. A successful life has three: submitted, running,
+// completed.
 func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 	var out []dialect.Event
 	for _, t := range plan.Trail {
@@ -62,12 +62,12 @@ func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	return " (names count attempts from 0)"
 }
 
-// launchEvent tells which way a submission takes. One that was found, since its launch was not remembered, may have
-// taken either.
+// launchEvent returns the event of a submission, with the way it takes. If the driver was found because its launch was
+// not stored, the way is unknown.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:
-		return dialect.Event{}, false // it is where it was
+		return dialect.Event{}, false // the node answers again; nothing was launched
 	case t.Cause.Reason == dialect.ReasonSparkSubmit:
 		return dialect.Normal(dialect.EventSubmitted, "attempt %d is being submitted as driver pod %s; %s", t.Attempt, driver, t.Cause.Message)
 	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
@@ -76,7 +76,7 @@ func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (di
 	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }
 
-// thresholdEvent tells of executors that are too few, and of enough after too few.
+// thresholdEvent reports too few executors, and enough executors after too few.
 func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.To == lifecycle.Below:
@@ -89,7 +89,8 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	return dialect.Event{}, false
 }
 
-// overEvent tells how an application ended, once: what is retained and let go later was told of before.
+// overEvent reports how an application ended, once. For an application whose objects were retained, the release is a
+// separate event.
 func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Retained:

@@ -11,16 +11,17 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// What bounds a status: a custom resource that outgrows what the API server takes (1.5 MB) could not be written any more, and nothing would ever be
-// remembered again. An application that loses and gets executors enters a state with each of them.
+// Limits of a status. A custom resource that exceeds what the API server accepts (1.5 MB) could not be written any
+// more, and no decision could be stored. An application that loses and gets executors enters a state with each change.
 const (
-	// maxHistory is how many states a history has, of all attempts together where it is not trimmed. The first go, and numbers go on.
+	// maxHistory is the maximum number of states in a history, over all attempts if it is not trimmed. The oldest are
+	// dropped, and the numbers continue.
 	maxHistory = 500
-	// maxSnapshots is how many of them have the status of the driver's pod: the last ones.
+	// maxSnapshots is how many of them hold the driver pod's status: the newest ones.
 	maxSnapshots = 10
 )
 
-// statesOf is a history in its order.
+// statesOf returns the states of a history in order.
 func statesOf(history map[string]sparkv1.ApplicationState) []sparkv1.ApplicationState {
 	var out []sparkv1.ApplicationState
 	for _, key := range apache.KeysOf(history) {
@@ -29,7 +30,7 @@ func statesOf(history map[string]sparkv1.ApplicationState) []sparkv1.Application
 	return out
 }
 
-// nextKey is the number of the next state. Numbers go on through all attempts.
+// nextKey returns the number of the next state. Numbers continue through all attempts.
 func nextKey(s *sparkv1.ApplicationStatus) int64 {
 	last := int64(-1)
 	for key := range s.StateTransitionHistory {
@@ -43,7 +44,7 @@ func nextKey(s *sparkv1.ApplicationStatus) int64 {
 	return last + 1
 }
 
-// current is the state stored last; "" where there is none.
+// current returns the stored state; "" if there is none.
 func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
 	if s.CurrentState == nil {
 		return ""
@@ -51,7 +52,8 @@ func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
 	return s.CurrentState.CurrentStateSummary
 }
 
-// enter adds a state: to the history, and as the current one. Times never go back, whatever other machines' clocks say.
+// enter adds a state to the history and makes it the current one. Its time is never before the previous one, whatever
+// the clocks of other machines show.
 func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, message string, at time.Time, driver *runtime.RawExtension) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
@@ -69,7 +71,7 @@ func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, 
 	bound(s.StateTransitionHistory)
 }
 
-// bound drops what a history has too much of, which another operator may have left: its messages hold whole stack traces.
+// bound removes what exceeds the limits. Another operator may have left more: its messages hold whole stack traces.
 func bound(history map[string]sparkv1.ApplicationState) {
 	keys := apache.KeysOf(history)
 	for len(keys) > maxHistory {
@@ -79,7 +81,7 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	snapshots := 0
 	for _, key := range slices.Backward(keys) {
 		entry := history[key]
-		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // else it is short, or was cut before
+		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // otherwise it is short, or was cut before
 			entry.Message = apache.Cut(entry.Message, apache.MaxMessage)
 		}
 		if entry.LastObservedDriverStatus != nil {
@@ -91,7 +93,8 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	}
 }
 
-// rollOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.
+// rollOver starts the next attempt. The summary of the last attempt becomes the previous one, with its states if the
+// history is trimmed.
 func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
 	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
 	if trim {

@@ -10,22 +10,23 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// Spark configuration keys that name things.
+// Spark configuration keys that set names.
 const (
 	confAppID         = "spark.app.id"
 	confDriverPodName = "spark.kubernetes.driver.pod.name"
 )
 
-// An id is at most idLimit characters long, so that Services named after it fit (RFC 1035). One that would be longer is cut to idStart characters, and
-// told apart by idDigits of a digest.
+// The maximum length of an id, so that the names of Services made from it fit (RFC 1035). A longer id is cut to idStart
+// characters and made unique by idDigits characters of a digest.
 const (
 	idLimit  = 46
 	idDigits = 36
 	idStart  = idLimit - idDigits - len("-")
 )
 
-// newAppID is spark.app.id of an attempt that is launched: the user's, else "<name>-<number>", counted from 0. All of an attempt's objects are named after
-// it, so that the user's gives all attempts the same names: each waits until what the one before it had is gone.
+// newAppID returns spark.app.id for an attempt that is launched: the user's value, else "<name>-<number>", counted from
+// 0. All objects of an attempt are named after it. With the user's value all attempts have the same names, so each
+// waits until the objects of the previous one are gone.
 func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	if pinned := app.Spec.SparkConf[confAppID]; pinned != "" {
 		return pinned
@@ -40,8 +41,8 @@ func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	return id[:idStart] + "-" + digits[:min(len(digits), idDigits)]
 }
 
-// appID is spark.app.id of an attempt. One that was remembered is used again: an edit of spark.app.id, or an operator that computes other ids, finds what
-// was launched.
+// appID returns spark.app.id of an attempt. A stored id is used again, so that launched objects are found after an edit
+// of spark.app.id, and by an operator that computes ids differently.
 func appID(app *sparkv1.SparkApplication, attempt int32) string {
 	if m := decodeMemory(&app.Status); m.Attempt == attempt && m.AttemptID != "" {
 		return m.AttemptID
@@ -49,20 +50,20 @@ func appID(app *sparkv1.SparkApplication, attempt int32) string {
 	return newAppID(app, attempt)
 }
 
-// driverPodName is the driver pod's name: the user's, else "<id>-driver".
+// driverPodName returns the driver pod's name: the user's, else "<id>-driver".
 func driverPodName(app *sparkv1.SparkApplication, id string) string {
 	return cmp.Or(app.Spec.SparkConf[confDriverPodName], id+"-driver")
 }
 
-// configMapName is the name of the driver's ConfigMap.
+// configMapName returns the name of the driver's ConfigMap.
 func configMapName(id string) string { return id + "-spark-drv-conf-map" }
 
-// operatorName is the value of the label of that name.
+// operatorName returns the value of the label spark.operator/name.
 func (a Applications) operatorName() string {
 	return cmp.Or(a.OperatorName, apache.DefaultOperatorName)
 }
 
-// attemptLabels are put on everything of an attempt: ours for identity, the group's for its readers.
+// attemptLabels returns the labels of every object of an attempt: ours, which identify it, and those of the API group.
 func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	return map[string]string{
 		apache.LabelOperatorName: a.operatorName(),
@@ -73,7 +74,7 @@ func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32
 	}
 }
 
-// versionLabels are put on an attempt's pods.
+// versionLabels returns the labels with the declared versions, for an attempt's pods.
 func versionLabels(versions sparkv1.RuntimeVersions) map[string]string {
 	labels := map[string]string{}
 	for label, version := range map[string]string{apache.LabelScalaVersion: versions.ScalaVersion, apache.LabelJDKVersion: versions.JDKVersion} {

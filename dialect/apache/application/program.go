@@ -8,23 +8,23 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// pythonRunner is the class that runs Python programs in the driver. As the main class it says that pyFiles is a list.
+// pythonRunner is the class that runs Python programs in the driver. If it is the main class, pyFiles is a list.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
-// program is what a driver runs.
+// program describes what a driver runs.
 type program struct {
 	// class is the main class; empty for Python and R.
 	class string
-	// resource is the program's own file; empty for a class of the image.
+	// resource is the program's main file; empty for a class of the image.
 	resource string
-	// field is what resource was read from.
+	// field is the field that resource was read from.
 	field string
-	// jars and pyFiles are what spark.jars and spark.submit.pyFiles are, where nothing else says so.
+	// jars and pyFiles are the values of spark.jars and spark.submit.pyFiles, unless sparkConf sets them.
 	jars, pyFiles string
 }
 
-// programOf chooses what the driver runs: jars before pyFiles before sparkRFiles, else a class of the image. In jars and pyFiles the first of a list is the
-// program's own file.
+// programOf chooses what the driver runs: jars before pyFiles before sparkRFiles, else a class of the image. The first
+// entry of jars or pyFiles is the program's main file.
 func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	switch {
 	case spec.Jars != "":
@@ -34,7 +34,7 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 		first, rest, listed := strings.Cut(spec.PyFiles, ",")
 		p := program{resource: strings.TrimSpace(first), field: "spec.pyFiles", pyFiles: strings.TrimSpace(rest)}
 		if !listed && spec.MainClass != pythonRunner {
-			p.pyFiles = p.resource // has always been on its own path too
+			p.pyFiles = p.resource // the main file has always been on the Python path too
 		}
 		return p, endsIn(p, ".py", "Python")
 	case spec.MainClass == pythonRunner:
@@ -46,7 +46,8 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	return program{class: spec.MainClass, field: "spec.jars"}, nil
 }
 
-// endsIn refuses a program that Spark would take for a jar: it tells the language by the end of the name alone (SparkSubmit.isPython, isR).
+// endsIn rejects a program that Spark would take for a jar: Spark detects the language by the end of the name alone
+// (SparkSubmit.isPython, isR).
 func endsIn(p program, suffix, language string) *dialect.FieldError {
 	if strings.HasSuffix(p.resource, suffix) || strings.HasSuffix(p.resource, strings.ToLower(suffix)) {
 		return nil
@@ -54,7 +55,7 @@ func endsIn(p program, suffix, language string) *dialect.FieldError {
 	return &dialect.FieldError{Field: p.field, Message: fmt.Sprintf("%q is no %s program to Spark, which knows one by its name; let it end in %s", p.resource, language, suffix)}
 }
 
-// unused are the fields that say of a program what is not run.
+// unused returns warnings about fields that name another program than the one that runs.
 func (p program) unused(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	for _, other := range []struct{ field, files string }{{"spec.pyFiles", spec.PyFiles}, {"spec.sparkRFiles", spec.SparkRFiles}} {
 		if other.files != "" && other.field != p.field {

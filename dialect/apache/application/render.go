@@ -15,8 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Render returns the objects that a Create action makes: those of an attempt's launch. Where spark-submit makes the driver pod, Objects.Driver is the pod
-// that runs it, with a Secret before it. An error names what the user wrote.
+// Render returns the objects of a Create action, which launches an attempt. If spark-submit creates the driver pod,
+// Objects.Driver is the pod that runs spark-submit, and a Secret comes before it. An error names the field that the
+// user wrote.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
@@ -34,9 +35,10 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	return objects, nil
 }
 
-// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
-// known without the driver (submit.Executor). Nobody creates it. An error is a *dialect.FieldError that names what the user wrote, or a *submit.Error
-// about what spark-submit may make of it (NotNative).
+// Executor returns the executor pod that the driver of an attempt would create, as far as it can be known without the
+// driver (submit.Executor). The arguments are the executor's id and the driver's UID. Nobody creates this pod. The
+// error is a *dialect.FieldError that names the user's field, or a *submit.Error about what spark-submit might build
+// (NotNative).
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	r, err := a.request(app, attempt, now)
 	if err != nil {

@@ -15,15 +15,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// driverUser is SPARK_USER of drivers, also of those that act for another user: the user of the official images.
+// driverUser is the SPARK_USER of all drivers, also of those with a proxy user: the user of the official images.
 const driverUser = "spark"
 
-// ownerReference makes the application the controller of what is created for it. Deleting it in the foreground waits for its pods.
+// ownerReference returns a reference that makes the application the controller of an object. A foreground deletion of
+// the application waits for its pods.
 func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, sparkv1.GroupVersion.WithKind("SparkApplication"))
 }
 
-// request reads one attempt of an application as a submission.
+// request converts an attempt of an application into a submission.
 func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	p, wrong := programOf(&app.Spec)
 	if wrong != nil {
@@ -59,15 +60,15 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		RunnerServiceAccount: a.RunnerAccount,
 		DeniedServiceAccount: a.Own.In(app.Namespace),
 	}
-	// Only who names the application in its configuration names it at all: else its program does.
+	// An application is named only if its configuration names it; otherwise the program chooses the name.
 	_, named := app.Spec.SparkConf[confAppName]
 	r.Unnamed = !named
 	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
 	return r, nil
 }
 
-// master is where the driver pod is made, as the driver is told it: the user's word, else the operator's. It talks to spark.kubernetes.driver.master, so
-// that nothing depends on this one.
+// master returns spark.master of the driver: the user's value, else the operator's. The driver connects to
+// spark.kubernetes.driver.master, so nothing depends on this value.
 func (a Applications) master(app *sparkv1.SparkApplication) string {
 	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
 		return master
@@ -75,10 +76,10 @@ func (a Applications) master(app *sparkv1.SparkApplication) string {
 	return a.apiServer()
 }
 
-// apiServer is the address by which the API server is reached in a pod.
+// apiServer returns the URL of the API server for pods.
 func (a Applications) apiServer() string { return cmp.Or(a.Master, submit.DefaultMaster) }
 
-// requestFields are the fields of a SparkApplication that those of a Request come from.
+// requestFields maps fields of a Request to the fields of a SparkApplication that they come from.
 var requestFields = map[string]string{
 	"MainClass":          "spec.mainClass",
 	"Arguments":          "spec.driverArgs",
@@ -97,7 +98,7 @@ var requestFields = map[string]string{
 	"Namespace":          "metadata.namespace",
 }
 
-// asFieldError names the field of the custom resource that a submission was refused for.
+// asFieldError converts a rejection of a submission into an error that names the field of the custom resource.
 func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect.FieldError {
 	var field string
 	switch name, _, _ := strings.Cut(refused.Field, "."); {
@@ -112,7 +113,7 @@ func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect
 	return &dialect.FieldError{Field: field, Message: refused.Message}
 }
 
-// keyField is the field that gave a key its value.
+// keyField returns the field that set a key.
 func keyField(spec *sparkv1.ApplicationSpec, key string) string {
 	if _, written := spec.SparkConf[key]; !written {
 		p, _ := programOf(spec)
@@ -130,7 +131,7 @@ func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
 }
 
-// sparkConf is the configuration of an application, with what the operator's configuration adds to it.
+// sparkConf returns the configuration of an application, with the keys that the operator's configuration adds.
 func (a Applications) sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	c, wrong := sparkConf(app, p)
 	if wrong == nil && a.Authenticate && driverMaster(&app.Spec) == "" {

@@ -9,14 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// maxSnapshot bounds, in bytes, what a state holds of the status of the driver's pod, and maxSaid what of that a container or Kubernetes said.
+// maxSnapshot is the maximum size, in bytes, of the driver pod's status in a state. maxSaid is the maximum size of each
+// message in it.
 const (
 	maxSnapshot = 8 << 10
 	maxSaid     = 512
 )
 
-// snapshot is the status of a driver's pod as a state holds it: what the operator's cache has of it, without a null, which the definition that other
-// clients know does not allow (a condition's lastProbeTime, say). One that is too large loses what tells least.
+// snapshot returns the driver pod's status for a state: what the cache holds of it, without null values, which the CRD
+// of other clients does not allow (a condition's lastProbeTime, for example). If it is too large, the least useful
+// parts are dropped.
 func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 	if status == nil {
 		return nil
@@ -52,7 +54,7 @@ func conditionsTold(all []corev1.PodCondition) (out []corev1.PodCondition) {
 	return out
 }
 
-// containersTold are statuses of containers less what only a kubelet has a use for.
+// containersTold returns container statuses without the fields that only a kubelet uses.
 func containersTold(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
 	for _, c := range all {
 		out = append(out, corev1.ContainerStatus{
@@ -76,11 +78,12 @@ func stateTold(state corev1.ContainerState) corev1.ContainerState {
 
 func said(text string) string { return apache.Cut(text, maxSaid) }
 
-// withoutNulls is the JSON of a pod's status, without nulls and what is left empty by that; "" for one of which nothing is left.
+// withoutNulls returns a pod status as JSON without null values and without objects that are empty then; nil if nothing
+// is left.
 func withoutNulls(status corev1.PodStatus) []byte {
 	text, err := json.Marshal(status)
 	if err != nil {
-		return nil // it is made of Kubernetes' types, which are JSON
+		return nil // impossible: Kubernetes types marshal
 	}
 	var tree map[string]any
 	if json.Unmarshal(text, &tree) != nil || pruned(tree) == nil {
@@ -92,7 +95,7 @@ func withoutNulls(status corev1.PodStatus) []byte {
 	return text
 }
 
-// pruned is a tree of JSON without nulls and objects that hold nothing else; nil where nothing is left.
+// pruned returns a JSON tree without null values and without objects that contain nothing else; nil if nothing is left.
 func pruned(in any) any {
 	switch v := in.(type) {
 	case map[string]any:

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The states of a live attempt by the phase that it is in. A lost node is none: the state stays what it was, and a
-// condition tells.
+// liveStates are the states of a live attempt by phase. A lost node has no state: the state stays as it was, and a
+// condition reports the node.
 var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Launched: sparkv1.ApplicationDriverRequested,
 	lifecycle.Started:  sparkv1.ApplicationDriverStarted,
@@ -23,7 +23,7 @@ var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Below:    sparkv1.ApplicationRunningWithBelowThresholdExecutors,
 }
 
-// endStates are the states of an attempt that is over, by how.
+// endStates are the states of an attempt that has ended, by outcome.
 var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 	lifecycle.Succeeded:         sparkv1.ApplicationSucceeded,
 	lifecycle.Failed:            sparkv1.ApplicationFailed,
@@ -36,10 +36,10 @@ var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 	lifecycle.ExecutorsTimedOut: sparkv1.ApplicationExecutorsStartTimedOut,
 }
 
-// ladder is what every driver comes through, each state once.
+// ladder lists the states that every driver passes through, in order, each once.
 var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady}
 
-// rung is how far a live attempt of a state has come. A driver never goes back.
+// rung returns how far a live attempt in a state has come, or -1 for other states. A driver never goes back.
 func rung(state sparkv1.ApplicationStateSummary) int {
 	if at := slices.Index(ladder, state); at >= 0 {
 		return at
@@ -50,12 +50,12 @@ func rung(state sparkv1.ApplicationStateSummary) int {
 	case sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationRunningWithPartialCapacity, sparkv1.ApplicationRunningWithBelowThresholdExecutors:
 		return len(ladder) + 1
 	}
-	return -1 // none of a driver's
+	return -1
 }
 
-// climb is what a driver enters on its way from a state to another: what lies between, where nobody was there to see
-// it, and nothing where it once was as far. The machine enters each phase by itself, but for what happened while the
-// driver's node was not heard from.
+// climb returns the states that a driver enters on its way from one state to another. It includes the states between,
+// which nobody may have seen, and is empty if the driver was already that far. The state machine enters each phase by
+// itself, except for what happened while the driver's node did not answer.
 func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if from == to || rung(to) < rung(from) {
 		return nil
@@ -69,8 +69,8 @@ func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateS
 	return append(out, to)
 }
 
-// endState is the state of an attempt that is over. What can never be made of its spec has failed; what could not be
-// made this time may be the next.
+// endState returns the state of an attempt that has ended. It is Failed if the spec can never be launched. It is
+// SchedulingFailure if only this attempt could not be launched.
 func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationStateSummary {
 	if wanted.Invalid != nil && t.Outcome == lifecycle.Refused && t.Cause.Reason == lifecycle.ReasonInvalid {
 		return sparkv1.ApplicationFailed
@@ -78,17 +78,17 @@ func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationS
 	return endStates[t.Outcome]
 }
 
-// states are those that a transition enters, in order; before is the state stored last.
+// states returns the states that a transition enters, in order; before is the stored state.
 func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App) []sparkv1.ApplicationStateSummary {
 	switch t.To {
 	case lifecycle.Launched:
 		switch {
 		case t.From == lifecycle.Unknown:
-			return nil // as it was
+			return nil // the state stays
 		case before == sparkv1.ApplicationSubmitted || before == sparkv1.ApplicationScheduledToRestart:
 			return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested}
 		}
-		// A launch that was not remembered, of an attempt that nobody thought of.
+		// The operator died after this launch, before it stored that the attempt was scheduled.
 		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationDriverRequested}
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below:
 		return climb(before, liveStates[t.To])
@@ -104,7 +104,7 @@ func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	return nil
 }
 
-// message says in words what a state means for the application, and why it was entered.
+// message returns the message of a state: what it means for the application, and why it was entered.
 func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App, next lifecycle.Memory) string {
 	switch state {
 	case sparkv1.ApplicationSubmitted:
@@ -158,7 +158,7 @@ func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.T
 
 func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
 	over := t.Attempt
-	if t.To == lifecycle.Launched { // which was not remembered
+	if t.To == lifecycle.Launched { // a launch that was not stored
 		over--
 	}
 	text := fmt.Sprintf("attempt %d is over, the next one follows", over)

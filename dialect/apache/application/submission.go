@@ -11,11 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeSetting is where the operator's configuration says how applications are submitted. This API has no field for it.
+// modeSetting names the setting of the operator's configuration that chooses the submission mode. This API has no field
+// for it.
 const modeSetting = "the operator's configuration (submission.mode"
 
-// submission renders an attempt in the way that the operator's configuration chooses: the driver pod itself, or a pod that makes it by spark-submit. Of
-// the latter it says why.
+// submission renders an attempt in the configured submission mode: the driver pod itself, or a pod that runs
+// spark-submit to create it. It returns the reason for spark-submit.
 func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	r, err := a.request(app, attempt, now)
 	if err != nil {
@@ -29,7 +30,7 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 	return objects, why, nil
 }
 
-// submitted is what makes the driver of a request, and why by spark-submit.
+// submitted returns the objects that start a request's driver, and the reason if spark-submit has to create it.
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
@@ -58,7 +59,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	return objects, dialect.BySparkSubmit(why.Statement()), err
 }
 
-// runner builds the pod that makes the driver pod by spark-submit, against the API server that the operator knows.
+// runner builds the pod that runs spark-submit, with the API server that the operator's configuration names.
 func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, error) {
 	r.Master = a.apiServer()
 	objects, err := dialect.Runner(r)
@@ -68,20 +69,21 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// prospect builds an attempt to tell why spark-submit would make the driver pod, where it would, and what keeps the application from ever being launched,
-// whatever is tried again. What else is wrong with the spec is a refusal: the restart policy says what follows, and an edit counts with the next attempt.
+// prospect renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to, and
+// what makes every launch of the spec impossible. Any other fault is a rejection of this attempt: the restart policy
+// decides what follows, and an edit applies to the next attempt.
 func (a Applications) prospect(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
 	}
 	objects, submitter, err := a.submission(app, attempt, now)
 	if err != nil {
-		return nil, submitter, nil // Render refuses it
+		return nil, submitter, nil // Render reports the rejection
 	}
 	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// launchWarnings are what the user should know of a launch, beyond what the submission says.
+// launchWarnings returns warnings about a launch, besides those of the submission.
 func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 	p, _ := programOf(&app.Spec)
 	warnings = p.unused(&app.Spec)

@@ -20,14 +20,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed: for an entry that nothing can be made of, and for what the operator's configuration does not allow.
+// Reasons of the condition Exposed: an entry is invalid, or the operator's configuration does not allow it.
 const (
 	reasonInvalidSpec = "InvalidSpec"
 	reasonSwitchedOff = "SwitchedOff"
 )
 
-// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: the Services, Ingresses and routes that the spec
-// lists, from the attempt's launch to the release of what it had. What is retained keeps those that stand.
+// Surroundings returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses and
+// routes that the spec lists. They exist from the attempt's launch until its objects are released. While objects are
+// retained, the existing auxiliary objects stay.
 func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -50,7 +51,8 @@ func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lif
 	}
 }
 
-// beside is what the lists ask for, and what of it cannot be. A spec that was edited while the attempt runs may say anything.
+// beside returns the objects that the lists ask for, and the causes for which entries cannot exist. The spec may have
+// been edited to anything while the attempt runs.
 func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
 	all := doors(&app.Spec)
 	if len(all) == 0 {
@@ -77,13 +79,14 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 		if wrong = append(wrong, a.kept(d)...); !a.Outside {
 			continue
 		}
-		tree, _ := d.tree() // read before
+		tree, _ := d.tree() // faults has read it without an error
 		objects = append(objects, a.given(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}
 	return objects, wrong
 }
 
-// kept is what of an entry without faults is not made, since the operator's configuration allows nothing that is reached from outside the cluster.
+// kept returns the causes for which parts of a valid entry are not created: the operator's configuration does not allow
+// objects that are reachable from outside the cluster.
 func (a Applications) kept(d door) []lifecycle.Cause {
 	if a.Outside {
 		return nil
@@ -96,8 +99,8 @@ func (a Applications) kept(d door) []lifecycle.Cause {
 	return wrong
 }
 
-// service is the Service of an entry that has no faults, and its first port; 0 where it has none. It always leads to the attempt's driver: by another
-// selector it would open pods that are not the application's.
+// service returns the Service of a valid entry and its first port; 0 if it has none. It always selects the attempt's
+// driver: another selector would expose pods that are not the application's.
 func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := apache.BytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
@@ -117,8 +120,9 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d do
 	return a.given(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
-// driverSelector are labels that the attempt's driver has, and no other pod: those that another operator would have given it too, or where spark-submit
-// makes it, and chooses the id, those of ours. Who makes it is known by rendering the attempt, so this is asked once for all entries.
+// driverSelector returns labels that only the attempt's driver has: those that the other operator would have set too,
+// or, if spark-submit creates the driver and chooses the id, our own. Finding out who creates the driver requires
+// rendering the attempt, so this is computed once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
@@ -126,8 +130,8 @@ func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int3
 	return map[string]string{apache.LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}
 }
 
-// given is an object of the user's specification, in the application's namespace and with its identity. Spark's own label is left out: a driver deletes by
-// it when it stops.
+// given returns an object with the user's spec, in the application's namespace and with its identity. Spark's own label
+// is left out, because a driver deletes objects by it when it stops.
 func (a Applications) given(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
 	extra := maps.Clone(meta.Labels)
 	delete(extra, submit.SelectorLabel)

@@ -15,11 +15,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// An application may have been begun by the operator of the Apache Spark project. Its status then has no memory of ours (status.operator), and its pods
-// none of our labels: where it stands is read from its states, and the pods are known by the application's name and the id of Spark that is on them
-// (Adopt). What follows is the same machine as for every application.
+// Take-over of applications that the Apache Spark project's operator started. Their status has no memory of ours
+// (status.operator), and their pods have none of our labels. The position is read from the states in the status. The
+// pods are found by the application's name and by Spark's id on them (Adopt). From there on the same state machine
+// decides.
 
-// adopted is where an application stands by the state that the other operator left. What it says is believed: readers of the status have acted on it.
+// adopted maps the state that the other operator wrote last to a memory. The state is trusted, because readers of the
+// status have acted on it.
 var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	"":                                    {Phase: lifecycle.New},
 	sparkv1.ApplicationSubmitted:          {Phase: lifecycle.New},
@@ -42,22 +44,23 @@ var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	sparkv1.ApplicationResourceReleased:                   {Phase: lifecycle.Done},
 }
 
-// outcomeOf is the end that a state is of.
+// outcomeOf returns the outcome of a state in which an attempt has ended; false for other states.
 func outcomeOf(state sparkv1.ApplicationStateSummary) (lifecycle.Outcome, bool) {
 	m := adopted[state]
 	return m.Outcome, m.Phase == lifecycle.Ended
 }
 
-// taking reports whether a status was left by another operator, which had begun something.
+// taking reports whether another operator wrote the status and had started something.
 func taking(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
 
-// foreign reports whether a status is another operator's, in a state that this API did not have yet: nothing can be made of it.
+// foreign reports whether another operator wrote a state that this version of the API does not have. Nothing can be
+// decided about it.
 func foreign(s *sparkv1.ApplicationStatus) bool {
 	_, known := adopted[current(s)]
 	return s.Operator == nil && !known
 }
 
-// takeOver is the memory of an application: ours, or what another operator's status and pods come to.
+// takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
 func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	s := &app.Status
 	if !taking(s) || foreign(s) {
@@ -67,7 +70,7 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	m.Attempt, m.Restarts = attemptLeft(s), restartsOf(s.CurrentAttemptSummary)
 	m.Since = cmp.Or(apache.ParseTimestamp(s.CurrentState.LastTransitionTime), now)
 	if m.Attempt == 0 {
-		return lifecycle.Memory{Restarts: m.Restarts} // nothing was launched
+		return lifecycle.Memory{Restarts: m.Restarts} // no attempt was launched
 	}
 	m.Runs, m.Submissions = m.Attempt, m.Attempt
 	m.SubmittedAt = cmp.Or(entered(s.StateTransitionHistory, sparkv1.ApplicationDriverRequested), m.Since)
@@ -83,16 +86,16 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 		lastEnd(&m, s)
 	}
 	if m.Phase == lifecycle.Waiting {
-		m.NextAttempt = m.Since.Add(wanted.Restart.Counted.Delay(m.Outcome)) // from when it was scheduled
+		m.NextAttempt = m.Since.Add(wanted.Restart.Counted.Delay(m.Outcome)) // counted from when it was scheduled
 	}
 	if m.Outcome == lifecycle.Refused {
-		m.Runs-- // that one came to no run
+		m.Runs-- // that attempt did not get to run
 	}
 	return m
 }
 
-// attemptLeft is our number of the last attempt that another operator's status tells of, which counts from 0; 0 before the first. What waits is an attempt
-// that was not launched.
+// attemptLeft returns our number of the last attempt in another operator's status, which counts from 0; 0 before the
+// first attempt. An attempt that was scheduled and not launched does not count.
 func attemptLeft(s *sparkv1.ApplicationStatus) int32 {
 	var id int64
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
@@ -105,7 +108,7 @@ func attemptLeft(s *sparkv1.ApplicationStatus) int32 {
 	return int32(id) + 1
 }
 
-// entered is when a history tells that a state was entered last; zero where it does not.
+// entered returns when a history last entered a state; the zero time if it did not.
 func entered(history map[string]sparkv1.ApplicationState, state sparkv1.ApplicationStateSummary) time.Time {
 	for _, entry := range slices.Backward(statesOf(history)) {
 		if entry.CurrentStateSummary == state {
@@ -115,8 +118,9 @@ func entered(history map[string]sparkv1.ApplicationState, state sparkv1.Applicat
 	return time.Time{}
 }
 
-// lastEnd reads how the last attempt ended, from the last state of an end: in the history of the current attempt, or of the one before where that was
-// trimmed. An application whose history does not tell was deleted, or what wrote it died.
+// lastEnd reads how the last attempt ended from the newest state that is an end. The state is in the history of the
+// current attempt, or of the previous one if the history was trimmed. If there is none, the application was deleted or
+// the operator that wrote the status died.
 func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	past := statesOf(s.StateTransitionHistory)
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {
@@ -135,7 +139,7 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	}
 }
 
-// causeLeft is why an attempt ended, in the other operator's words.
+// causeLeft returns why an attempt ended, in the other operator's words.
 func causeLeft(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecycle.Cause {
 	if outcome == lifecycle.Succeeded {
 		return lifecycle.Cause{}
@@ -143,16 +147,18 @@ func causeLeft(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecy
 	return lifecycle.Cause{Reason: string(state.CurrentStateSummary), Message: apache.Cut(state.Message, apache.MaxMessage)}
 }
 
-// takenOver tells where another operator left an application.
+// takenOver returns the notice of a take-over, with the state in which the other operator left the application.
 func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: dialect.EventTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
-// reasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.
+// reasonOtherOperator is the reason of the condition Ready if another operator left the application in a state that
+// this API does not have.
 const reasonOtherOperator = "OtherOperator"
 
-// encodeForeign says why nothing happens, and leaves everything else of the status to whom it belongs.
+// encodeForeign sets the condition Ready, which says why the operator does nothing. It changes nothing else in the
+// status.
 func encodeForeign(app *sparkv1.SparkApplication, now time.Time) {
 	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: reasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: let the other operator finish it, "+

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// rawTemplate is a pod template as it was written; nil where there is none.
+// rawTemplate returns a pod template as the user wrote it; nil if there is none.
 func rawTemplate(t *sparkv1.PodTemplate) []byte {
 	if t == nil || t.PodTemplateSpec == nil || len(t.PodTemplateSpec.Raw) == 0 {
 		return nil
@@ -19,8 +19,9 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 	return t.PodTemplateSpec.Raw
 }
 
-// escalatingNot is a driver's template in which no container may gain more privileges than its parent process, unless it says so or could not be without.
-// A driver without a template gets one of its own for it. What cannot be read is left as it is, for whoever refuses it.
+// escalatingNot returns a driver template in which no container may gain more privileges than its parent process. A
+// container that sets this itself, or that cannot run without it, stays as it is. A driver without a template gets one
+// for this. A template that cannot be read stays as it is; another check rejects it.
 func escalatingNot(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {
@@ -55,7 +56,7 @@ func escalatingNot(template []byte) []byte {
 	return text
 }
 
-// child is the object of a key, made where there is none; false where something else has its place.
+// child returns the object under a key and creates it if it is missing. It returns false if the key has another value.
 func child(tree map[string]any, key string) (map[string]any, bool) {
 	if tree[key] == nil {
 		tree[key] = map[string]any{}
@@ -64,7 +65,8 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 	return object, ok
 }
 
-// leavesEscalation reports whether a container says nothing that its escalation of privileges would follow from.
+// leavesEscalation reports whether a container leaves allowPrivilegeEscalation open: it neither sets it nor sets
+// anything that implies it.
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)

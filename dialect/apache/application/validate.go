@@ -14,11 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// quoted is a user's text as a message shows it.
+// quoted returns a user's text as messages show it.
 func quoted(text string) string { return conf.Quote("", text) }
 
-// Validate says everything about an application for which it fails without being tried again: its name, which no edit can change, the deployment mode
-// and the routes. What else is wrong with a spec refuses the attempt (Render), and the restart policy says what follows.
+// Validate returns the faults for which an application fails without another attempt: its name, which no edit can
+// change, the deployment mode, and the routes. Any other fault of a spec rejects one attempt (Render), and the restart
+// policy decides what follows.
 func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -36,7 +37,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return wrong
 }
 
-// validName holds the name to a DNS label (RFC 1035): names of Services and the value of a label are made from it.
+// validName checks that the name is a DNS label (RFC 1035): names of Services and a label value are made from it.
 func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
 		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
@@ -44,7 +45,7 @@ func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return nil
 }
 
-// refused says what an attempt is refused for, of what neither Spark's rules (submit.Build) nor Validate look at.
+// refused returns the faults that reject an attempt and that neither Spark's rules (submit.Build) nor Validate find.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
 	all := doors(&app.Spec)
 	for _, d := range all {
@@ -58,7 +59,7 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 	return append(wrong, validLabels(app)...)
 }
 
-// validConfigMaps refuses what is no name of a ConfigMap, and names that come twice or are the driver's own.
+// validConfigMaps rejects invalid ConfigMap names, duplicates, and the name of the driver's own ConfigMap.
 func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
 	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {
@@ -81,7 +82,8 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 	return wrong
 }
 
-// thresholdWarnings names counts below nothing, which count as nothing: that API's own operator takes them as well.
+// thresholdWarnings returns warnings about negative thresholds, which count as 0. The Apache project's operator accepts
+// them too.
 func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	instances := tolerations(spec).InstanceConfig
 	for _, threshold := range []struct {
@@ -95,8 +97,8 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	return warnings
 }
 
-// validLabels refuses labels that only this operator may set, wherever a user's label reaches an object of an attempt: it finds them by these, and deletes
-// by them. Those of Services, Ingresses and routes beside the driver give way to its own instead.
+// validLabels rejects the operator's own labels wherever a user's label gets onto an object of an attempt: the operator
+// finds and deletes objects by them. Labels of auxiliary Services, Ingresses and routes are overwritten instead.
 func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := dialect.OwnConfLabels(app.Spec.SparkConf)
 	for _, t := range []struct {

@@ -13,13 +13,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// LabelClusterName names, on everything of a cluster, its SparkCluster.
+// LabelClusterName is a label with the name of the SparkCluster, on every object of a cluster.
 const LabelClusterName = standalone.LabelClusterName
 
-// Adopt returns those of the pods that another operator made for the cluster, each with the identity that its maker did not give it (in the copy that is
-// returned alone). Candidates are pods without our labels that name the cluster (LabelClusterName). One is the cluster's if the StatefulSet of its role keeps
-// it; whose that StatefulSet is has to be asked, since anybody may make one by that name. So is one that a StatefulSet of that name left: while it is being
-// replaced nothing keeps its pods.
+// Adopt returns the candidates that another operator created for the cluster. It returns copies with the labels that
+// identify our own pods. Candidates are pods without our labels that name the cluster (LabelClusterName).
+//
+// A pod is the cluster's if the StatefulSet of its role controls it. The caller must check who owns that StatefulSet,
+// since anybody may create one with that name. A pod that such a StatefulSet has released belongs to the cluster too:
+// nothing controls the pods while their StatefulSet is being replaced.
 func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []corev1.Pod) {
 	for i := range candidates {
 		pod := &candidates[i]
@@ -37,7 +39,8 @@ func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []
 	return out
 }
 
-// madeBySet reports whether a StatefulSet of a name keeps a pod, or kept it until nobody did: then its name, and a label that Kubernetes gives such pods, tell.
+// madeBySet reports whether a StatefulSet of a name controls a pod, or controlled it before nobody did. In the second
+// case the pod's name and a label that Kubernetes gives to such pods are the evidence.
 func madeBySet(pod *corev1.Pod, name string) bool {
 	if set := metav1.GetControllerOf(pod); set != nil {
 		return set.Kind == "StatefulSet" && set.Name == name

@@ -1,6 +1,6 @@
-// Package cluster is the dialect of SparkClusters of spark.apache.org: standalone clusters of Spark. It reads custom resources into what the machine of
-// lifecycle/cluster decides by, writes the decision into their statuses, and renders their objects. It is pure: nothing here reads anything but its
-// arguments.
+// Package cluster is the dialect of SparkClusters of spark.apache.org: standalone clusters of Spark. It reads a custom
+// resource into the input of lifecycle/cluster, writes the decision into the status, and renders the objects. It is
+// pure: nothing here reads anything but its arguments.
 package cluster
 
 import (
@@ -15,32 +15,35 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Options is what the operator's configuration gives every cluster. The zero value of a field means what it says.
+// Options are the settings of the operator's configuration that apply to every cluster.
 type Options struct {
-	// OperatorName is the value of the label spark.operator/name of all that is made; empty means DefaultOperatorName.
+	// OperatorName is the value of the label spark.operator/name of all objects; empty means DefaultOperatorName.
 	OperatorName string
-	// ClusterDomain ends the names of Services; empty means "cluster.local".
+	// ClusterDomain is the domain of the names of Services; empty means "cluster.local".
 	ClusterDomain string
-	// MasterStart is how long a master may take to be ready, from when the API server has taken all objects of its cluster, and how long an edited cluster may
-	// take until the next of its pods is of the edit; 0 means no bound.
+	// MasterStart is the deadline for a new cluster's master to be ready, counted from when the API server has accepted
+	// all objects. It is also the deadline for each next pod of an edited cluster to follow the edit. 0 means no
+	// deadline.
 	MasterStart time.Duration
-	// Submitters may send applications to a master; see standalone.Request. Empty means drivers of the namespace.
+	// Submitters are the pods that may send applications to a master (standalone.Request). Empty means drivers of the
+	// namespace.
 	Submitters string
-	// Trim keeps the states of the current attempt alone in status.stateTransitionHistory, as Options.Trim does. A cluster is attempted anew when
-	// one that failed is edited.
+	// Trim keeps only the states of the current attempt in status.stateTransitionHistory. A cluster gets another
+	// attempt when it is edited after a failure.
 	Trim bool
-	// Own is the operator's service account, which no pod of a cluster may have.
+	// Own is the operator's service account, which no pod of a cluster may use.
 	Own dialect.ServiceAccount
 }
 
 // Clusters decides about and renders SparkClusters. It is pure: its methods read nothing but their arguments.
 type Clusters struct{ Options }
 
-// maxClusterWarnings is how many warnings about a spec are told one by one.
+// maxClusterWarnings is the maximum number of warnings about a spec that become events.
 const maxClusterWarnings = 5
 
-// Decide reads the cluster, lets the machine decide by what is known of its objects, and writes what follows into its status, in memory. One that is being
-// deleted keeps the status that it has. What became of the objects in the same pass is decided about by Surroundings.Decides.
+// Decide reads the cluster, runs the state machine with what is known of the objects, and writes the result into the
+// status, in memory. A cluster that is being deleted keeps its status. Surroundings.Decides handles the state of the
+// objects in the same pass.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -67,14 +70,15 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 	return asPlan(plan)
 }
 
-// asPlan is a plan as a controller carries it out: it makes no actions, since all objects of a cluster are its surroundings.
+// asPlan returns a plan in the form that the controller carries out. It has no actions, since all objects of a cluster
+// are its Surroundings.
 func asPlan(plan cluster.Plan) lifecycle.Plan {
 	m := plan.Next
 	return lifecycle.Plan{Trail: plan.Trail, Tell: plan.Tell, Check: plan.Check,
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want reads what the cluster asks for, and the objects that it is made of, where there can be any.
+// want reads what the cluster asks for, and renders its objects if that is possible.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, Start: c.MasterStart}
 	if want.Deleting {
@@ -104,11 +108,13 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// Surroundings returns all objects of a cluster whose status Decide wrote, in the phases in which they are wanted; in the others none is, so that all of
-// them go. A spec of which none can be made leaves everything as it is beside a cluster that runs.
+// Surroundings returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases the
+// set is empty, so that all objects are deleted. If a spec is invalid, the objects of a running cluster stay as they
+// are.
 //
-// What another operator made of the same cluster is kept: its StatefulSets have the selectors that these have, and their pods go on as they are until the
-// cluster is edited. A StatefulSet that an edit cannot be brought to is to be replaced by another of its name that takes over its pods.
+// Inherited objects of the same cluster are kept: the StatefulSets have equal selectors, and their pods continue as
+// they are until the cluster is edited. A StatefulSet that cannot be updated to an edit is replaced by another one of
+// its name, which takes over its pods.
 func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.Surroundings {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
 		return dialect.Surroundings{Unsettled: true}
@@ -121,7 +127,7 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 	}
 	want, _, made := c.want(sc)
 	if want.Invalid != nil {
-		return dialect.Surroundings{Unsettled: true} // Decide tells
+		return dialect.Surroundings{Unsettled: true} // Decide reports it
 	}
 	var all []submit.Object
 	for _, object := range made {
@@ -137,7 +143,7 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 	}}
 }
 
-// became is what became of all objects together. What is refused is told before what only takes its time.
+// became returns the state of all objects together. A rejected object is reported before one that only needs time.
 func became(all []submit.Object, is []lifecycle.Surrounding) cluster.Objects {
 	if causes := dialect.Hindrances(is); len(causes) > 0 {
 		cause := causes[0]
@@ -153,7 +159,8 @@ func became(all []submit.Object, is []lifecycle.Surrounding) cluster.Objects {
 	})}
 }
 
-// outlivedBy is what is wrong with an edited spec beside which a cluster goes on as it was before; nil where nothing is.
+// outlivedBy returns what is wrong with an edited spec while the cluster continues with the previous one; nil if
+// nothing is wrong.
 func outlivedBy(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
 	if m.Phase == lifecycle.Running {
 		return want.Invalid

@@ -15,16 +15,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// Types of a cluster's conditions beside those that all kinds have.
+// Types of a cluster's conditions besides those that all kinds have.
 const (
-	// ConditionProgressing is True while the cluster is on its way: the first time, anew after it failed, or to an edited spec.
+	// ConditionProgressing is True while the cluster starts, starts again after a failure, or rolls out an edited spec.
 	ConditionProgressing = "Progressing"
-	// ConditionObjects tells whether the API server has all objects of the cluster, of the generation that the condition names, as they are wanted. It is
-	// absent where none is wanted.
+	// ConditionObjects is True if the API server has all objects of the cluster as wanted, of the condition's
+	// observedGeneration. It is absent if no object is wanted.
 	ConditionObjects = "ObjectsApplied"
 )
 
-// Reasons of conditions, where no cause gives one.
+// Reasons of conditions without a cause.
 const (
 	reasonClusterRunning = "Running"
 	reasonMaking         = "MakingObjects"
@@ -34,13 +34,13 @@ const (
 	reasonReleasing      = "Releasing"
 )
 
-// passingConditions are those that are absent unless they are True.
+// passingConditions are the conditions that are absent unless they are True.
 var passingConditions = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed}
 
-// ownConditions are all that a cluster has.
+// ownConditions are all conditions of a cluster.
 var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}, passingConditions...)
 
-// encodeClusterConditions sets what holds and removes the rest.
+// encodeClusterConditions sets the conditions that hold and removes the others.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	var before []metav1.Condition
 	if seen.Weather != nil {
@@ -80,7 +80,7 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeWeather(&sc.Status.Conditions, m.Phase, seen.Weather, before, sc.Generation, now)
 }
 
-// holdRunning says what holds of a cluster that ran once, and reports whether it is on its way to a spec.
+// holdRunning adds the conditions of a cluster that has run, and reports whether an edit is being rolled out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -99,8 +99,8 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	return moves
 }
 
-// encodeClusterReady sets the condition Ready: a master and a worker, where there are to be some, that take applications. What is lacking beyond that is told
-// by Degraded.
+// encodeClusterReady sets the condition Ready, which is True if a master and, unless none is wanted, a worker accept
+// applications. Degraded reports everything else that is missing.
 func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""
@@ -122,7 +122,8 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	setCluster(sc, dialect.ConditionReady, ready, why, now)
 }
 
-// clusterAccount says why a cluster is not what is wanted, or what it waits for; of one that lacks nothing that it is complete.
+// clusterAccount returns why a cluster is not as wanted, or what it waits for. If nothing is missing it says that the
+// cluster is complete.
 func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" {
 		return m.Cause
@@ -139,7 +140,8 @@ func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being made"}
 }
 
-// encodeObjects tells what became of the objects of the current generation. Of what is on its way what was told last holds.
+// encodeObjects sets the condition about the objects of the current generation. It stays as it is while they are being
+// created or updated.
 func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.Time) {
 	switch {
 	case objects.Refused != nil:
@@ -149,10 +151,10 @@ func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.T
 	}
 }
 
-// encodeRelease tells what is left of a cluster that failed, and what keeps it.
+// encodeRelease reports what remains of a failed cluster, and what keeps it from being deleted.
 func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, is []lifecycle.Surrounding, now time.Time) {
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
-		return // nothing is awaited
+		return
 	}
 	why := lifecycle.Cause{Reason: reasonReleasing, Message: fmt.Sprintf("%d objects and %d pods of the cluster are being deleted", seen.Beside, len(seen.Members))}
 	for _, cause := range dialect.Hindrances(is) {
@@ -161,13 +163,13 @@ func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, is []lifec
 	setCluster(sc, dialect.ConditionReconciling, metav1.ConditionTrue, why.Bounded(), now)
 }
 
-// toldStalled reports whether a cause is what the condition Stalled says.
+// toldStalled reports whether the condition Stalled already has a cause.
 func toldStalled(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 	stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
 	return stalled != nil && stalled.Message == why.Message
 }
 
-// setCluster sets a condition; the time is only taken where its status changes.
+// setCluster sets a condition. The transition time changes only if the status changes.
 func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,

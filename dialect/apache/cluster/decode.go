@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// decodeCluster reads back what rememberCluster stored, or what another operator left.
+// decodeCluster reads what rememberCluster stored, or what another operator wrote.
 func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	o := sc.Status.Operator
 	if o == nil {
@@ -19,7 +19,7 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	}
 	phase := lifecycle.Phase(o.Phase)
 	if _, known := clusterStates[phase]; !known {
-		phase = lifecycle.New // of an operator that has more of them
+		phase = lifecycle.New // a newer operator may have more phases
 	}
 	return cluster.Memory{
 		Phase: phase, Since: dialect.Moment(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, Adopted: o.Adopted,
@@ -27,7 +27,7 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	}
 }
 
-// clusterAttempt is our number of the current attempt: this API's first is 0, ours 1.
+// clusterAttempt returns our number of the current attempt. This API counts from 0, the operator from 1.
 func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		return int32(min(max(a.AttemptInfo.ID, 0), maxClusterAttempt-1)) + 1
@@ -35,9 +35,9 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 	return 1
 }
 
-// takeClusterOver reads what another operator left. One that it had running runs: that its pods were never looked at does not matter, since they are now.
-// What it could not make, and tried no more, is tried again. Pods that are there although no state tells of them are of a pass that it did not come to
-// write down.
+// takeClusterOver reads what another operator wrote. A cluster that it called running is running, although that
+// operator never checked the pods: they are checked now. What it failed to create, and gave up, is tried again. Pods
+// that exist although no state mentions them come from a pass whose result it did not store.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {
@@ -57,7 +57,7 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	return m
 }
 
-// knownObjects is what became last of the objects of the spec as it is now, as far as that is known.
+// knownObjects returns the last known state of the objects of the current spec.
 func knownObjects(sc *sparkv1.SparkCluster) cluster.Objects {
 	known := meta.FindStatusCondition(sc.Status.Conditions, ConditionObjects)
 	switch {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxClusterStates is how many states the history of a cluster has. The first go, and numbers go on. Another operator's may have thousands.
+	// maxClusterStates is the maximum number of states in the history of a cluster. The oldest are dropped, and the
+	// numbers continue. Another operator may have left thousands.
 	maxClusterStates = 100
-	// maxClusterAttempt is the last attempt that there can be.
+	// maxClusterAttempt is the largest attempt number.
 	maxClusterAttempt = math.MaxInt32
 )
 
-// encode writes a decision into the status: the states that this API's readers expect, and what must be remembered. Written again by the same it is the
-// same.
+// encode writes a decision into the status: the states of this API, and the operator's memory. It is idempotent.
 func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cluster.Plan, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	s, m := &sc.Status, plan.Next
 	if s.CurrentState == nil {
@@ -35,7 +35,7 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 			enterCluster(s, state, clusterMessage(state, t, want), t.At)
 		}
 	}
-	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary { // as another operator left it
+	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary { // another operator wrote the old one
 		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
 	}
 	boundClusterStates(s.StateTransitionHistory)
@@ -45,7 +45,7 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 	encodeClusterConditions(sc, want, m, seen, objects, now)
 }
 
-// firstSeen is when a cluster was submitted: its creation, which does not change with whoever looks at it first.
+// firstSeen returns when a cluster was submitted: its creation time, which does not depend on the first pass.
 func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
 	if created := sc.CreationTimestamp.Time; !created.IsZero() && created.Before(now) {
 		return created
@@ -53,7 +53,8 @@ func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
 	return now
 }
 
-// clusterStates are this API's words for where a cluster stands. What a cluster that ran loses afterwards is no state: conditions tell.
+// clusterStates are the states of this API by phase. Later losses of a running cluster are no state; conditions report
+// them.
 var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 	lifecycle.New:      sparkv1.ClusterSubmitted,
 	lifecycle.Resuming: sparkv1.ClusterSubmitted,
@@ -65,7 +66,7 @@ var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 	lifecycle.Done:     sparkv1.ClusterResourceReleased,
 }
 
-// clusterMessage says why a cluster is in a state.
+// clusterMessage returns why a cluster is in a state.
 func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, want cluster.Cluster) string {
 	switch {
 	case state == sparkv1.ClusterSchedulingFailure:
@@ -84,7 +85,8 @@ func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, w
 	return "the API server has taken all objects of the cluster; its pods are awaited"
 }
 
-// enterCluster adds a state: to the history, and as the current one. Times never go back, whatever other machines' clocks say.
+// enterCluster adds a state to the history and makes it the current one. Its time is never before the previous one,
+// whatever the clocks of other machines show.
 func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, message string, at time.Time) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
@@ -109,7 +111,7 @@ func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, m
 	s.CurrentState = &entry
 }
 
-// boundClusterStates drops what a history has too much of.
+// boundClusterStates removes the oldest states beyond the maximum.
 func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	keys := apache.KeysOf(history)
 	for _, key := range keys[:max(0, len(keys)-maxClusterStates)] {
@@ -117,7 +119,8 @@ func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	}
 }
 
-// rollClusterOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.
+// rollClusterOver starts the next attempt. The summary of the last attempt becomes the previous one, with its states if
+// the history is trimmed.
 func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	previous := &sparkv1.ClusterAttemptSummary{}
 	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {
@@ -129,7 +132,7 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	s.PreviousAttemptSummary = previous
 }
 
-// rememberCluster stores a memory so that decodeCluster reads back the same.
+// rememberCluster stores a memory. decodeCluster reads it back unchanged.
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.Operator = &sparkv1.ClusterOperatorStatus{
 		Phase: string(m.Phase), Since: dialect.Stored(m.Since), Generation: m.Generation, Adopted: m.Adopted,
@@ -142,7 +145,8 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
 }
 
-// encodeMembers counts the pods that exist. How many workers are wanted is not known of a spec that cannot be used: what was known before holds.
+// encodeMembers counts the existing pods. If the spec is invalid, the number of wanted workers is unknown, and the
+// stored one stays.
 func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed) {
 	masters, workers := sparkv1.MemberCounts{}, sparkv1.MemberCounts{}
 	if m.Wants() {

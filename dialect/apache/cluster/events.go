@@ -28,10 +28,10 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events are what to tell about a plan of a cluster as Decide and Surroundings.Decides left it, oldest first.
+// Events returns the events of a plan as Decide and Surroundings.Decides left it, oldest first.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
 	tell := plan.Tell
-	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // what follows, follows from that
+	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the take-over comes first
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
 	for _, t := range plan.Trail {
@@ -45,7 +45,7 @@ func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []d
 	return out
 }
 
-// clusterEvent tells of a phase that was entered.
+// clusterEvent returns the event for a transition; false if it has none.
 func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Event, bool) {
 	switch t.To {
 	case lifecycle.Launched:
@@ -74,7 +74,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	return dialect.Event{}, false
 }
 
-// goodNews are the notices of the machine that need nobody to act.
+// goodNews maps notices that need no action to the reasons of their events.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
 	cluster.ReasonRolledOut: EventClusterRolledOut,
@@ -82,14 +82,14 @@ var goodNews = map[string]string{
 	EventClusterTakenOver:   EventClusterTakenOver,
 }
 
-// badNews are those whose reason is an event's.
+// badNews maps notices whose reason is also an event's reason.
 var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,
 	EventClusterWarning:           EventClusterWarning,
 }
 
-// clusterNotice tells what became known without a phase being entered.
+// clusterNotice returns the event for a notice.
 func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 	switch {
 	case n.Part == lifecycle.Application && goodNews[n.Cause.Reason] != "":
@@ -111,7 +111,7 @@ func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 	return e
 }
 
-// clusterTakenOver tells of a cluster that another operator made.
+// clusterTakenOver returns the notice that the cluster was taken over from another operator.
 func clusterTakenOver(sc *sparkv1.SparkCluster) lifecycle.Notice {
 	state := "without a state"
 	if left := sc.Status.CurrentState; left != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// withoutEffect returns a warning for each field that changes nothing in a cluster's objects and that
-// standalone.Build does not report. It returns
-// none if the cluster could not be built.
+// withoutEffect returns a warning for each field that changes nothing in a cluster's objects and that standalone.Build
+// does not report. It returns none if the cluster could not be built.
 func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
 	if built.Master == nil || built.Workers == nil {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// objects renders all that a cluster is made of. An error is a *dialect.FieldError. What ValidateCluster has nothing against can be rendered.
+// objects renders all objects of a cluster. The error is a *dialect.FieldError. A spec can be rendered if and only if
+// ValidateCluster returns no fault.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	objects, err := standalone.Build(c.request(cluster))
 	if err != nil {
@@ -28,7 +29,7 @@ func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, er
 	)
 }
 
-// request reads a SparkCluster as a cluster to be built.
+// request converts a SparkCluster into a request to build a cluster.
 func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	spec := &cluster.Spec
 	workers := spec.ClusterTolerations.InstanceConfig
@@ -72,7 +73,7 @@ func metadataOf(m *sparkv1.ObjectMetadata) standalone.Metadata {
 	return standalone.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
 }
 
-// clusterFields are the fields of a SparkCluster that those of a standalone.Request come from.
+// clusterFields maps fields of a standalone.Request to the fields of a SparkCluster that they come from.
 var clusterFields = map[string]string{
 	"Name":                    "metadata.name",
 	"Namespace":               "metadata.namespace",
@@ -92,7 +93,7 @@ var clusterFields = map[string]string{
 	"Autoscaler":              "spec.workerSpec.horizontalPodAutoscalerSpec",
 }
 
-// clusterField is the field of a SparkCluster that a configuration key, or a field of a Request with what is behind it, comes from.
+// clusterField returns the field of a SparkCluster that a configuration key, or a path in a Request, comes from.
 func clusterField(key, field string) string {
 	if key != "" {
 		return "spec.sparkConf[" + conf.Shorten(key) + "]"
@@ -106,7 +107,7 @@ func clusterField(key, field string) string {
 	return "spec"
 }
 
-// asClusterError names the field of the custom resource that a cluster cannot be made of.
+// asClusterError converts an error of a rendering into one that names the field of the custom resource.
 func asClusterError(err error) error {
 	if wrong, ok := errors.AsType[*standalone.Error](err); ok {
 		return &dialect.FieldError{Field: clusterField(wrong.Key, wrong.Field), Message: wrong.Message}
@@ -114,7 +115,7 @@ func asClusterError(err error) error {
 	return err
 }
 
-// inClusterFields are warnings of a rendering by the fields of a SparkCluster, each once.
+// inClusterFields returns warnings of a rendering with the fields of a SparkCluster, each once.
 func inClusterFields(warnings []standalone.Warning) []string {
 	var out []string
 	for _, w := range warnings {

@@ -8,9 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// ValidateCluster says everything that no cluster can be made of: its name, which no edit can change, the version, the numbers of workers, and what
-// standalone.Build has against templates and configuration, of which the first is told. It is empty for every spec that can be rendered, and for no other.
-// Numbers that contradict each other are no fault: where minWorkers is not less than maxWorkers there is no autoscaler, and initWorkers counts.
+// ValidateCluster returns everything that keeps a cluster from being rendered: its name, which no edit can change, the
+// version, the numbers of workers, and the first error of standalone.Build about templates and configuration. It
+// returns nothing if and only if the spec can be rendered. Numbers that contradict each other are no fault: if
+// minWorkers is not less than maxWorkers there is no autoscaler, and initWorkers counts.
 func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
 	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
 		return wrong
