@@ -15,7 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Kind says what the parts of a custom resource are decoded into.
+// Kind holds the shapes of a custom resource's spec and status.
 type Kind struct{ Spec, Status *Shape }
 
 // Part is a part of a custom resource.
@@ -27,17 +27,20 @@ const (
 	Status Part = "status"
 )
 
-// Decode decodes a custom resource from JSON as client-go does (keys mind their case), but for what exceeds a limit or does not fit its type. An informer
-// ends at the first object that it cannot decode, and then knows nothing of anybody's objects. So such an object is no error:
+// Decode decodes a custom resource from JSON as client-go does (keys are case-sensitive), except for values that exceed
+// a limit or do not fit their type. An informer stops at the first object that it cannot decode, and then sees no
+// objects at all. So such a value does not make Decode fail:
 //
-//   - Its spec stays empty. The fault that is returned names the field, why it was not read, and the way out.
-//   - Its labels are left out if there are too many, and its spec with them: labels reach each pod.
-//   - Of its status, only the value at fault is left out: the rest remembers which attempts there were.
+//   - Its spec stays empty. The returned fault names the field, why it was not read, and how to correct it.
+//   - Its labels and its spec are dropped if there are too many labels, because the labels are copied to each pod.
+//   - Of its status, only the faulty value is dropped: the rest records which attempts there were.
 //
-// Into is a pointer to the custom resource as a type without an UnmarshalJSON of its own, and spec and status are pointers to its parts, which may be emptied. Decode also returns the
-// length in bytes of the spec that was read, 0 if it was not. An error means that the text is no JSON object, that it has a part twice, or that its metadata cannot be read.
+// Into is a pointer to the custom resource as a type without its own UnmarshalJSON. Spec and status are pointers to its
+// parts, which Decode may empty. Decode also returns the length in bytes of the spec that was read, or 0 if it was not
+// read. It returns an error if the text is not a JSON object, if it has a part twice, or if its metadata cannot be
+// read.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
-	if string(bytes.TrimSpace(data)) == "null" { // which changes nothing, as of any type
+	if string(bytes.TrimSpace(data)) == "null" { // null changes nothing, as for any type
 		return "", 0, nil
 	}
 	parts, err := split(data, kind)
@@ -66,18 +69,19 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	return fault, specBytes, nil
 }
 
-// Unwritable is the error of encoding a custom resource whose spec was not read, for the fault that Decode returned.
+// Unwritable returns the error of encoding a custom resource whose spec was not read. The fault is the one that Decode
+// returned.
 func Unwritable(fault string) error {
 	return fmt.Errorf("the custom resource cannot be encoded, because its spec was not read (%s); patch the parts that are to change", fault)
 }
 
-// empty sets what a pointer leads to to its zero value.
+// empty sets the value that a pointer points to to its zero value.
 func empty(part any) { reflect.ValueOf(part).Elem().SetZero() }
 
 // span is a part of a text.
 type span struct{ from, to int }
 
-// parts are the parts of a custom resource, checked.
+// parts holds the parts of a custom resource after the check.
 type parts struct {
 	data         []byte
 	spec, status span    // of their values; empty if there is none
@@ -86,8 +90,8 @@ type parts struct {
 	labels       span    // of the metadata, if there are too many; else empty
 }
 
-// split finds and checks the parts of a custom resource. It refuses what is no JSON object, and what could hide a part: a part that comes twice, and a key
-// that is written with escapes. The API server sends neither.
+// split finds and checks the parts of a custom resource. It returns an error if the text is not a JSON object, or if it
+// could hide a part: a part that occurs twice, or a key with escapes. The API server sends neither.
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
@@ -147,7 +151,8 @@ func (s *scanner) spec(shape *Shape) *Fault {
 
 var labelsShape = ShapeOf[map[string]string]()
 
-// metadata reads the value of an object's metadata. It returns where the labels are if there are too many. The API server bounds the rest.
+// metadata reads the value of an object's metadata. It returns the span of the labels if there are too many. The API
+// server limits the rest.
 func (s *scanner) metadata() (labels span, f *Fault) {
 	if s.space(); s.at >= len(s.in) || s.in[s.at] != '{' {
 		s.skip()
@@ -172,15 +177,15 @@ func (s *scanner) metadata() (labels span, f *Fault) {
 	return labels, f
 }
 
-// status reads the value of a status, and returns what to put in the places of what is at fault.
+// status reads the value of a status, and returns the replacements for the values that exceed a limit.
 func (s *scanner) status(shape *Shape) []patch {
 	inner := scanner{in: s.in, at: s.at, values: math.MaxInt, items: MaxStatusItems, entries: MaxStatusItems, mend: true}
-	_ = inner.value(shape, 0) // it mends every fault
+	_ = inner.value(shape, 0) // it replaces every faulty value
 	s.at = inner.at
 	return inner.patches
 }
 
-// rest is the custom resource without spec and status, and without labels that are too many.
+// rest returns the custom resource without spec and status, and without labels if there are too many.
 func (p *parts) rest() []byte {
 	var out []byte
 	at := 0
@@ -195,7 +200,7 @@ func (p *parts) rest() []byte {
 	return append(out, p.data[at:]...)
 }
 
-// decodeSpec decodes the spec, and returns why it cannot be.
+// decodeSpec decodes the spec, and returns why it cannot be decoded.
 func (p *parts) decodeSpec(kind Kind, into any) string {
 	if p.fault != nil {
 		return p.fault.Error()
@@ -215,7 +220,8 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 	return misfit(Spec, err)
 }
 
-// decodeStatus decodes the status, and returns why a part of it cannot be. Of one that cannot be decoded each member is decoded for itself.
+// decodeStatus decodes the status, and returns why a part of it cannot be decoded. If the whole status cannot be
+// decoded, it decodes each member separately.
 func (p *parts) decodeStatus(into, status any) (fault string) {
 	if p.status == (span{}) {
 		return ""
@@ -247,7 +253,7 @@ func (p *parts) decodeStatus(into, status any) (fault string) {
 	return fault
 }
 
-// patched is the status with its patches.
+// patched returns the status with its patches applied.
 func (p *parts) patched() []byte {
 	var out []byte
 	at := p.status.from
@@ -262,7 +268,7 @@ func wrapped(part Part, value []byte) []byte {
 	return append(append(append([]byte(`{"`), part...), `":`...), append(slices.Clip(value), '}')...)
 }
 
-// misfit says where a part does not fit its type.
+// misfit returns a message about the part that does not fit its type.
 func misfit(part Part, err error) string {
 	way := "correct it, or remove it"
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
@@ -275,7 +281,7 @@ func misfit(part Part, err error) string {
 // maxMessage is how many characters of an error a message shows.
 const maxMessage = 300
 
-// Shorten is a text that may hold what a user wrote, as long as a message can show it.
+// Shorten cuts a text that may contain user input to the length that a message can show.
 func Shorten(text string) string {
 	if utf8.RuneCountInString(text) > maxMessage {
 		text = string([]rune(text)[:maxMessage]) + "..."

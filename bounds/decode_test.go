@@ -44,7 +44,7 @@ func decode(t *testing.T, in string) (customResource, string) {
 
 func decodeLength(t *testing.T, in string) (got customResource, fault string, specBytes int) {
 	t.Helper()
-	// What was there before must not shine through.
+	// Decode must clear the former content.
 	into := customResource{Spec: resourceSpec{Count: 7}, Status: resourceStatus{Attempt: 7}}
 	fault, specBytes, err := Decode([]byte(in), customKind, &into, &into.Spec, &into.Status)
 	if err != nil {
@@ -53,8 +53,9 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 	return into, fault, specBytes
 }
 
-// Decode returns the length of a spec that it read, whatever is wrong with the status, and 0 for a spec that it could not read: no caller needs to read that again.
-func TestDecodeTellsTheLengthOfASpec(t *testing.T) {
+// Decode returns the length of a spec that it read, even if the status is invalid,
+// and 0 for a spec that it could not read. No caller needs to read the spec again.
+func TestDecodeReturnsTheLengthOfASpec(t *testing.T) {
 	for in, want := range map[string]int{
 		`{"spec": {"count":1} }`:                        len(`{"count":1}`),
 		`{"spec":{"count":1},"status":{"attempt":"x"}}`: len(`{"count":1}`),
@@ -68,7 +69,7 @@ func TestDecodeTellsTheLengthOfASpec(t *testing.T) {
 	}
 }
 
-func TestDecodeLeavesOutTheSpecThatExceedsALimit(t *testing.T) {
+func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 	const form = `{"kind":"K","metadata":{"name":"a","finalizers":["f"]},"spec":%s,"status":{"attempt":3,"names":["x"]}}`
 	for _, test := range []struct{ spec, fault string }{
 		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`, "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
@@ -92,7 +93,7 @@ func TestDecodeLeavesOutTheSpecThatExceedsALimit(t *testing.T) {
 	}
 }
 
-func TestDecodeLeavesOutTooManyLabels(t *testing.T) {
+func TestDecodeDropsTooManyLabels(t *testing.T) {
 	for _, more := range []int{0, 1} {
 		got, fault := decode(t, `{"metadata":{"labels":`+entries(MaxEntries+more)+`,"name":"a","finalizers":["f"]},"spec":{"count":2},"status":{"attempt":3}}`)
 		if got.Name != "a" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 {
@@ -107,8 +108,8 @@ func TestDecodeLeavesOutTooManyLabels(t *testing.T) {
 	}
 }
 
-// An application whose status is lost would run twice.
-func TestDecodeKeepsWhatAStatusRemembers(t *testing.T) {
+// An application that lost its status would run twice.
+func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 	const form = `{"metadata":{"name":"a"},"status":{"names":["x"],%s,"attempt":3},"spec":{"count":2}}`
 	for name, test := range map[string]struct{ status, fault string }{
 		"quantity": {`"free":{"memory":"1Gi","cpu":"1e2000000000"}`, ""},
@@ -137,7 +138,7 @@ func TestDecodeKeepsWhatAStatusRemembers(t *testing.T) {
 	}
 }
 
-// Whatever is within the limits is decoded as without them, and so is what cannot be decoded at all.
+// A value within the limits is decoded as it is without limits, and invalid input fails as it does without them.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"kind":"K","metadata":{"name":"a"},"spec":{"count":1},"status":{"attempt":2}}`, `{"spec":null,"status":null}`, `{"spec":{},"spec":{"count":2}}`, `{"Spec":{"count":1}}`, `null`, `[]`, `{`,
@@ -150,7 +151,7 @@ func FuzzDecode(f *testing.F) {
 		fault, _, err := Decode(in, customKind, &got, &got.Spec, &got.Status)
 		parts, errParts := split(in, customKind)
 		if errParts == nil && (parts.fault != nil || len(parts.patches) > 0) {
-			return // what a plain decoder might compute with for hours
+			return // a plain decoder might compute for hours
 		}
 		if errParts != nil && string(bytes.TrimSpace(in)) != "null" {
 			if err == nil {

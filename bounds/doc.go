@@ -1,11 +1,12 @@
-// Package bounds limits what one custom resource can cost before anything of it is decoded. A user chooses the text of a custom resource, and a short
-// text can stand for a huge value: resource.ParseQuantity computes with "1e2000000000" for hours. An informer decodes the objects of all namespaces, so
-// one such object would stop the operator for everybody.
+// Package bounds limits what one custom resource can cost before any of it is decoded. Users choose the text of a
+// custom resource, and a short text can stand for a huge value: resource.ParseQuantity computes for hours with
+// "1e2000000000". An informer decodes the objects of all namespaces, so one such object would stop the operator for
+// everybody.
 //
-// Decode checks the text of a custom resource against the limits of this package, guided by a Shape of the Go type that the text is to be decoded into.
-// It decodes only what is within the limits. What is not is reported by the object itself, which then has no spec. Quantity is the one reader of
-// quantities that users wrote.
+// Decode checks the text of a custom resource against the limits of this package, guided by a Shape of the Go type that
+// the text is decoded into. It decodes only what is within the limits. If a spec exceeds a limit, the object keeps an
+// empty spec and reports the reason itself. All quantities that users write are read by Quantity.
 //
-// The same limits are in the definitions (tools/crdfinish), so that the API server refuses a new object. Decode is for those that were stored under an
-// older definition, or under another operator's.
+// The definitions have the same limits (tools/crdfinish), so that the API server rejects a new object that exceeds
+// them. Decode handles objects that were stored under an older definition, or under another operator's.
 package bounds

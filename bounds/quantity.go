@@ -7,9 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It has at most MaxQuantity characters, and at most MaxExponent digits after e or E:
-// the time that resource.ParseQuantity takes grows with the value of the exponent, and that of the quantity's own methods too. A quantity that was read by
-// Quantity can be compared, added and rounded in no time; whether it fits an int64 is still to be asked (AsInt64). The error is a *Fault where the text
+// Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It rejects a text with more than MaxQuantity
+// characters, or with more than MaxExponent digits after e or E. The reason is that resource.ParseQuantity, and the
+// quantity's own methods, take time that grows with the value of the exponent. The result can be compared, added and
+// rounded quickly; callers must still check whether it fits an int64 (AsInt64). The error is a *Fault if the text
 // exceeds a limit.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {
@@ -18,7 +19,7 @@ func Quantity(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// quantityFault says which limit the text of a quantity exceeds; "" if it exceeds none.
+// quantityFault returns which limit the text of a quantity exceeds, or "" if it exceeds none.
 func quantityFault[T string | []byte](text T) string {
 	if len(text) > MaxQuantity {
 		return fmt.Sprintf("a quantity has at most %d characters, and this one has %d; write it shorter, such as 2Gi", MaxQuantity, len(text))

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// refusedQuantities are texts that resource.ParseQuantity computes with for long, or forms of them.
+// refusedQuantities are texts that resource.ParseQuantity would compute with for a long time.
 var refusedQuantities = []string{
 	"1234567890123456789012e2000000000",
 	"1e2000000000", "1E2000000000", "1e-2000000000", "1e+2000000000",
@@ -19,13 +19,13 @@ var refusedQuantities = []string{
 	strings.Repeat("0", 1_000_000), " " + strings.Repeat("1", 70),
 }
 
-// acceptedQuantities are forms that people write, and the longest and largest that are within the limits.
+// acceptedQuantities are forms that people write, and the longest and largest within the limits.
 var acceptedQuantities = []string{
 	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei", "1e3", "1E3", "1e-3", "1e+3", "12e6",
 	"-1", "+1", "-1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
 }
 
-func TestQuantitiesBeyondTheLimitsAreRefusedUnread(t *testing.T) {
+func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
 	for _, text := range refusedQuantities {
 		if _, err := Quantity(text); err == nil || !strings.Contains(err.Error(), "at most") {
 			t.Errorf("%.80q (%d characters): %v, want an error that names the limit", text, len(text), err)
@@ -33,8 +33,9 @@ func TestQuantitiesBeyondTheLimitsAreRefusedUnread(t *testing.T) {
 	}
 }
 
-// What is within the limits reads as it always did, and costs next to nothing to compute with: the sum of all of them, and each comparison.
-func TestQuantitiesWithinTheLimitsAreReadAsBefore(t *testing.T) {
+// A quantity within the limits is read as resource.ParseQuantity reads it, and computing with it is cheap: the sum of
+// all of them, and each comparison.
+func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	var sum resource.Quantity
 	began := time.Now()
 	for _, text := range acceptedQuantities {

@@ -12,13 +12,14 @@ import (
 
 // A Fault is the first part of a JSON value that exceeds a limit.
 type Fault struct {
-	// Path is where it is, as users write it: spec.driver.sidecars[0].resources.limits[cpu]. It is empty for a value on its own.
+	// Path is the path of the part as users write it: spec.driver.sidecars[0].resources.limits[cpu]. It is empty for a
+	// value on its own.
 	Path string
-	// Message names the limit and the way out.
+	// Message names the limit and how to stay within it.
 	Message string
 }
 
-// Error is the path and the message.
+// Error returns the path and the message.
 func (f *Fault) Error() string {
 	if f.Path == "" {
 		return f.Message
@@ -26,7 +27,7 @@ func (f *Fault) Error() string {
 	return f.Path + ": " + f.Message
 }
 
-// at puts the name of a field, or an index or key in brackets, before the path.
+// at prepends the name of a field, or an index or key in brackets, to the path.
 func (f *Fault) at(step string) *Fault {
 	if f.Path != "" && f.Path[0] != '[' {
 		step += "."
@@ -35,8 +36,10 @@ func (f *Fault) at(step string) *Fault {
 	return f
 }
 
-// Check returns the first part of a JSON value that exceeds a limit; nil if there is none. The shape says what the value is to be decoded into. The
-// path begins at root, or at the value itself where that is "". How long the whole text is does not matter here: that is the spec's limit. Text that is no JSON is checked as far as it can be read: to refuse it is the decoder's part.
+// Check returns the first part of a JSON value that exceeds a limit, or nil. The shape describes the type that the
+// value is decoded into. The path begins with root; if root is "", it begins at the value itself. Check does not limit
+// the length of the whole text, because that limit applies to a spec. If the text is not valid JSON, Check reads as far
+// as it can and leaves the error to the decoder.
 func Check(data []byte, shape *Shape, root string) *Fault {
 	s := scanner{in: data, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
 	f := s.value(shape, 0)
@@ -50,28 +53,29 @@ func tooLong(size int) *Fault {
 	return &Fault{Message: fmt.Sprintf("has %d bytes of JSON, and at most %d are accepted; keep long texts in a ConfigMap, or in files", size, MaxSpecBytes)}
 }
 
-// scanner reads JSON once, from the front to the back, and keeps nothing of it. It never reads beyond the end, whatever the text is.
+// scanner reads JSON once, from front to back, and keeps none of it. It never reads beyond the end, whatever the text
+// is.
 type scanner struct {
 	in     []byte
 	at     int
 	depth  int
-	values int // how many more there may be
-	// items and entries are how many a list or map may have whose field says nothing else.
+	values int // how many more values are allowed
+	// items and entries limit lists and maps whose field has no limit of its own.
 	items, entries int
-	// mend makes the scanner go on after a value that exceeds a limit: it notes what to put in the value's place.
+	// mend makes the scanner continue after a value that exceeds a limit, and record a replacement for the value.
 	mend    bool
 	patches []patch
-	// parse makes the scanner read quantities, to find the one that is none.
+	// parse makes the scanner parse quantities, to find the one that is invalid.
 	parse bool
 }
 
-// patch puts another value in the place of a part of the text.
+// patch replaces a part of the text by another value.
 type patch struct {
 	from, to int
 	with     string
 }
 
-// value reads one value. Max is the limit that its field has; 0 for that of all such values.
+// value reads one value. Most is the limit of its field, or 0 for the limit of all values of its sort.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {
@@ -112,7 +116,7 @@ func (s *scanner) limited(shape *Shape, most int) *Fault {
 		s.at++
 	}
 	if s.at == from {
-		s.at++ // a closing bracket in the place of a value, which is no JSON
+		s.at++ // a closing bracket instead of a value: invalid JSON
 	}
 	word := s.in[from:s.at]
 	switch {
@@ -172,7 +176,7 @@ func (s *scanner) text(shape *Shape, most int) *Fault {
 	return nil
 }
 
-// quoted reads a string and returns what is between its quotes, as it is written.
+// quoted reads a string and returns the text between its quotes, with its escapes.
 func (s *scanner) quoted() []byte {
 	s.at++
 	from := s.at
@@ -190,7 +194,7 @@ func (s *scanner) quoted() []byte {
 	return s.in[min(from, len(s.in)):]
 }
 
-// characters counts the characters of a string as it is written.
+// characters counts the characters of a string with escapes.
 func characters(inner []byte) int {
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		var decoded string
@@ -233,7 +237,7 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 	}
 }
 
-// closed reads what separates values, and the closing bracket if it is next. It reports whether the list or object ends.
+// closed reads separators, and the closing bracket if it is next. It reports whether the list or object ends.
 func (s *scanner) closed(bracket byte) bool {
 	for {
 		s.space()
@@ -254,7 +258,7 @@ func (s *scanner) closed(bracket byte) bool {
 
 func (s *scanner) object(shape *Shape, most int) *Fault {
 	if shape.sort == object {
-		most = 0 // its keys are those of a type
+		most = 0 // its keys are the fields of a type
 	} else if most == 0 || shape.sort != table {
 		most = s.entries
 	}
@@ -267,7 +271,7 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 		}
 		raw, ok := s.key()
 		if !ok {
-			continue // no JSON
+			continue // invalid JSON
 		}
 		below, limit, known := shape.under(raw)
 		if f := s.value(below, limit); f != nil {
@@ -276,7 +280,7 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 	}
 }
 
-// key reads a key and the colon behind it.
+// key reads a key and the colon after it.
 func (s *scanner) key() ([]byte, bool) {
 	if s.in[s.at] != '"' {
 		s.at++
@@ -290,8 +294,8 @@ func (s *scanner) key() ([]byte, bool) {
 	return raw, true
 }
 
-// under is the shape of what an object has under a key, as it is written, the limit of that field, and whether it is a field of a type. Keys that differ
-// in case alone count as the field: encoding/json takes them for it.
+// under returns the shape of an object's value by its key (with escapes), the limit of that field, and whether the key
+// is a field of a type. Keys that differ only in case count as the field, because encoding/json accepts them.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:
@@ -324,7 +328,7 @@ func unquoted(raw []byte) string {
 	return decoded
 }
 
-// step is a key as a path has it.
+// step returns a key in the form that a path has.
 func step(raw []byte, field bool) string {
 	name := unquoted(raw)
 	if utf8.RuneCountInString(name) > maxShown {
@@ -337,7 +341,7 @@ func step(raw []byte, field bool) string {
 	return "[" + name + "]"
 }
 
-// skip reads a value without looking at limits, however deep it is.
+// skip reads a value without checking limits, however deep it is.
 func (s *scanner) skip() {
 	s.space()
 	for depth := 0; s.at < len(s.in); {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// sample has a field of every sort.
+// sample has a field of each sort.
 type sample struct {
 	corev1.ResourceRequirements `json:",inline"`
 
@@ -102,7 +102,7 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 }
 
-// The scanner reads what a decoder would, keeps nothing of it, and looks at each byte once.
+// The scanner reads what a decoder would read, allocates nothing, and visits each byte once.
 func TestCheckAllocatesNothing(t *testing.T) {
 	in := []byte(`{"few":["a","b"],"labels":` + entries(1000) + `,"containers":` + repeated(`{"name":"a","env":[{"name":"x","value":"y\"z"}]}`, 900) + `}`)
 	if n := testing.AllocsPerRun(20, func() {
@@ -114,8 +114,8 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the text is, the scanner ends without a panic. Where a decoder reads the text, what the scanner lets through has no more of anything than the
-// limits say, by another way of counting.
+// The scanner ends without a panic, whatever the text is. If a decoder can read a text that the scanner accepts, the
+// decoded value is within the limits, as another way of counting shows.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `"`, `{"limits":{"cpu":"1e2000000000"}}`, `{"few":["a","b","c","d"]}`, `{"a":{"b":[1,2,{"c":null}]}}`, `{"limits":{"cpu":`, `}{][,:`, "{\"\\", `{"x":"\`,
@@ -141,7 +141,7 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("%s in %q is let through", message, in)
 			}
 			var typed sample
-			_ = json.Unmarshal(in, &typed) // in no time
+			_ = json.Unmarshal(in, &typed) // which is fast
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sort is what a value is, as far as limits go.
+// sort is the sort of a value that determines its limits.
 type sort uint8
 
 const (
@@ -27,7 +27,8 @@ const (
 	object // with the fields of a struct
 )
 
-// A Shape says what the parts of a JSON value are decoded into. It is derived once of each type and never changed.
+// A Shape describes the Go types that the parts of a JSON value are decoded into. It is derived once for each type and
+// never changed.
 type Shape struct {
 	sort   sort
 	fields map[string]*member
@@ -43,13 +44,13 @@ type member struct {
 	raw   bool // kept as raw JSON, and decoded into the shape later
 }
 
-// Tag is the key of struct tags that say more about a field than its type does:
+// Tag is the key of struct tags that add limits to a field:
 //
 //	max=20               how many items, entries or characters it may have
 //	as=PodTemplateSpec   the type in rawTypes that its raw JSON is decoded into later
 const Tag = "bounds"
 
-// rawTypes are the types that fields which are kept as raw JSON are decoded into later, by the name that a Tag has.
+// rawTypes are the types that raw JSON fields are decoded into later, by their names in a Tag.
 var rawTypes = map[string]reflect.Type{
 	"Pod":                         reflect.TypeFor[corev1.Pod](),
 	"PodTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
@@ -67,18 +68,19 @@ var (
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
 )
 
-// parsed are types whose values have a parser of their own, which repeats a text that it cannot read in its error.
+// parsed are types with their own parser, which repeats a text that it cannot read in its error.
 var parsed = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
 }
 
-// shapes derives shapes; one of a type that contains itself is derived once.
+// shapes derives shapes. It derives a recursive type once.
 type shapes map[reflect.Type]*Shape
 
-// derived are the shapes of all types so far. Only package-level variables derive shapes, so nothing writes to it once the program runs.
+// derived holds the shapes of all types so far. Only package-level variables derive shapes, so nothing writes to it
+// once the program runs.
 var derived = shapes{}
 
-// RawShape returns the shape of a type of rawTypes; it panics for others.
+// RawShape returns the shape of a type of rawTypes. It panics for other types.
 func RawShape[T any]() *Shape {
 	shape := raw[reflect.TypeFor[T]()]
 	if shape == nil {
@@ -87,23 +89,24 @@ func RawShape[T any]() *Shape {
 	return shape
 }
 
-// raw are the shapes of rawTypes.
+// raw holds the shapes of rawTypes.
 var raw = func() map[reflect.Type]*Shape {
 	found := map[reflect.Type]*Shape{}
 	for _, t := range rawTypes {
-		found[t] = derived.of(t)
+		found[t] = derived.shapeOf(t)
 	}
 	return found
 }()
 
-// ShapeOf returns the shape of a type. It is for package-level variables: it may not be called once goroutines run. It panics if a Tag cannot be read.
-func ShapeOf[T any]() *Shape { return derived.of(reflect.TypeFor[T]()) }
+// ShapeOf returns the shape of a type. It is for package-level variables only: it must not be called once goroutines
+// run. It panics if a Tag is invalid.
+func ShapeOf[T any]() *Shape { return derived.shapeOf(reflect.TypeFor[T]()) }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-func (all shapes) of(t reflect.Type) *Shape {
+func (all shapes) shapeOf(t reflect.Type) *Shape {
 	if t.Kind() == reflect.Pointer {
-		return all.of(t.Elem())
+		return all.shapeOf(t.Elem())
 	}
 	switch {
 	case t == reflect.TypeFor[resource.Quantity]():
@@ -124,10 +127,10 @@ func (all shapes) of(t reflect.Type) *Shape {
 			return textShape
 		}
 		all[t], shape.sort = shape, list
-		shape.elem = all.of(t.Elem())
+		shape.elem = all.shapeOf(t.Elem())
 	case reflect.Map:
 		all[t], shape.sort = shape, table
-		shape.elem = all.of(t.Elem())
+		shape.elem = all.shapeOf(t.Elem())
 	case reflect.Struct:
 		all[t], shape.sort, shape.fields = shape, object, map[string]*member{}
 		all.fields(t, shape.fields)
@@ -137,7 +140,7 @@ func (all shapes) of(t reflect.Type) *Shape {
 	return shape
 }
 
-// fields adds the fields that a struct has in JSON.
+// fields adds the JSON fields of a struct.
 func (all shapes) fields(t reflect.Type, into map[string]*member) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
@@ -158,7 +161,7 @@ func (all shapes) fields(t reflect.Type, into map[string]*member) {
 		if name == "" {
 			name = f.Name
 		}
-		m := &member{name: []byte(name), shape: all.of(f.Type)}
+		m := &member{name: []byte(name), shape: all.shapeOf(f.Type)}
 		if err := all.tagged(m, f.Tag.Get(Tag)); err != nil {
 			panic(fmt.Sprintf("bounds: %s.%s: %v", t, f.Name, err))
 		}
@@ -166,7 +169,7 @@ func (all shapes) fields(t reflect.Type, into map[string]*member) {
 	}
 }
 
-// tagged lays over a field what its Tag says.
+// tagged applies a field's Tag.
 func (all shapes) tagged(m *member, tag string) error {
 	if tag == "" {
 		return nil
@@ -185,7 +188,7 @@ func (all shapes) tagged(m *member, tag string) error {
 			if t == nil {
 				return fmt.Errorf("no raw type is called %q", value)
 			}
-			m.shape, m.raw = all.of(t), true
+			m.shape, m.raw = all.shapeOf(t), true
 		default:
 			return fmt.Errorf("unknown word %q", word)
 		}

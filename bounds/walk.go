@@ -1,17 +1,18 @@
 package bounds
 
-// Limit is a limit of one part of a custom resource's spec or status, as Decode holds it.
+// Limit is the limit of one part of a custom resource's spec or status that Decode enforces.
 type Limit struct {
-	// Path of the part in a definition, for example .spec.driver.env[].name; the entries of a map are {}.
+	// Path of the part in a definition, for example .spec.driver.env[].name. {} stands for the entries of a map.
 	Path string
 	// Sort is list, map, quantity or text.
 	Sort string
-	// Max is how many items, entries or characters it may have.
+	// Max is the most items, entries or characters.
 	Max int
 }
 
-// Limits returns the limits of a kind's lists, maps, quantities, and of the texts that have one. What lies in raw JSON is left out, for no definition spells
-// it out, and so is what a type contains of itself. Tests compare the definitions with it.
+// Limits returns the limits of a kind's lists, maps and quantities, and of the texts that have one. It omits the parts
+// of raw JSON, which no definition describes, and a type's parts of the same type. Tests compare the definitions with
+// it.
 func Limits(kind Kind) []Limit {
 	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
 	w.walk(".spec", kind.Spec, 0)

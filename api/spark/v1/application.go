@@ -7,7 +7,8 @@ import (
 
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
 //
-// The rule about its name is for new ones alone: one that is stored already can be edited and deleted, and fails by that field.
+// The rule about the name applies to new applications only. A stored application with another name can still be edited
+// and deleted; it fails, and its status names the field.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -19,21 +20,23 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 63 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name is a prefix of the names of what an attempt is made of.
+	// Standard object metadata. The names of the objects of an attempt begin with this name.
 	// +optional
 	metav1.ObjectMeta `json:"metadata"`
 
-	// What is wanted. An edit counts with the next attempt.
+	// The desired state. An edit takes effect with the next attempt.
 	// +optional
 	Spec ApplicationSpec `json:"spec,omitzero"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	// +optional
 	Status ApplicationStatus `json:"status,omitzero"`
 
-	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
-	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and how to correct it.
+	// The spec is then empty, and encoding the object is an error, so that no update stores the empty spec.
+	// UnmarshalJSON sets this field; it is not stored.
 	OutOfBounds string `json:"-"`
-	// The length of the JSON of the spec in bytes, or 0 if the spec was not read. UnmarshalJSON sets it; it is not stored.
+	// The length of the spec's JSON in bytes, or 0 if the spec was not read. UnmarshalJSON sets this field; it is not
+	// stored.
 	SpecBytes int `json:"-"`
 }
 
@@ -46,40 +49,42 @@ type SparkApplicationList struct {
 	Items           []SparkApplication `json:"items"`
 }
 
-// DeploymentMode says where a driver runs.
+// DeploymentMode is where a driver runs.
 //
 // +kubebuilder:validation:Enum=ClusterMode;ClientMode
 type DeploymentMode string
 
 // The deployment modes.
 const (
-	ClusterMode DeploymentMode = "ClusterMode" // in a pod of its own
-	ClientMode  DeploymentMode = "ClientMode"  // in the client; no operator runs such applications: they fail
+	ClusterMode DeploymentMode = "ClusterMode" // in its own pod
+	ClientMode  DeploymentMode = "ClientMode"  // in the client; applications with this mode fail
 )
 
-// ApplicationSpec says which application runs, and how.
+// ApplicationSpec describes the application to run.
 type ApplicationSpec struct {
 	// Main class of a JVM application (spark-submit --class).
 	// +optional
 	MainClass string `json:"mainClass,omitempty"`
-	// The versions that the application is made for.
+	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// The application's jar; further ones after commas (spark.jars where that is not set). Comes before pyFiles and sparkRFiles.
+	// The application's jar, and further jars after commas (spark.jars, unless sparkConf sets it). Takes precedence
+	// over pyFiles and sparkRFiles.
 	// +optional
 	Jars string `json:"jars,omitempty"`
-	// The application's Python file; further files after commas (spark.submit.pyFiles where that is not set). Comes before sparkRFiles.
+	// The application's Python file, and further files after commas (spark.submit.pyFiles, unless sparkConf sets it).
+	// Takes precedence over sparkRFiles.
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// The application's R file.
 	// +optional
 	SparkRFiles string `json:"sparkRFiles,omitempty"`
-	// Files for the working directories, after commas (spark.files where that is not set).
+	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).
 	// +optional
 	Files string `json:"files,omitempty"`
-	// Where the driver runs: ClusterMode, the default, in a pod of its own. An application of ClientMode fails.
+	// Where the driver runs. ClusterMode (the default): in its own pod. An application with ClientMode fails.
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
-	// User that the application acts for (spark-submit --proxy-user).
+	// The user to impersonate (spark-submit --proxy-user).
 	// +optional
 	ProxyUser string `json:"proxyUser,omitempty"`
 	// Arguments of the application.
@@ -88,7 +93,7 @@ type ApplicationSpec struct {
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// What is borne before the application counts as failed, and what happens then.
+	// Restarts, timeouts, the number of executors, and how long objects are kept.
 	// +optional
 	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
 	// The driver's pod.
@@ -97,40 +102,43 @@ type ApplicationSpec struct {
 	// The executors' pods.
 	// +optional
 	ExecutorSpec *PodTemplate `json:"executorSpec,omitempty"`
-	// Services of the driver with an Ingress each.
+	// Services of the driver, each with an Ingress.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty" bounds:"max=20"`
-	// Services of the driver with an HTTPRoute of the Gateway API each.
+	// Services of the driver, each with an HTTPRoute of the Gateway API.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverHTTPRouteList []DriverHTTPRoute `json:"driverHttpRouteList,omitempty" bounds:"max=20"`
-	// Services of the driver with a GRPCRoute of the Gateway API each.
+	// Services of the driver, each with a GRPCRoute of the Gateway API.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty" bounds:"max=20"`
-	// ConfigMaps that are made before the driver. One of that name that is somebody else's is never touched: the attempt is refused.
+	// ConfigMaps that the operator creates before the driver. If another owner's ConfigMap has the name, the operator
+	// leaves it as it is and rejects the attempt.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty" bounds:"max=20"`
 }
 
-// RuntimeVersions are versions of what an application or a cluster runs on. They do not choose the image, unless its name asks for it.
+// RuntimeVersions are the versions of the software in the image. They do not choose the image, unless its name contains
+// {{SPARK_VERSION}}.
 type RuntimeVersions struct {
 	// The Spark version inside the image, for example 4.1.4.
 	// +kubebuilder:validation:MaxLength=256
 	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
-	// The Scala version inside the image: a label of an application's pods, on which nothing depends.
+	// The Scala version inside the image. It becomes a label of an application's pods and has no other effect.
 	// +optional
 	ScalaVersion string `json:"scalaVersion,omitempty"`
-	// The Java version inside the image: a label of an application's pods, on which nothing depends.
+	// The Java version inside the image. It becomes a label of an application's pods and has no other effect.
 	// +optional
 	JDKVersion string `json:"jdkVersion,omitempty"`
 }
 
-// PodTemplate is what a pod is built on.
+// PodTemplate holds the pod template that a pod is built on.
 type PodTemplate struct {
-	// A Kubernetes pod template, kept as it was written. Where spark.kubernetes.{driver,executor}.podTemplateFile names another, this one counts.
+	// A Kubernetes pod template, kept as written. It takes precedence over
+	// spark.kubernetes.{driver,executor}.podTemplateFile.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -138,17 +146,17 @@ type PodTemplate struct {
 	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty" bounds:"as=PodTemplateSpec"`
 }
 
-// ConfigMapSpec is a ConfigMap that is made before the driver and deleted with it.
+// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with it.
 type ConfigMapSpec struct {
-	// Its name, in the namespace of the application.
+	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`
-	// Its labels.
+	// Labels of the ConfigMap.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Its annotations.
+	// Annotations of the ConfigMap.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Its content.
+	// Content of the ConfigMap.
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
 }

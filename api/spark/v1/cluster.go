@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// SparkCluster keeps a standalone Spark cluster running: a master and workers, with a Service for either.
+// SparkCluster keeps a standalone Spark cluster running: a master and workers, each with a Service.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -17,21 +17,23 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 45 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkCluster struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name is a prefix of the names of what the cluster is made of.
+	// Standard object metadata. The names of the cluster's objects begin with this name.
 	// +optional
 	metav1.ObjectMeta `json:"metadata"`
 
-	// What is wanted.
+	// The desired state.
 	// +optional
 	Spec ClusterSpec `json:"spec,omitzero"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	// +optional
 	Status ClusterStatus `json:"status,omitzero"`
 
-	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
-	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and how to correct it.
+	// The spec is then empty, and encoding the object is an error, so that no update stores the empty spec.
+	// UnmarshalJSON sets this field; it is not stored.
 	OutOfBounds string `json:"-"`
-	// The length of the JSON of the spec in bytes, or 0 if the spec was not read. UnmarshalJSON sets it; it is not stored.
+	// The length of the spec's JSON in bytes, or 0 if the spec was not read. UnmarshalJSON sets this field; it is not
+	// stored.
 	SpecBytes int `json:"-"`
 }
 
@@ -44,11 +46,11 @@ type SparkClusterList struct {
 	Items           []SparkCluster `json:"items"`
 }
 
-// ClusterSpec says how a standalone cluster runs.
+// ClusterSpec describes a standalone cluster.
 type ClusterSpec struct {
-	// The versions that the cluster is made of.
+	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// How many workers there are.
+	// The number of workers.
 	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
 	// The master.
 	// +optional
@@ -56,38 +58,42 @@ type ClusterSpec struct {
 	// The workers.
 	// +optional
 	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
-	// Spark configuration of master and workers. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
+	// Spark configuration of the master and the workers. {{SPARK_VERSION}} in image names stands for
+	// runtimeVersions.sparkVersion.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 }
 
-// ClusterTolerations says what a cluster bears.
+// ClusterTolerations holds the number of workers.
 type ClusterTolerations struct {
-	// How many workers there are.
+	// The number of workers.
 	InstanceConfig WorkerInstanceConfig `json:"instanceConfig"`
 }
 
-// WorkerInstanceConfig says how many workers a cluster has. Where minWorkers is less than maxWorkers, an autoscaler chooses between them.
+// WorkerInstanceConfig is the number of workers of a cluster. If minWorkers is less than maxWorkers, an autoscaler
+// chooses a number between them.
 type WorkerInstanceConfig struct {
-	// How many it has to begin with; where no autoscaler chooses, how many it has.
+	// The initial number of workers. Without an autoscaler, the number of workers.
 	InitWorkers int64 `json:"initWorkers"`
-	// How many the autoscaler leaves at least, one in any case. With one or more, a PodDisruptionBudget keeps a worker from evictions.
+	// The fewest workers that the autoscaler keeps; it keeps at least one in any case. If this is 1 or more, a
+	// PodDisruptionBudget keeps one worker available during voluntary evictions.
 	MinWorkers int64 `json:"minWorkers"`
-	// How many the autoscaler makes at most. Where this is no more than minWorkers there is no autoscaler.
+	// The most workers that the autoscaler creates. If this is not more than minWorkers, there is no autoscaler.
 	MaxWorkers int64 `json:"maxWorkers"`
 }
 
-// MasterSpec is what the master's objects are built on.
+// MasterSpec holds the specs that the master's objects are built on.
 type MasterSpec struct {
 	MemberSpec `json:",inline"`
 }
 
-// WorkerSpec is what the workers' objects are built on.
+// WorkerSpec holds the specs that the workers' objects are built on.
 type WorkerSpec struct {
 	MemberSpec `json:",inline"`
 
-	// The workers' autoscaler (autoscaling/v2), kept as it was written: its metrics and its behavior. Bounds and target are the operator's. Default:
-	// 30 % of the CPU that a worker's container asks for, a worker more a minute and one less in ten at most.
+	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets its
+	// bounds and its target. Default: 30 % of the CPU that a worker's container requests, at most one worker more a
+	// minute and one less in ten minutes.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -95,9 +101,9 @@ type WorkerSpec struct {
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty" bounds:"as=HorizontalPodAutoscalerSpec"`
 }
 
-// MemberSpec is what master and workers have in common.
+// MemberSpec holds the fields that master and workers share.
 type MemberSpec struct {
-	// The StatefulSet's spec (apps/v1), kept as it was written.
+	// The StatefulSet's spec (apps/v1), kept as written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -106,7 +112,7 @@ type MemberSpec struct {
 	// The StatefulSet's labels and annotations.
 	// +optional
 	StatefulSetMetadata *ObjectMetadata `json:"statefulSetMetadata,omitempty"`
-	// The Service's spec, kept as it was written. It is headless; its own selector and ports are added.
+	// The Service's spec, kept as written. The Service is headless; the operator adds its own selector and ports.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -124,40 +130,41 @@ type ClusterStateSummary string
 
 // The states of a cluster.
 const (
-	ClusterSubmitted         ClusterStateSummary = "Submitted"         // seen, not running yet
-	ClusterSchedulingFailure ClusterStateSummary = "SchedulingFailure" // its objects could not be made
-	ClusterRunningHealthy    ClusterStateSummary = "RunningHealthy"    // master and enough workers run
-	ClusterFailed            ClusterStateSummary = "Failed"            // it does not run any more; it may come back
-	ClusterResourceReleased  ClusterStateSummary = "ResourceReleased"  // over, nothing is left
+	ClusterSubmitted         ClusterStateSummary = "Submitted"         // accepted, not running yet
+	ClusterSchedulingFailure ClusterStateSummary = "SchedulingFailure" // its objects could not be created
+	ClusterRunningHealthy    ClusterStateSummary = "RunningHealthy"    // the master and enough workers run
+	ClusterFailed            ClusterStateSummary = "Failed"            // it no longer runs; it may recover
+	ClusterResourceReleased  ClusterStateSummary = "ResourceReleased"  // ended, all objects are deleted
 )
 
-// ClusterStatus is what the operator saw and did last.
+// ClusterStatus is the last observed state of a cluster.
 type ClusterStatus struct {
-	// The state that the cluster is in.
+	// The current state.
 	// +optional
 	CurrentState *ClusterState `json:"currentState,omitempty"`
-	// The states that it went through, by a number that grows, written in decimal.
+	// The states that the cluster has been in, by an increasing decimal number.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	// +optional
 	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// The attempt before it.
+	// The attempt before the current one.
 	// +optional
 	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed. Known to this operator alone.
+	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed.
+	// Specific to this operator.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about. Known to this operator alone.
+	// The generation of the resource that this status describes. Specific to this operator.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// The master. Known to this operator alone.
+	// Counts of the master's pods. Specific to this operator.
 	// +optional
 	Masters *MemberCounts `json:"masters,omitempty"`
-	// The workers. Known to this operator alone.
+	// Counts of the workers' pods. Specific to this operator.
 	// +optional
 	Workers *MemberCounts `json:"workers,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
@@ -165,61 +172,61 @@ type ClusterStatus struct {
 	Operator *ClusterOperatorStatus `json:"operator,omitempty"`
 }
 
-// ClusterState is a state of a cluster, since when, and why.
+// ClusterState is a state of a cluster, with its time and its reason.
 type ClusterState struct {
 	// The state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// When it was entered, as RFC 3339 has it, with fractions of a second.
+	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
-	// Why, in words.
+	// The reason, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ClusterAttemptSummary is about one attempt.
+// ClusterAttemptSummary describes one attempt.
 type ClusterAttemptSummary struct {
-	// The attempt's number.
+	// The attempt's number and its restarts.
 	// +optional
 	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
-	// The states that it went through.
+	// The states of the attempt.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
 
-// ClusterAttemptInfo is an attempt's number, and how many restarts led to it.
+// ClusterAttemptInfo is an attempt's number and the number of restarts before it.
 type ClusterAttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional
 	ID int64 `json:"id"`
-	// How many restarts led to it.
+	// The number of restarts before this attempt.
 	// +optional
 	RestartCounter int64 `json:"restartCounter"`
 }
 
 // MemberCounts counts the pods of a role by state.
 type MemberCounts struct {
-	// How many are wanted.
+	// Wanted pods.
 	// +optional
 	Desired int32 `json:"desired,omitempty"`
-	// How many wait for a node, an image or their start.
+	// Pods that wait for a node, an image or their start.
 	// +optional
 	Pending int32 `json:"pending,omitempty"`
-	// How many run.
+	// Running pods.
 	// +optional
 	Running int32 `json:"running,omitempty"`
-	// How many of these are ready.
+	// Running pods that are ready.
 	// +optional
 	Ready int32 `json:"ready,omitempty"`
-	// How many failed, or are on nodes that do not answer.
+	// Pods that failed, or whose nodes do not answer.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 }
 
 // ClusterOperatorStatus is what the operator must remember about a cluster and cannot observe again.
 type ClusterOperatorStatus struct {
-	// Phase of the life cycle, finer than currentState.
+	// Phase of the life cycle, more detailed than currentState.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// When the phase was entered.
@@ -227,23 +234,25 @@ type ClusterOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Generation of the spec that the cluster is brought to. It is an earlier one than the resource's while nothing can be made of that.
+	// Generation of the spec that the cluster is brought to. It is older than the resource's generation while the
+	// newest spec cannot be used.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
-	// Whether another operator made the cluster and nobody edited it since: its pods are left as they are.
+	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
+	// they are.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
-	// Since when all objects stand, or since when a cluster that runs is brought to another spec.
+	// When all objects had been created, or when a running cluster began to change to another spec.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
-	// When all pods were of that spec and ready. Absent until they are.
+	// When all pods had that spec and were ready. Absent until then.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
-	// Why, or what the phase waits for.
+	// The reason for the phase, or its wait reason.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }

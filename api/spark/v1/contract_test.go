@@ -84,7 +84,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// What is required, what is chosen from and what is filled in is the peer's, no less: clients generated from its definitions rely on it.
+// What is required, what is chosen from and what is filled in is the peer's, no less: clients generated from its
+// definitions rely on it.
 func TestRulesAreThePeers(t *testing.T) {
 	for _, d := range definitions {
 		mine, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
@@ -103,7 +104,8 @@ func TestRulesAreThePeers(t *testing.T) {
 	}
 }
 
-// compareRules compares a schema and all below it that ours does not keep raw, and returns how many properties that were.
+// compareRules compares a schema and all below it that ours does not keep raw, and returns how many properties that
+// were.
 func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONSchemaProps) (compared int) {
 	t.Helper()
 	type rules struct {
@@ -141,7 +143,8 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 	return compared
 }
 
-// Property by property, to the bottom of the embedded types: what the peer's definitions let through, ours store the same.
+// Property by property, to the bottom of the embedded types: what the peer's definitions let through, ours store the
+// same.
 func TestPeersValuesAreStored(t *testing.T) {
 	for _, d := range definitions {
 		for _, version := range versions {
@@ -184,8 +187,8 @@ func beyond64Bits(object []byte) bool {
 	return bytes.Contains(object, []byte("1e+30")) || bytes.Contains(object, []byte("9300000000000000000"))
 }
 
-// withoutNulls drops what was sent as null. Where the types are spelled out, the API server does; where they are kept raw, null stays and
-// means the same.
+// withoutNulls drops what was sent as null. Where the types are spelled out, the API server does; where they are kept
+// raw, null stays and means the same.
 func withoutNulls(obj map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, value := range obj {
@@ -210,7 +213,8 @@ func withoutNull(value any) any {
 	return value
 }
 
-// dropDefaults drops the defaults of fields that the peer's older version has not. Who reads the object as v1 finds them there too.
+// dropDefaults drops the defaults of fields that the peer's older version has not. Who reads the object as v1 finds
+// them there too.
 func dropDefaults(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
@@ -221,7 +225,8 @@ func dropDefaults(obj map[string]any) {
 	}
 }
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
+// all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, d := range definitions {
@@ -244,7 +249,8 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// An object with everything at once, and one for each further value that a property can choose: of our definitions and of the peer's.
+// An object with everything at once, and one for each further value that a property can choose: of our definitions and
+// of the peer's.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, d := range definitions {
 		ours, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
@@ -269,7 +275,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// The API server fills in three numbers, where what they are part of was written; whoever reads a spec has to know the rest.
+// The API server fills in three numbers, where what they are part of was written; whoever reads a spec has to know the
+// rest.
 func TestDefaults(t *testing.T) {
 	for _, version := range versions {
 		schema := newSchema(t, crd.Ours(t, definitions[0].ours), version)
@@ -300,7 +307,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// v1 is stored; v1beta1 is served with its schema and the columns in the order that its users know. There is nothing to convert.
+// v1 is stored; v1beta1 is served with its schema and the columns in the order that its users know. There is nothing to
+// convert.
 func TestVersions(t *testing.T) {
 	columns := map[string][]string{"v1": {"Age", "Current State"}, "v1beta1": {"Current State", "Age"}}
 	for _, d := range definitions {

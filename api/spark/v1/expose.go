@@ -2,21 +2,21 @@ package v1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// ObjectMetadata is the metadata of an object that is made from a spec. Further keys of Kubernetes' own metadata are accepted and kept, but
-// say nothing.
+// ObjectMetadata is the metadata of an object that is created from a spec. Other keys of Kubernetes' metadata are
+// accepted and kept, but have no effect.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type ObjectMetadata struct {
-	// Its name. Those of a SparkCluster's objects follow from its own, whatever stands here.
+	// Name of the object. Without effect for a SparkCluster, whose objects are named after it.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Its namespace: that of the resource, whatever stands here.
+	// Without effect: the object is created in the namespace of the resource.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Its labels.
+	// Labels of the object.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Its annotations.
+	// Annotations of the object.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -25,16 +25,16 @@ type ObjectMetadata struct {
 type DriverServiceIngress struct {
 	// The Service's metadata.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as it was written. Without a selector it selects the driver.
+	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
-	// The Ingress' metadata.
+	// The Ingress's metadata.
 	IngressMetadata ObjectMetadata `json:"ingressMetadata"`
-	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules and a default backend it gains a rule for all paths to the
-	// Service's first port.
+	// The Ingress's spec (networking.k8s.io/v1), kept as written. If it has neither rules nor a default backend, the
+	// operator adds a rule that sends all paths to the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -44,18 +44,18 @@ type DriverServiceIngress struct {
 
 // DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
 type DriverHTTPRoute struct {
-	// The Service's metadata. It needs a name.
+	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as it was written. Without a selector it selects the driver.
+	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
-	// The route's metadata. It needs a name.
+	// The route's metadata. The name is required.
 	HTTPRouteMetadata ObjectMetadata `json:"httpRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all paths to
-	// the Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If it has no rules, the
+	// operator adds one that sends all paths to the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -65,18 +65,18 @@ type DriverHTTPRoute struct {
 
 // DriverGRPCRoute asks for a Service of the driver and a GRPCRoute to it.
 type DriverGRPCRoute struct {
-	// The Service's metadata. It needs a name.
+	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as it was written. Without a selector it selects the driver.
+	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
-	// The route's metadata. It needs a name.
+	// The route's metadata. The name is required.
 	GRPCRouteMetadata ObjectMetadata `json:"grpcRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all calls to
-	// the Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If it has no rules, the
+	// operator adds one that sends all calls to the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

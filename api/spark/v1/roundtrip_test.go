@@ -186,7 +186,8 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 	}
 }
 
-// The definitions know no null, so a status with one could not be written at all. Whatever of a status is set, no other part of it becomes one.
+// The definitions know no null, so a status with one could not be written at all. Whatever of a status is set, no other
+// part of it becomes one.
 func TestStatusesHoldNoNull(t *testing.T) {
 	for _, kind := range []reflect.Type{reflect.TypeFor[v1.ApplicationStatus](), reflect.TypeFor[v1.ClusterStatus]()} {
 		for depth := range 7 {
@@ -200,7 +201,8 @@ func TestStatusesHoldNoNull(t *testing.T) {
 	}
 }
 
-// fill sets everything that is not ours to something, and of ours all pointers, lists and maps to so many levels, to what is zero below.
+// fill sets everything that is not ours to something, and of ours all pointers, lists and maps to so many levels, to
+// what is zero below.
 func fill(v reflect.Value, depth int) {
 	switch v.Interface().(type) {
 	case metav1.Time:

@@ -14,52 +14,70 @@ type ApplicationStateSummary string
 
 // The states of an application.
 const (
-	ApplicationSubmitted                          ApplicationStateSummary = "Submitted"                          // seen, nothing made yet
-	ApplicationScheduledToRestart                 ApplicationStateSummary = "ScheduledToRestart"                 // waits for its next attempt
-	ApplicationDriverRequested                    ApplicationStateSummary = "DriverRequested"                    // the driver's objects are made
-	ApplicationDriverStarted                      ApplicationStateSummary = "DriverStarted"                      // the driver's container runs
-	ApplicationDriverReady                        ApplicationStateSummary = "DriverReady"                        // the driver's pod is ready
-	ApplicationInitializedBelowThresholdExecutors ApplicationStateSummary = "InitializedBelowThresholdExecutors" // some executors run, fewer than it starts with
-	ApplicationRunningHealthy                     ApplicationStateSummary = "RunningHealthy"                     // enough executors run
-	ApplicationRunningWithPartialCapacity         ApplicationStateSummary = "RunningWithPartialCapacity"         // fewer executors run than it may have
-	ApplicationRunningWithBelowThresholdExecutors ApplicationStateSummary = "RunningWithBelowThresholdExecutors" // fewer executors run than it must have
-	ApplicationDriverStartTimedOut                ApplicationStateSummary = "DriverStartTimedOut"                // the driver did not start in time
-	ApplicationExecutorsStartTimedOut             ApplicationStateSummary = "ExecutorsStartTimedOut"             // the executors did not start in time
-	ApplicationDriverReadyTimedOut                ApplicationStateSummary = "DriverReadyTimedOut"                // the driver was not ready in time
-	ApplicationSucceeded                          ApplicationStateSummary = "Succeeded"                          // the driver ended well
-	ApplicationFailed                             ApplicationStateSummary = "Failed"                             // the driver ended badly, or the spec asks for what cannot be
-	ApplicationSchedulingFailure                  ApplicationStateSummary = "SchedulingFailure"                  // the driver's objects could not be made
-	ApplicationDriverEvicted                      ApplicationStateSummary = "DriverEvicted"                      // the driver was taken from its node
-	ApplicationResourceReleased                   ApplicationStateSummary = "ResourceReleased"                   // over, nothing is left
-	ApplicationTerminatedWithoutReleaseResources  ApplicationStateSummary = "TerminatedWithoutReleaseResources"  // over, its objects are kept
+	// ApplicationSubmitted: accepted, nothing created yet.
+	ApplicationSubmitted ApplicationStateSummary = "Submitted"
+	// ApplicationScheduledToRestart: waits for its next attempt.
+	ApplicationScheduledToRestart ApplicationStateSummary = "ScheduledToRestart"
+	// ApplicationDriverRequested: the driver's objects are created.
+	ApplicationDriverRequested ApplicationStateSummary = "DriverRequested"
+	// ApplicationDriverStarted: the driver's container runs.
+	ApplicationDriverStarted ApplicationStateSummary = "DriverStarted"
+	// ApplicationDriverReady: the driver's pod is ready.
+	ApplicationDriverReady ApplicationStateSummary = "DriverReady"
+	// ApplicationInitializedBelowThresholdExecutors: some executors run, fewer than initExecutors.
+	ApplicationInitializedBelowThresholdExecutors ApplicationStateSummary = "InitializedBelowThresholdExecutors"
+	// ApplicationRunningHealthy: enough executors run.
+	ApplicationRunningHealthy ApplicationStateSummary = "RunningHealthy"
+	// ApplicationRunningWithPartialCapacity: fewer executors run than maxExecutors.
+	ApplicationRunningWithPartialCapacity ApplicationStateSummary = "RunningWithPartialCapacity"
+	// ApplicationRunningWithBelowThresholdExecutors: fewer executors run than minExecutors.
+	ApplicationRunningWithBelowThresholdExecutors ApplicationStateSummary = "RunningWithBelowThresholdExecutors"
+	// ApplicationDriverStartTimedOut: the driver did not start in time.
+	ApplicationDriverStartTimedOut ApplicationStateSummary = "DriverStartTimedOut"
+	// ApplicationExecutorsStartTimedOut: the executors did not start in time.
+	ApplicationExecutorsStartTimedOut ApplicationStateSummary = "ExecutorsStartTimedOut"
+	// ApplicationDriverReadyTimedOut: the driver was not ready in time.
+	ApplicationDriverReadyTimedOut ApplicationStateSummary = "DriverReadyTimedOut"
+	// ApplicationSucceeded: the driver succeeded.
+	ApplicationSucceeded ApplicationStateSummary = "Succeeded"
+	// ApplicationFailed: the driver failed, or the spec is invalid.
+	ApplicationFailed ApplicationStateSummary = "Failed"
+	// ApplicationSchedulingFailure: the driver's objects could not be created.
+	ApplicationSchedulingFailure ApplicationStateSummary = "SchedulingFailure"
+	// ApplicationDriverEvicted: the driver was evicted from its node.
+	ApplicationDriverEvicted ApplicationStateSummary = "DriverEvicted"
+	// ApplicationResourceReleased: ended, all objects are deleted.
+	ApplicationResourceReleased ApplicationStateSummary = "ResourceReleased"
+	// ApplicationTerminatedWithoutReleaseResources: ended, its objects are kept.
+	ApplicationTerminatedWithoutReleaseResources ApplicationStateSummary = "TerminatedWithoutReleaseResources"
 )
 
-// ApplicationStatus is what the operator saw and did last.
+// ApplicationStatus is the last observed state of an application.
 type ApplicationStatus struct {
-	// The state that the application is in.
+	// The current state.
 	// +optional
 	CurrentState *ApplicationState `json:"currentState,omitempty"`
-	// The states that it went through, by a number that grows, written in decimal. All of the current attempt; of earlier ones where the operator
-	// does not trim.
+	// The states that the application has been in, by an increasing decimal number: those of the current attempt, and
+	// those of earlier attempts unless the operator trims the history.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	// +optional
 	CurrentAttemptSummary *ApplicationAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// The attempt before it. Absent during the first.
+	// The attempt before the current one. Absent during the first.
 	// +optional
 	PreviousAttemptSummary *ApplicationAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, SpecEdited, Exposed. Known to
-	// this operator alone.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed,
+	// SpecEdited, Exposed. Specific to this operator.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about. Known to this operator alone.
+	// The generation of the resource that this status describes. Specific to this operator.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// How many executors are in which state. Known to this operator alone.
+	// The number of executors by state. Specific to this operator.
 	// +optional
 	Executors *ExecutorCounts `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
@@ -67,18 +85,18 @@ type ApplicationStatus struct {
 	Operator *OperatorStatus `json:"operator,omitempty"`
 }
 
-// ApplicationState is a state of an application, since when, and why.
+// ApplicationState is a state of an application, with its time and its reason.
 type ApplicationState struct {
 	// The state.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
-	// When it was entered, as RFC 3339 has it, with fractions of a second.
+	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
-	// Why, in words.
+	// The reason, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// The status of the driver's pod at that time, where it tells why. It holds no null.
+	// The status of the driver's pod at that time, if it explains the state. It contains no null.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -86,28 +104,28 @@ type ApplicationState struct {
 	LastObservedDriverStatus *runtime.RawExtension `json:"lastObservedDriverStatus,omitempty"`
 }
 
-// ApplicationAttemptSummary is about one attempt.
+// ApplicationAttemptSummary describes one attempt.
 type ApplicationAttemptSummary struct {
-	// The attempt's number and what the restarts are counted by.
+	// The attempt's number and the counters of restarts.
 	// +optional
 	AttemptInfo *AttemptInfo `json:"attemptInfo,omitempty"`
-	// The states that it went through, of the previous attempt only and where the operator trims.
+	// The states of the attempt. Set for the previous attempt only, and only if the operator trims the history.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 }
 
-// AttemptInfo is an attempt's number, and what its restarts are counted by.
+// AttemptInfo is an attempt's number and the counters of restarts.
 type AttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional
 	ID int64 `json:"id"`
-	// How many restarts there were, this one included, since the counters were set back.
+	// The number of restarts, this one included, since the counters were reset.
 	// +optional
 	RestartCounter int64 `json:"restartCounter"`
-	// Of these, how many after failures in a row.
+	// The number of these restarts that followed consecutive failures.
 	// +optional
 	FailureRestartCounter int64 `json:"failureRestartCounter"`
-	// Of these, how many after scheduling failures in a row.
+	// The number of these restarts that followed consecutive scheduling failures.
 	// +optional
 	SchedulingFailureRestartCounter int64 `json:"schedulingFailureRestartCounter"`
 }
@@ -115,30 +133,31 @@ type AttemptInfo struct {
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCounts = statusv1.ExecutorCounts
 
-// OperatorStatus is what the operator must remember about an application and cannot observe again. What other fields of the status hold is
-// stored there alone: the attempt's number is that of currentAttemptSummary, plus one.
+// OperatorStatus is what the operator must remember about an application and cannot observe again. Facts that another
+// field of the status holds are stored only there: the attempt's number is that of currentAttemptSummary, plus one.
 type OperatorStatus struct {
 	statusv1.OperatorStatus `json:",inline"`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.
 	// +optional
 	AttemptID string `json:"attemptID,omitempty"`
-	// How many attempts had all of their objects made.
+	// The number of attempts whose objects were all created.
 	// +optional
 	Runs int32 `json:"runs,omitempty"`
-	// How many times that was tried.
+	// The number of tries to create an attempt's objects.
 	// +optional
 	Submissions int32 `json:"submissions,omitempty"`
-	// While the driver's node does not answer, the phase that the driver was in before.
+	// The phase that the driver was in before its node stopped answering. Set while it does not answer.
 	// +optional
 	Before string `json:"before,omitempty"`
 }
 
-// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
 type OperatorCause = statusv1.OperatorCause
 
-// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
-// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
+// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
+// 1-40,42.
 type OperatorExecutors = statusv1.OperatorExecutors
 
-// OperatorTransition is one phase entered.
+// OperatorTransition is one change of phase.
 type OperatorTransition = statusv1.OperatorTransition

@@ -38,7 +38,8 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate are the gaps between the peer's definition and ours that are meant, by the path's end and the finding's beginning.
+// deliberate are the gaps between the peer's definition and ours that are meant, by the path's end and the finding's
+// beginning.
 var deliberate = []struct{ path, what, why string }{
 	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
 	{"Port", "maximum 2.147483647e+09", "as its minimum"},
@@ -105,7 +106,8 @@ func deliberatelyRefused(path string) bool {
 	return false
 }
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
+// all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	definition := crd.Ours(t, connects)

@@ -8,14 +8,16 @@ import (
 
 var connectBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkConnectSpec](), Status: bounds.ShapeOf[SparkConnectStatus]()}
 
-// UnmarshalJSON decodes a SparkConnect. A spec that exceeds a limit, or does not fit its type, stays empty, and OutOfBounds says why.
+// UnmarshalJSON decodes a SparkConnect. If the spec exceeds a limit or does not fit its type, it stays empty, and
+// OutOfBounds gives the reason.
 func (in *SparkConnect) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkConnect // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, connectBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// MarshalJSON encodes a SparkConnect. One whose spec was not read is an error: written back, its empty spec would take the place of the stored one.
+// MarshalJSON encodes a SparkConnect. It returns an error if the spec was not read: an update with the empty spec would
+// overwrite the stored one.
 func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	type plain SparkConnect // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -24,7 +26,8 @@ func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties a spec of more than most bytes, as it was read, and reports whether the spec is of that size. Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
+// such specs.
 func (in *SparkConnect) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -33,7 +36,8 @@ func (in *SparkConnect) DropLargeSpec(most int) bool {
 	return true
 }
 
-// Bounds returns what the specs and statuses of this package's kinds are held to when they are decoded, by the name of the kind.
+// Bounds returns the shapes that limit the specs and statuses of this package's kinds when they are decoded, by the
+// name of the kind.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{
 		"SparkConnect": connectBounds,

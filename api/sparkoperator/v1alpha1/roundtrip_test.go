@@ -132,7 +132,8 @@ func TestKindsAreRegistered(t *testing.T) {
 	}
 }
 
-// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store it.
+// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store
+// it.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	got := string(encode(t, v1alpha1.SparkConnect{}))
 	if want := `{"metadata":{},"spec":{"sparkVersion":"","server":{},"executor":{}}}`; got != want {

@@ -11,24 +11,29 @@ type SparkConnectState string
 
 // The states of a server.
 const (
-	SparkConnectStateNew          SparkConnectState = ""
-	SparkConnectStateProvisioning SparkConnectState = "Provisioning" // the server is being made, or made anew
-	SparkConnectStateReady        SparkConnectState = "Ready"        // it takes sessions
-	SparkConnectStateNotReady     SparkConnectState = "NotReady"     // it runs and does not take sessions, or is suspended
-	SparkConnectStateFailed       SparkConnectState = "Failed"       // it cannot be made, or crashed and waits for its next start
+	SparkConnectStateNew SparkConnectState = ""
+	// SparkConnectStateProvisioning: the server is being created, or created again.
+	SparkConnectStateProvisioning SparkConnectState = "Provisioning"
+	// SparkConnectStateReady: it accepts sessions.
+	SparkConnectStateReady SparkConnectState = "Ready"
+	// SparkConnectStateNotReady: it runs and does not accept sessions, or is suspended.
+	SparkConnectStateNotReady SparkConnectState = "NotReady"
+	// SparkConnectStateFailed: it cannot be created, or crashed and waits for its next start.
+	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
-// ConditionServerPodReady is the condition that tells whether the server's pod takes sessions. Its reason is its name, or ReasonServerPodNotReady
-// where nothing better is known.
+// ConditionServerPodReady is the condition that reports whether the server's pod accepts sessions. Its reason is its
+// own name, or ReasonServerPodNotReady if no better reason is known.
 const (
 	ConditionServerPodReady = "ServerPodReady"
 	ReasonServerPodReady    = "ServerPodReady"
 	ReasonServerPodNotReady = "ServerPodNotReady"
 )
 
-// SparkConnectStatus is what the operator saw and did last.
+// SparkConnectStatus is the last observed state of a server.
 type SparkConnectStatus struct {
-	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready, Reconciling, Stalled, Suspended.
+	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready,
+	// Reconciling, Stalled, Suspended.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -39,17 +44,17 @@ type SparkConnectStatus struct {
 	// The server.
 	// +optional
 	Server SparkConnectServerStatus `json:"server,omitzero"`
-	// How many executors are in which phase: pending, running, succeeded, failed, unknown.
+	// The number of executors by phase: pending, running, succeeded, failed, unknown.
 	// +optional
 	Executors map[string]int `json:"executors,omitempty"`
-	// When the first server was made.
+	// When the first server was created.
 	// +optional
 	StartTime metav1.Time `json:"startTime,omitzero"`
-	// When this status changed last.
+	// When this status last changed.
 	// +optional
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitzero"`
 
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
@@ -62,13 +67,13 @@ type SparkConnectServerStatus struct {
 	// Name of the server's pod.
 	// +optional
 	PodName string `json:"podName,omitempty"`
-	// Address of the server's pod.
+	// IP address of the server's pod.
 	// +optional
 	PodIP string `json:"podIp,omitempty"`
-	// Name of the server's Service: clients connect to sc://SERVICE.NAMESPACE:15002.
+	// Name of the server's Service. Clients connect to sc://SERVICE.NAMESPACE:15002.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
-	// Address of the web UI outside the cluster. Known to this operator alone.
+	// Address of the web UI outside the cluster. Specific to this operator.
 	// +optional
 	WebUIAddress string `json:"webUIAddress,omitempty"`
 }
@@ -79,10 +84,10 @@ type OperatorStatus struct {
 	// Id of the current or last attempt.
 	// +optional
 	AttemptID string `json:"attemptID,omitempty"`
-	// How many servers were started since the last edit, or since one that ran well for a while.
+	// The number of servers that were started since the last edit, or since one ran well for a while.
 	// +optional
 	Runs int32 `json:"runs,omitempty"`
-	// How many times a server was tried to be made since then.
+	// The number of tries to create a server since then.
 	// +optional
 	Submissions int32 `json:"submissions,omitempty"`
 }

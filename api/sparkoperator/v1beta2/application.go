@@ -20,20 +20,22 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, since the driver pod and its Service are
-	// named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the driver pod and its
+	// Service are named after it.
 	metav1.ObjectMeta `json:"metadata"`
 
-	// What is wanted.
+	// The desired state.
 	Spec SparkApplicationSpec `json:"spec"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	// +optional
 	Status SparkApplicationStatus `json:"status,omitzero"`
 
-	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
-	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and how to correct it.
+	// The spec is then empty, and encoding the object is an error, so that no update stores the empty spec.
+	// UnmarshalJSON sets this field; it is not stored.
 	OutOfBounds string `json:"-"`
-	// The length of the JSON of the spec in bytes, or 0 if the spec was not read. UnmarshalJSON sets it; it is not stored.
+	// The length of the spec's JSON in bytes, or 0 if the spec was not read. UnmarshalJSON sets this field; it is not
+	// stored.
 	SpecBytes int `json:"-"`
 }
 
@@ -46,23 +48,23 @@ type SparkApplicationList struct {
 	Items           []SparkApplication `json:"items"`
 }
 
-// SparkApplicationSpec says what a Spark application runs and how.
+// SparkApplicationSpec describes a Spark application.
 type SparkApplicationSpec struct {
-	// Holds the application back while true; setting it on a running application ends the run, and clearing it starts another.
-	// Changing it alone never counts as an edit of the application.
+	// Suspends the application while true. Setting it on a running application ends the run, and clearing it starts
+	// another. A change of this field alone does not count as an edit of the application.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
-	// The language of the application: Java, Python, Scala or R. It decides how the main file is started and which share of memory
-	// is added for what lives outside the heap.
+	// The language of the application: Java, Python, Scala or R. It has no effect on the run: Spark determines the
+	// language from mainApplicationFile. If the two contradict each other, an event reports that.
 	Type SparkApplicationType `json:"type"`
 
-	// The Spark version inside the image, for example 4.1.4. It decides which of Spark's rules the driver pod is built by. It does not
-	// choose the image.
+	// The Spark version inside the image, for example 4.1.4. The operator builds the driver pod by the rules of this
+	// version. It does not choose the image.
 	// +kubebuilder:validation:MaxLength=256
 	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
 
-	// Where the driver runs: cluster (the default, and the only one that is run: in a pod of its own) or client.
+	// Where the driver runs: cluster (the default) or client. Both mean the same: the driver runs in its own pod.
 	// +optional
 	Mode DeployMode `json:"mode,omitempty"`
 
@@ -70,32 +72,35 @@ type SparkApplicationSpec struct {
 	// +optional
 	ProxyUser *string `json:"proxyUser,omitempty"`
 
-	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image say otherwise.
+	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image name
+	// another.
 	// +optional
 	Image *string `json:"image,omitempty"`
 
-	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's default is IfNotPresent.
+	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's
+	// default is IfNotPresent.
 	// +optional
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
 
-	// Names of Secrets of the application's namespace to pull images with (spark.kubernetes.container.image.pullSecrets).
+	// Names of Secrets of the application's namespace to pull images with
+	// (spark.kubernetes.container.image.pullSecrets).
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
 
-	// The class whose main method is run, for Java and Scala applications (spark-submit's --class).
+	// The class whose main method runs, for Java and Scala applications (spark-submit's --class).
 	// +optional
 	MainClass *string `json:"mainClass,omitempty"`
 
-	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image; other schemes are
-	// fetched by the driver.
+	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image. The
+	// driver downloads files with other schemes.
 	MainApplicationFile string `json:"mainApplicationFile"`
 
-	// Arguments of the application itself, each passed as one argument, unchanged.
+	// Arguments of the application. Each is passed unchanged as one argument.
 	// +optional
 	Arguments []string `json:"arguments,omitempty"`
 
-	// Spark properties, by name, for example spark.eventLog.enabled. What the operator alone may decide (master, namespace, service
-	// accounts, credentials, images) is refused here: it has fields.
+	// Spark properties, by name, for example spark.eventLog.enabled. Properties that only the operator may set (master,
+	// namespace, service accounts, credentials, images) are rejected here; other fields set them.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 
@@ -103,16 +108,18 @@ type SparkApplicationSpec struct {
 	// +optional
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
 
-	// Name of a ConfigMap with Spark's configuration files. It is mounted at /etc/spark/conf and SPARK_CONF_DIR says so.
+	// Name of a ConfigMap with Spark's configuration files. It is mounted at /etc/spark/conf, and SPARK_CONF_DIR is set
+	// to that path.
 	// +optional
 	SparkConfigMap *string `json:"sparkConfigMap,omitempty"`
 
-	// Name of a ConfigMap with Hadoop's configuration files. It is mounted at /etc/hadoop/conf and HADOOP_CONF_DIR says so.
+	// Name of a ConfigMap with Hadoop's configuration files. It is mounted at /etc/hadoop/conf, and HADOOP_CONF_DIR is
+	// set to that path.
 	// +optional
 	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
 
-	// Volumes that driver.volumeMounts and executor.volumeMounts name. A volume whose name begins with spark-local-dir- becomes Spark's
-	// scratch space.
+	// Volumes for driver.volumeMounts and executor.volumeMounts. A volume whose name begins with spark-local-dir-
+	// becomes Spark's scratch space.
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
@@ -122,16 +129,16 @@ type SparkApplicationSpec struct {
 	// The executors.
 	Executor ExecutorSpec `json:"executor"`
 
-	// Files, jars and packages that the application needs beside its main file.
+	// Files, jars and packages that the application needs besides its main file.
 	// +optional
 	Deps Dependencies `json:"deps,omitzero"`
 
-	// Whether and when the application is run again after it ends. Default: never.
+	// Whether and when the application runs again after it ends. Default: never.
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
 
-	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Not together with nodeSelector of driver or
-	// executor, which should be preferred.
+	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Cannot be combined with
+	// nodeSelector of driver or executor, which are preferred.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
@@ -143,26 +150,28 @@ type SparkApplicationSpec struct {
 	// +optional
 	RetryInterval *int64 `json:"retryInterval,omitempty"`
 
-	// Major version of Python, 2 or 3 (spark.kubernetes.pyspark.pythonVersion). Spark has ignored it since 3.1; set PYSPARK_PYTHON instead.
+	// Major version of Python, 2 or 3 (spark.kubernetes.pyspark.pythonVersion). Spark has ignored it since 3.1; set
+	// PYSPARK_PYTHON instead.
 	// +kubebuilder:validation:Enum={"2","3"}
 	// +optional
 	PythonVersion *string `json:"pythonVersion,omitempty"`
 
-	// Share of the heap that is added to the pods' memory for what lives outside it, for example "0.2" (spark.kubernetes.memoryOverheadFactor).
-	// Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
+	// Share of the heap that is added to the pods' memory for use outside the heap, for example "0.2"
+	// (spark.kubernetes.memoryOverheadFactor). Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
 	// +optional
 	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
 
-	// How metrics are exposed. Absent: no metrics are exposed by the operator's doing.
+	// How metrics are exposed. If absent, the operator exposes no metrics.
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 
-	// Who schedules the pods as a gang: volcano, yunikorn, or the name of a scheduler with the coscheduling plugin.
+	// The batch scheduler that places the pods as a whole: volcano, yunikorn, or the name of a scheduler with the
+	// coscheduling plugin.
 	// +optional
 	BatchScheduler *string `json:"batchScheduler,omitempty"`
 
-	// How long the finished application is kept, in seconds after its end; 0 or less deletes it at once. Absent: for ever.
-	// Changing it alone never counts as an edit of the application.
+	// How long the finished application is kept, in seconds after its end. 0 or less deletes it at once. Default:
+	// forever. A change of this field alone does not count as an edit of the application.
 	// +optional
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 
@@ -174,24 +183,25 @@ type SparkApplicationSpec struct {
 	// +optional
 	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
 
-	// Further Services and Ingresses for ports of the driver, one for each entry.
+	// Additional Services and Ingresses for ports of the driver, one of each for each entry.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty" bounds:"max=20"`
 
-	// Spark's own scaling of executors by load.
+	// Spark's own scaling of executors according to load.
 	// +optional
 	DynamicAllocation *DynamicAllocation `json:"dynamicAllocation,omitempty"`
 
-	// Protects the driver pod from voluntary evictions with a PodDisruptionBudget. Changing it alone never counts as an edit of the application.
+	// Protects the driver pod from voluntary evictions with a PodDisruptionBudget. A change of this field alone does
+	// not count as an edit of the application.
 	// +optional
 	DriverPodDisruptionBudget *bool `json:"driverPodDisruptionBudget,omitempty"`
 
-	// How the driver pod is made. Optional, known to this operator alone.
+	// How the driver pod is created. Optional, specific to this operator.
 	// +optional
 	Submission *SubmissionSpec `json:"submission,omitempty"`
 
-	// Bounds of an attempt's phases. Optional, known to this operator alone.
+	// Time limits for the phases of an attempt. Optional, specific to this operator.
 	// +optional
 	Timeouts *Timeouts `json:"timeouts,omitempty"`
 }
@@ -209,19 +219,21 @@ const (
 	SparkApplicationTypeR      SparkApplicationType = "R"
 )
 
-// DeployMode says where the driver runs.
+// DeployMode is where the driver runs.
 //
 // +kubebuilder:validation:Enum={cluster,client}
 type DeployMode string
 
-// The deploy modes. The schema accepts DeployModeCluster and DeployModeClient; the third is known to users of the Go types only.
+// The deploy modes. The schema accepts DeployModeCluster and DeployModeClient only. Users of the Go types also know the
+// third.
 const (
 	DeployModeCluster         DeployMode = "cluster"
 	DeployModeClient          DeployMode = "client"
 	DeployModeInClusterClient DeployMode = "in-cluster-client"
 )
 
-// Dependencies are what an application needs beside its main file. Each entry is a URI; local:///path names a file inside the image.
+// Dependencies are the files that an application needs besides its main file. Each entry is a URI; local:///path names
+// a file inside the image.
 type Dependencies struct {
 	// Jars for the class paths of driver and executors (spark.jars).
 	// +optional
@@ -229,24 +241,25 @@ type Dependencies struct {
 	// Files for the working directories of driver and executors (spark.files).
 	// +optional
 	Files []string `json:"files,omitempty"`
-	// Python files and archives of them, for the Python path (spark.submit.pyFiles).
+	// Python files and archives of Python files, for the Python path (spark.submit.pyFiles).
 	// +optional
 	PyFiles []string `json:"pyFiles,omitempty"`
-	// Maven coordinates, group:artifact:version, fetched with their dependencies (spark.jars.packages).
+	// Maven coordinates, group:artifact:version, which are downloaded with their dependencies (spark.jars.packages).
 	// +optional
 	Packages []string `json:"packages,omitempty"`
 	// Maven coordinates, group:artifact, to leave out while packages are resolved (spark.jars.excludes).
 	// +optional
 	ExcludePackages []string `json:"excludePackages,omitempty"`
-	// Further Maven repositories to look for packages in (spark.jars.repositories).
+	// Additional Maven repositories to search for packages (spark.jars.repositories).
 	// +optional
 	Repositories []string `json:"repositories,omitempty"`
-	// Archives to unpack into the working directories of driver and executors (spark.archives). URI#name unpacks into name.
+	// Archives to unpack into the working directories of driver and executors (spark.archives). URI#name unpacks into
+	// name.
 	// +optional
 	Archives []string `json:"archives,omitempty"`
 }
 
-// RestartPolicyType says after which ends an application is run again.
+// RestartPolicyType is the set of ends after which an application runs again.
 //
 // +kubebuilder:validation:Enum={Never,Always,OnFailure}
 type RestartPolicyType string
@@ -258,71 +271,75 @@ const (
 	RestartPolicyAlways    RestartPolicyType = "Always"
 )
 
-// RestartPolicy says whether and when an application is run again after it ends. Changing it alone never counts as an edit of the
-// application.
+// RestartPolicy describes whether and when an application runs again after it ends. A change of this field alone does
+// not count as an edit of the application.
 type RestartPolicy struct {
 	// Never (the default), OnFailure or Always.
 	// +optional
 	Type RestartPolicyType `json:"type,omitempty"`
-	// How many times a failed submission is tried again. 0 and absent: not at all.
+	// How many times a failed submission is tried again. Default 0.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
-	// How many times a failed run is tried again: 2 means at most three runs. 0 and absent: not at all.
+	// How many times a failed run is tried again: 2 means at most three runs. Default 0.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// Seconds from a failed submission to the next; grows with each attempt. Default 5.
+	// Seconds from a failed submission to the next. The interval grows with each attempt. Default 5.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// Seconds from a failed run to the next; grows with each attempt. Default 5.
+	// Seconds from a failed run to the next. The interval grows with each attempt. Default 5.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
-	// How the two intervals grow. Absent: by one interval with each attempt, without a bound. Optional, known to this operator alone.
+	// How the two intervals grow. If absent, they grow by one interval with each attempt, without a limit. Optional,
+	// specific to this operator.
 	// +optional
 	Backoff *RestartBackoff `json:"backoff,omitempty"`
 }
 
-// RestartBackoff says how the time between attempts grows.
+// RestartBackoff describes how the time between attempts grows.
 type RestartBackoff struct {
-	// What the interval is multiplied by from one attempt to the next: 1 keeps it, 2 doubles it. Absent: it grows by one interval
-	// with each attempt.
+	// The factor by which the interval grows from one attempt to the next: 1 keeps it, 2 doubles it. If absent, it
+	// grows by one interval with each attempt.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Factor *int32 `json:"factor,omitempty"`
-	// The longest time between two attempts, in seconds. Absent: no bound.
+	// The longest time between two attempts, in seconds. If absent, there is no limit.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxSeconds *int64 `json:"maxSeconds,omitempty"`
 }
 
-// SubmissionMode says who makes the driver pod.
+// SubmissionMode is how the driver pod is created.
 //
 // +kubebuilder:validation:Enum={Auto,Native,SparkSubmit}
 type SubmissionMode string
 
 // The submission modes.
 const (
-	// SubmissionModeAuto: the operator itself, unless the application needs what only spark-submit can do. The default.
+	// SubmissionModeAuto, the default: the operator creates the driver pod, unless the application needs spark-submit.
 	SubmissionModeAuto SubmissionMode = "Auto"
-	// SubmissionModeNative: the operator itself; an application that needs spark-submit fails and says so.
+	// SubmissionModeNative: the operator creates the driver pod. An application that needs spark-submit fails, and its
+	// message gives the reason.
 	SubmissionModeNative SubmissionMode = "Native"
-	// SubmissionModeSparkSubmit: the spark-submit of the application's own image, in a pod of its own.
+	// SubmissionModeSparkSubmit: the spark-submit of the application's image creates the driver pod. It runs in its own
+	// pod.
 	SubmissionModeSparkSubmit SubmissionMode = "SparkSubmit"
 )
 
-// SubmissionSpec says how the driver pod is made.
+// SubmissionSpec describes how the driver pod is created.
 type SubmissionSpec struct {
-	// Auto (the default): by the operator itself where it can, else by spark-submit from the application's image. Native: by the
-	// operator or not at all. SparkSubmit: always by spark-submit.
+	// What creates the driver pod. Auto (the default): the operator if it can, otherwise the spark-submit of the
+	// application's image. Native: the operator only. SparkSubmit: always spark-submit.
 	// +optional
 	Mode SubmissionMode `json:"mode,omitempty"`
 }
 
-// Timeouts bound the phases of an attempt. Each counts in seconds; absent means the operator's configured default, 0 means no bound.
-// An attempt that exceeds a bound ends as failed and says which. Changing them alone never counts as an edit of the application.
+// Timeouts limit the phases of an attempt, in seconds. Absent means the operator's configured default, 0 means no
+// limit. An attempt that exceeds a limit fails, and its message names the limit. A change of these fields alone does
+// not count as an edit of the application.
 type Timeouts struct {
 	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	// +kubebuilder:validation:Minimum=0
@@ -332,7 +349,7 @@ type Timeouts struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// From the driver being ready until the executors that it starts with run.
+	// From the driver being ready until the initial executors run.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
@@ -350,14 +367,14 @@ type BatchSchedulerConfiguration struct {
 	// Priority class of the application's pod group.
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// Resources that must be free before the application starts. Absent: the sum over driver and executors.
+	// Resources that must be free before the application starts. Default: the sum over driver and executors.
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 }
 
-// DynamicAllocation is Spark's own scaling of executors by load (spark.dynamicAllocation.*).
+// DynamicAllocation is Spark's own scaling of executors according to load (spark.dynamicAllocation.*).
 type DynamicAllocation struct {
-	// Whether Spark adds and removes executors by load (spark.dynamicAllocation.enabled).
+	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// How many executors to start with (spark.dynamicAllocation.initialExecutors).
@@ -369,11 +386,12 @@ type DynamicAllocation struct {
 	// The most executors to have (spark.dynamicAllocation.maxExecutors).
 	// +optional
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
-	// Whether executors with shuffle data in use are kept, which scaling down without a shuffle service needs
-	// (spark.dynamicAllocation.shuffleTracking.enabled). Default: true when enabled.
+	// Whether executors with shuffle data in use are kept (spark.dynamicAllocation.shuffleTracking.enabled). Scaling
+	// down without a shuffle service needs this. Default: true when enabled.
 	// +optional
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// How long executors that only hold shuffle data are kept, in milliseconds (spark.dynamicAllocation.shuffleTracking.timeout).
+	// How long executors that only hold shuffle data are kept, in milliseconds
+	// (spark.dynamicAllocation.shuffleTracking.timeout).
 	// +optional
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
 }

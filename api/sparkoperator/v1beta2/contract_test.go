@@ -18,8 +18,9 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate are the gaps between the peer's definitions and ours that are meant, known by the path's end and the finding's beginning.
-// Whoever adds one may break somebody's manifest: the reason must be that no such manifest ever ran. docs/validation.md lists them.
+// deliberate are the gaps between the peer's definitions and ours that are meant, known by the path's end and the
+// finding's beginning. Whoever adds one may break somebody's manifest: the reason must be that no such manifest ever
+// ran. docs/validation.md lists them.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
@@ -62,7 +63,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// Group kinds whose name ends with k8s.io are only installed with this annotation, and it must be the one that upgrades from the peer find.
+// Group kinds whose name ends with k8s.io are only installed with this annotation, and it must be the one that upgrades
+// from the peer find.
 func TestApprovalIsThePeers(t *testing.T) {
 	const approved = "api-approved.kubernetes.io"
 	for _, file := range []string{applications, schedules} {

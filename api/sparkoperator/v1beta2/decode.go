@@ -11,21 +11,24 @@ var (
 	scheduleBounds    = bounds.Kind{Spec: bounds.ShapeOf[ScheduledSparkApplicationSpec](), Status: bounds.ShapeOf[ScheduledSparkApplicationStatus]()}
 )
 
-// UnmarshalJSON decodes a SparkApplication. A spec that exceeds a limit, or does not fit its type, stays empty, and OutOfBounds says why.
+// UnmarshalJSON decodes a SparkApplication. If the spec exceeds a limit or does not fit its type, it stays empty, and
+// OutOfBounds gives the reason.
 func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkApplication // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, applicationBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// UnmarshalJSON decodes a ScheduledSparkApplication. A spec that exceeds a limit, or does not fit its type, stays empty, and OutOfBounds says why.
+// UnmarshalJSON decodes a ScheduledSparkApplication. If the spec exceeds a limit or does not fit its type, it stays
+// empty, and OutOfBounds gives the reason.
 func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain ScheduledSparkApplication // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, scheduleBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// MarshalJSON encodes a SparkApplication. One whose spec was not read is an error: written back, its empty spec would take the place of the stored one.
+// MarshalJSON encodes a SparkApplication. It returns an error if the spec was not read: an update with the empty spec
+// would overwrite the stored one.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -34,7 +37,8 @@ func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// MarshalJSON encodes a ScheduledSparkApplication. One whose spec was not read is an error: written back, its empty spec would take the place of the stored one.
+// MarshalJSON encodes a ScheduledSparkApplication. It returns an error if the spec was not read: an update with the
+// empty spec would overwrite the stored one.
 func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	type plain ScheduledSparkApplication // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -43,7 +47,8 @@ func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties a spec of more than most bytes, as it was read, and reports whether the spec is of that size. Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
+// such specs.
 func (in *SparkApplication) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -52,7 +57,8 @@ func (in *SparkApplication) DropLargeSpec(most int) bool {
 	return true
 }
 
-// DropLargeSpec empties a spec of more than most bytes, as it was read, and reports whether the spec is of that size. Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
+// such specs.
 func (in *ScheduledSparkApplication) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -61,7 +67,8 @@ func (in *ScheduledSparkApplication) DropLargeSpec(most int) bool {
 	return true
 }
 
-// Bounds returns what the specs and statuses of this package's kinds are held to when they are decoded, by the name of the kind.
+// Bounds returns the shapes that limit the specs and statuses of this package's kinds when they are decoded, by the
+// name of the kind.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{
 		"SparkApplication":          applicationBounds,

@@ -20,7 +20,8 @@ import (
 const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"a","namespace":"b"},"spec":{"type":"Scala","sparkVersion":"4.1.4",` +
 	`"mainApplicationFile":"local:///a.jar","executor":{},"driver":{"sidecars":[{"name":"s","resources":{"limits":{"cpu":%q}}}]}},"status":{"executionAttempts":3,"driverInfo":{}}}`
 
-// As an informer decodes: single objects, and those of a list. The deadline is for a decoder that computes; this one takes microseconds.
+// As an informer decodes: single objects, and those of a list. The deadline is for a decoder that computes; this one
+// takes microseconds.
 func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, cpu := range []string{

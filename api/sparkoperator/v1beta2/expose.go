@@ -5,9 +5,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// SparkUIConfiguration says how Spark's web UI is reached.
+// SparkUIConfiguration describes how Spark's web UI is made available.
 type SparkUIConfiguration struct {
-	// Port of the UI's Service. Default: the UI's own port, 4040 unless spark.ui.port says otherwise.
+	// Port of the UI's Service. Default: the UI's own port, which is 4040 unless spark.ui.port sets another.
 	// +optional
 	ServicePort *int32 `json:"servicePort,omitempty"`
 	// Name of the Service's port. Default spark-driver-ui-port.
@@ -25,25 +25,25 @@ type SparkUIConfiguration struct {
 	// Annotations of the Ingress.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
-	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	// +optional
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
-	// Reaches the UI through an HTTPRoute of the Gateway API. Optional, known to this operator alone.
+	// Makes the UI available through an HTTPRoute of the Gateway API. Optional, specific to this operator.
 	// +optional
 	Route *RouteConfiguration `json:"route,omitempty"`
 }
 
-// RouteConfiguration asks for an HTTPRoute of the Gateway API.
+// RouteConfiguration requests an HTTPRoute of the Gateway API.
 type RouteConfiguration struct {
-	// The Gateways that the route attaches to. Absent: those of the operator's configuration.
+	// The Gateways that the route attaches to. Default: those of the operator's configuration.
 	// +optional
 	ParentRefs []RouteParentReference `json:"parentRefs,omitempty"`
-	// The host names that the route answers to. Absent: all that the Gateway lets through.
+	// The host names that the route serves. Default: all that the Gateway allows.
 	// +optional
 	Hostnames []string `json:"hostnames,omitempty"`
 }
 
-// RouteParentReference names what a route attaches to, as parentRefs of the Gateway API do.
+// RouteParentReference names the object that a route attaches to, like parentRefs of the Gateway API.
 type RouteParentReference struct {
 	// API group of the parent. Default gateway.networking.k8s.io.
 	// +optional
@@ -51,23 +51,24 @@ type RouteParentReference struct {
 	// Kind of the parent. Default Gateway.
 	// +optional
 	Kind *string `json:"kind,omitempty"`
-	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may attach.
+	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may
+	// attach.
 	// +optional
 	Namespace *string `json:"namespace,omitempty"`
 	// Name of the parent.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
-	// Name of the parent's listener. Absent: all of them.
+	// Name of the parent's listener. Default: all listeners.
 	// +optional
 	SectionName *string `json:"sectionName,omitempty"`
-	// Port of the parent's listener. Absent: any.
+	// Port of the parent's listener. Default: any port.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 }
 
-// DriverIngressConfiguration asks for a Service and an Ingress for one port of the driver.
+// DriverIngressConfiguration requests a Service and an Ingress for one port of the driver.
 type DriverIngressConfiguration struct {
 	// Port of the Service and of the driver.
 	ServicePort *int32 `json:"servicePort"`
@@ -82,42 +83,43 @@ type DriverIngressConfiguration struct {
 	// Labels of the Service.
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace. Must not be empty.
+	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
+	// Must not be empty.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`
 	// Annotations of the Ingress.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
-	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	// +optional
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
 }
 
-// MonitoringSpec says which metrics are exposed, and how.
+// MonitoringSpec describes which metrics are exposed, and how.
 type MonitoringSpec struct {
 	// Whether the driver's metrics are exposed.
 	ExposeDriverMetrics bool `json:"exposeDriverMetrics"`
 	// Whether the executors' metrics are exposed.
 	ExposeExecutorMetrics bool `json:"exposeExecutorMetrics"`
-	// Content of Spark's metrics.properties. Default: the operator's own, which sends everything to JMX.
+	// Content of Spark's metrics.properties. Default: the operator's own, which sends all metrics to JMX.
 	// +optional
 	MetricsProperties *string `json:"metricsProperties,omitempty"`
-	// Path inside the image of Spark's metrics.properties. Wins over metricsProperties.
+	// Path of Spark's metrics.properties inside the image. Takes precedence over metricsProperties.
 	// +optional
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
-	// Exposes metrics with the JMX exporter, a Java agent, in Prometheus' format.
+	// Exposes metrics in Prometheus's format with the JMX exporter, a Java agent.
 	// +optional
 	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
-	// Exposes metrics in Prometheus' format with Spark's own servlet, on the UI's port, without an agent. Optional, known to this
-	// operator alone.
+	// Exposes metrics in Prometheus's format with Spark's own servlet, on the UI's port, without an agent. Optional,
+	// specific to this operator.
 	// +optional
 	PrometheusServlet *bool `json:"prometheusServlet,omitempty"`
 }
 
 // PrometheusSpec configures the JMX exporter.
 type PrometheusSpec struct {
-	// Path inside the image of the exporter's jar.
+	// Path of the exporter's jar inside the image.
 	JmxExporterJar string `json:"jmxExporterJar"`
 	// Port that the exporter listens on. Default 8090.
 	// +kubebuilder:validation:Minimum=1024
@@ -127,7 +129,7 @@ type PrometheusSpec struct {
 	// Name of that port. Default jmx-exporter.
 	// +optional
 	PortName *string `json:"portName,omitempty"`
-	// Path inside the image of the exporter's configuration. Wins over configuration.
+	// Path of the exporter's configuration inside the image. Takes precedence over configuration.
 	// +optional
 	ConfigFile *string `json:"configFile,omitempty"`
 	// Content of the exporter's configuration. Default: the operator's own.

@@ -5,36 +5,42 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// SparkPodSpec is what driver and executor pods have in common.
+// SparkPodSpec holds the fields that driver and executor pods share.
 type SparkPodSpec struct {
-	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). Kept as it was written; what cannot be
-	// read as a pod template is told by a condition. The fields of this resource win over it.
+	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
+	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports
+	// that.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Template *runtime.RawExtension `json:"template,omitempty" bounds:"as=PodTemplateSpec"`
 
-	// CPU cores that Spark counts with (spark.{driver,executor}.cores), also the pod's CPU request unless coreRequest is set. Default 1.
+	// CPU cores that Spark assumes (spark.{driver,executor}.cores). They are also the pod's CPU request, unless
+	// coreRequest is set. Default 1.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Cores *int32 `json:"cores,omitempty"`
 
-	// CPU limit of the pod as a Kubernetes quantity, for example 1200m (spark.kubernetes.{driver,executor}.limit.cores). Absent: no limit.
+	// CPU limit of the pod as a Kubernetes quantity, for example 1200m
+	// (spark.kubernetes.{driver,executor}.limit.cores). Default: no limit.
 	// +optional
 	CoreLimit *string `json:"coreLimit,omitempty"`
 
-	// Heap size as Spark writes sizes: a whole number and a unit, for example 4g or 512m (spark.{driver,executor}.memory). Default 1g.
+	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
+	// Default 1g.
 	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memory must be a whole number with an optional unit b, k, m, g, t or p, for example 4g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
 	// +optional
 	Memory *string `json:"memory,omitempty"`
 
-	// Memory limit of the Spark container as a Kubernetes quantity, in place of heap plus overhead. The request stays.
+	// Memory limit of the driver's Spark container, for example 2g or 2Gi, instead of heap plus overhead. The request
+	// does not change. It has no effect on executors, because Spark overwrites their limit, nor on drivers that
+	// spark-submit creates; use memoryOverhead instead.
 	// +optional
 	MemoryLimit *string `json:"memoryLimit,omitempty"`
 
-	// Memory beside the heap, as Spark writes sizes (spark.{driver,executor}.memoryOverhead). A number without a unit counts MiB.
-	// Default: a share of the heap, at least 384m.
+	// Memory outside the heap, in Spark's notation (spark.{driver,executor}.memoryOverhead). A number without a unit is
+	// in MiB. Default: a share of the heap, at least 384m.
 	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memoryOverhead must be a whole number with an optional unit b, k, m, g, t or p, for example 1g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
 	// +optional
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
@@ -43,7 +49,7 @@ type SparkPodSpec struct {
 	// +optional
 	GPU *GPUSpec `json:"gpu,omitempty"`
 
-	// The image, in place of the application's (spark.kubernetes.{driver,executor}.container.image).
+	// The image, instead of the application's (spark.kubernetes.{driver,executor}.container.image).
 	// +optional
 	Image *string `json:"image,omitempty"`
 
@@ -59,19 +65,22 @@ type SparkPodSpec struct {
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// Environment variables by name and value (spark.kubernetes.driverEnv.NAME, spark.executorEnv.NAME). Deprecated: use env.
+	// Environment variables by name and value (spark.kubernetes.driverEnv.NAME, spark.executorEnv.NAME). Deprecated:
+	// use env.
 	// +optional
 	EnvVars map[string]string `json:"envVars,omitempty"`
 
-	// ConfigMaps and Secrets whose every key becomes an environment variable of the Spark container.
+	// ConfigMaps and Secrets. Each of their keys becomes an environment variable of the Spark container.
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// Environment variables from keys of Secrets (spark.kubernetes.{driver,executor}.secretKeyRef.NAME). Deprecated: use env.
+	// Environment variables from keys of Secrets (spark.kubernetes.{driver,executor}.secretKeyRef.NAME). Deprecated:
+	// use env.
 	// +optional
 	EnvSecretKeyRefs map[string]NameKey `json:"envSecretKeyRefs,omitempty"`
 
-	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Those that Spark and the operator set win.
+	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Labels that Spark and the operator set take
+	// precedence.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -83,7 +92,7 @@ type SparkPodSpec struct {
 	// +optional
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
-	// Which nodes and which neighbors the pod wants or avoids.
+	// Affinity and anti-affinity of the pod to nodes and other pods.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
@@ -99,38 +108,39 @@ type SparkPodSpec struct {
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// Which scheduler places the pod. Absent: the cluster's default.
+	// Name of the scheduler that places the pod. Default: the cluster's default scheduler.
 	// +optional
 	SchedulerName *string `json:"schedulerName,omitempty"`
 
-	// Further containers of the pod. The application is over when the Spark container is.
+	// Additional containers of the pod. The application ends when the Spark container ends.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Sidecars []corev1.Container `json:"sidecars,omitempty" bounds:"max=100"`
 
-	// Containers that run to their end before the Spark container starts.
+	// Containers that run to completion before the Spark container starts.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	InitContainers []corev1.Container `json:"initContainers,omitempty" bounds:"max=100"`
 
-	// Uses the node's network.
+	// Whether the pod uses the node's network.
 	// +optional
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
 
-	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Not together with the application's nodeSelector.
+	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Cannot be combined with
+	// the application's nodeSelector.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Name resolution inside the pod.
+	// DNS settings of the pod.
 	// +optional
 	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
 
-	// Seconds between the request to stop and the kill.
+	// Seconds between the request to stop the pod and its kill.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
-	// The service account that the pod runs as (spark.kubernetes.authenticate.{driver,executor}.serviceAccountName). The driver's must
-	// be allowed to make executor pods.
+	// The service account of the pod (spark.kubernetes.authenticate.{driver,executor}.serviceAccountName). The driver's
+	// account must be allowed to create executor pods.
 	// +optional
 	ServiceAccount *string `json:"serviceAccount,omitempty"`
 
@@ -138,7 +148,7 @@ type SparkPodSpec struct {
 	// +optional
 	HostAliases []corev1.HostAlias `json:"hostAliases,omitempty"`
 
-	// Lets the pod's containers see each other's processes. Only true has an effect.
+	// Whether the pod's containers see each other's processes. Only true has an effect.
 	// +optional
 	ShareProcessNamespace *bool `json:"shareProcessNamespace,omitempty"`
 }
@@ -152,19 +162,21 @@ type DriverSpec struct {
 	// +optional
 	PodName *string `json:"podName,omitempty"`
 
-	// CPU request of the pod as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.driver.request.cores).
+	// CPU request of the pod as a Kubernetes quantity, for example 500m, instead of cores
+	// (spark.kubernetes.driver.request.cores).
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 
-	// Options of the driver's Java machine (spark.driver.extraJavaOptions). The heap size is not among them: use memory.
+	// Options of the driver's JVM (spark.driver.extraJavaOptions). They must not set the heap size: use memory.
 	// +optional
 	JavaOptions *string `json:"javaOptions,omitempty"`
 
-	// What runs right after the Spark container's start and right before its stop.
+	// Hooks that run right after the Spark container's start and right before its stop.
 	// +optional
 	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
 
-	// Address of the API server that the driver itself talks to (spark.kubernetes.driver.master). Default: the cluster's own.
+	// Address of the API server that the driver connects to (spark.kubernetes.driver.master). Default: the cluster's
+	// own.
 	// +optional
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 
@@ -176,7 +188,7 @@ type DriverSpec struct {
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 
-	// Further ports of the Spark container.
+	// Additional ports of the Spark container.
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 
@@ -189,28 +201,30 @@ type DriverSpec struct {
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 
-	// How many executors (spark.executor.instances). Default 1. With dynamic allocation: how many to start with.
+	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number. Default 1.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Instances *int32 `json:"instances,omitempty"`
 
-	// CPU request of the pods as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.executor.request.cores).
+	// CPU request of the pods as a Kubernetes quantity, for example 500m, instead of cores
+	// (spark.kubernetes.executor.request.cores).
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 
-	// Options of the executors' Java machines (spark.executor.extraJavaOptions). The heap size is not among them: use memory.
+	// Options of the executors' JVMs (spark.executor.extraJavaOptions). They must not set the heap size: use memory.
 	// +optional
 	JavaOptions *string `json:"javaOptions,omitempty"`
 
-	// What runs right after the Spark container's start and right before its stop.
+	// Hooks that run right after the Spark container's start and right before its stop.
 	// +optional
 	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
 
-	// Whether the driver deletes executor pods that failed or ended (spark.kubernetes.executor.deleteOnTermination). Spark's default is true.
+	// Whether the driver deletes executor pods that failed or completed
+	// (spark.kubernetes.executor.deleteOnTermination). Spark's default is true.
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
 
-	// Further ports of the Spark container.
+	// Additional ports of the Spark container.
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 
@@ -219,11 +233,11 @@ type ExecutorSpec struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 
-// GPUSpec asks for GPUs, or another extended resource, for the Spark container.
+// GPUSpec requests GPUs, or another extended resource, for the Spark container.
 type GPUSpec struct {
 	// The resource's name, for example nvidia.com/gpu.
 	Name string `json:"name"`
-	// How many.
+	// The number of GPUs.
 	Quantity int64 `json:"quantity"`
 }
 
@@ -231,20 +245,20 @@ type GPUSpec struct {
 type NamePath struct {
 	// Name of the object.
 	Name string `json:"name"`
-	// Directory that it is mounted at.
+	// Directory at which the object is mounted.
 	Path string `json:"path"`
 }
 
-// SecretType says what a Secret is for. Values other than the known ones count as SecretTypeGeneric.
+// SecretType is the purpose of a Secret. Unknown values have the meaning of SecretTypeGeneric.
 type SecretType string
 
 // The known types of Secrets.
 const (
-	// SecretTypeGCPServiceAccount: a Google service account; GOOGLE_APPLICATION_CREDENTIALS names its key.json.
+	// SecretTypeGCPServiceAccount: a Google service account. GOOGLE_APPLICATION_CREDENTIALS names its key.json.
 	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"
-	// SecretTypeHadoopDelegationToken: a Hadoop delegation token; HADOOP_TOKEN_FILE_LOCATION names its hadoop.token.
+	// SecretTypeHadoopDelegationToken: a Hadoop delegation token. HADOOP_TOKEN_FILE_LOCATION names its hadoop.token.
 	SecretTypeHadoopDelegationToken SecretType = "HadoopDelegationToken"
-	// SecretTypeGeneric: mounted and nothing else.
+	// SecretTypeGeneric: the Secret is only mounted.
 	SecretTypeGeneric SecretType = "Generic"
 )
 
@@ -252,10 +266,10 @@ const (
 type SecretInfo struct {
 	// Name of the Secret.
 	Name string `json:"name"`
-	// Directory that it is mounted at.
+	// Directory at which the object is mounted.
 	Path string `json:"path"`
-	// What it is for: GCPServiceAccount and HadoopDelegationToken also set the environment variable that names its file; anything else,
-	// such as Generic, is only mounted.
+	// Purpose of the Secret. For GCPServiceAccount and HadoopDelegationToken, an environment variable also names its
+	// file. Any other value, such as Generic, only mounts the Secret.
 	Type SecretType `json:"secretType"`
 }
 
@@ -263,7 +277,7 @@ type SecretInfo struct {
 type NameKey struct {
 	// Name of the object.
 	Name string `json:"name"`
-	// The key in it.
+	// The key.
 	Key string `json:"key"`
 }
 

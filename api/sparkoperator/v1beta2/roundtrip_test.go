@@ -85,7 +85,8 @@ func TestFullManifestsSetEveryField(t *testing.T) {
 	}
 }
 
-// unset reports the fields of our own types below v that are zero. False is a value where it is written as a pointer or always.
+// unset reports the fields of our own types below v that are zero. False is a value where it is written as a pointer or
+// always.
 func unset(path string, v reflect.Value, report func(string)) {
 	ours := reflect.TypeFor[v1beta2.SparkApplication]().PkgPath()
 	switch v.Kind() {
@@ -127,7 +128,8 @@ func TestKindsAreRegistered(t *testing.T) {
 	}
 }
 
-// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store it.
+// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store
+// it.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	got := string(encode(t, v1beta2.SparkApplication{}))
 	want := `{"metadata":{},"spec":{"type":"","sparkVersion":"","mainApplicationFile":"","driver":{},"executor":{}}}`

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ScheduledSparkApplication runs a Spark application again and again by a schedule. Each run is a SparkApplication of its own.
+// ScheduledSparkApplication runs a Spark application by a schedule. Each run is its own SparkApplication.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -19,19 +19,22 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type ScheduledSparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, since the runs are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the runs are named
+	// after it.
 	metav1.ObjectMeta `json:"metadata"`
 
-	// What is wanted.
+	// The desired state.
 	Spec ScheduledSparkApplicationSpec `json:"spec"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	// +optional
 	Status ScheduledSparkApplicationStatus `json:"status,omitzero"`
 
-	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
-	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and how to correct it.
+	// The spec is then empty, and encoding the object is an error, so that no update stores the empty spec.
+	// UnmarshalJSON sets this field; it is not stored.
 	OutOfBounds string `json:"-"`
-	// The length of the JSON of the spec in bytes, or 0 if the spec was not read. UnmarshalJSON sets it; it is not stored.
+	// The length of the spec's JSON in bytes, or 0 if the spec was not read. UnmarshalJSON sets this field; it is not
+	// stored.
 	SpecBytes int `json:"-"`
 }
 
@@ -44,53 +47,54 @@ type ScheduledSparkApplicationList struct {
 	Items           []ScheduledSparkApplication `json:"items"`
 }
 
-// ScheduledSparkApplicationSpec says what is run and when.
+// ScheduledSparkApplicationSpec describes what runs and when.
 type ScheduledSparkApplicationSpec struct {
-	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m. It may begin with
-	// CRON_TZ= or TZ= and a time zone, which is used instead of timeZone.
+	// When to run: five cron fields, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as
+	// @every 5m. It may begin with CRON_TZ= or TZ= and a time zone, which takes precedence over timeZone.
 	// +kubebuilder:validation:MaxLength=1024
 	Schedule string `json:"schedule" bounds:"max=1024"`
-	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
+	// The time zone of the schedule, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	TimeZone string `json:"timeZone,omitempty" bounds:"max=256"`
 	// The application to run.
 	Template SparkApplicationSpec `json:"template"`
-	// Starts no further runs while true. Runs that go on are left alone.
+	// Starts no new runs while true. Active runs continue.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while another goes on: Allow both, Forbid the new one until none goes on, Replace the old one. Default Allow.
+	// What to do when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
+	// active. Replace: delete the active run first. Default Allow.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many runs that ended well are kept; 0 keeps none. Default 1. A negative number is told by a condition.
+	// How many successful runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	// +optional
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many runs that failed are kept; 0 keeps none. Default 1. A negative number is told by a condition.
+	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
-	// How late a run may start, in seconds after its time; later than that it is skipped and told. Absent: however late, one run makes
-	// up for all that were missed. Optional, known to this operator alone.
+	// How late a run may start, in seconds after its time. A later run is skipped and reported. If absent, there is no
+	// limit, and one run replaces all that were missed. Optional, specific to this operator.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, by the same amount for one resource, and
-	// always before the time of the next. Absent or 0: on time. Optional, known to this operator alone.
+	// Spreads the runs of many schedules. Each run starts up to this many seconds after its time. The delay is the same
+	// for all runs of one resource, and the run starts before the time of the next. Default 0: on time. Optional,
+	// specific to this operator.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 
-// ConcurrencyPolicy says what happens when a run is due while the last one goes on. Values other than the known ones are told by a
-// condition.
+// ConcurrencyPolicy is what happens when a run is due while the last one is active. A condition reports unknown values.
 type ConcurrencyPolicy string
 
 // The concurrency policies.
 const (
 	// ConcurrencyAllow: both run.
 	ConcurrencyAllow ConcurrencyPolicy = "Allow"
-	// ConcurrencyForbid: the new one waits until no run goes on.
+	// ConcurrencyForbid: the new run waits until no run is active.
 	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
-	// ConcurrencyReplace: the old one is deleted first.
+	// ConcurrencyReplace: the active run is deleted first.
 	ConcurrencyReplace ConcurrencyPolicy = "Replace"
 )
 
@@ -105,7 +109,7 @@ const (
 	ScheduleStateFailedValidation ScheduleState = "FailedValidation"
 )
 
-// ScheduledSparkApplicationStatus is what the operator saw and did last.
+// ScheduledSparkApplicationStatus is the last observed state of a schedule.
 type ScheduledSparkApplicationStatus struct {
 	// When the last run was started.
 	// +nullable
@@ -118,7 +122,7 @@ type ScheduledSparkApplicationStatus struct {
 	// Name of the last run's SparkApplication.
 	// +optional
 	LastRunName string `json:"lastRunName,omitempty"`
-	// Names of the kept runs that ended well, newest first.
+	// Names of the kept runs that succeeded, newest first.
 	// +optional
 	PastSuccessfulRunNames []string `json:"pastSuccessfulRunNames,omitempty"`
 	// Names of the kept runs that failed, newest first.
@@ -136,7 +140,7 @@ type ScheduledSparkApplicationStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
@@ -146,23 +150,24 @@ type ScheduledSparkApplicationStatus struct {
 
 // ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
 type ScheduleOperatorStatus struct {
-	// The schedule and its time zone that the rest is about, as they were read last. Others are an edit.
+	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
 	// +optional
 	Schedule string `json:"schedule,omitempty"`
-	// Since when that schedule holds: nothing of it that was due at or before this is ever started.
+	// When that schedule took effect. Runs that were due at or before this time are never started.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
+	// The scheduled time of the last run that was started or skipped. Runs that were due at or before this time are
+	// never started.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	LastTick *metav1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the run-now request that was honored last.
+	// Value of the last run-now request that was honored.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
-	// Name of the run of a time that could not be created last; empty where none is waited for.
+	// Name of the last scheduled run that could not be created. Empty if no such run waits.
 	// +optional
 	RefusedRun string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
@@ -170,25 +175,25 @@ type ScheduleOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	RefusedSince *metav1.MicroTime `json:"refusedSince,omitempty"`
-	// When the next try to create one is due.
+	// When the next try to create a run is due.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	RetryTime *metav1.MicroTime `json:"retryTime,omitempty"`
-	// What keeps runs from being started.
+	// Why runs cannot be started.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
-	// The run-now request whose run is not started yet; absent where there is none.
+	// The run-now request whose run is not started yet. Absent if there is none.
 	// +optional
 	WaitingRequest *WaitingRequest `json:"waitingRequest,omitempty"`
 }
 
-// WaitingRequest is a run that was asked for and is not started yet. It holds up no run of a time.
+// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for it.
 type WaitingRequest struct {
 	// Name of the run.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// Since when it could not be created; absent where it waits for others to end.
+	// Since when the run could not be created. Absent if it waits for other runs to end.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
@@ -198,15 +203,15 @@ type WaitingRequest struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	RetryTime *metav1.MicroTime `json:"retryTime,omitempty"`
-	// What kept it from being created.
+	// Why the run could not be created.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }
 
-// RunNowAnnotation asks a schedule for one run besides those of its times, also while it is suspended. Its value names the request, such as the
-// time of asking: each value starts one run, by the concurrency policy.
+// RunNowAnnotation requests one run of a schedule outside its times, even while it is suspended. Its value names the
+// request, for example the time of the request: each value starts one run, by the concurrency policy.
 const RunNowAnnotation = "sparkoperator.dev/run-now"
 
-// ScheduledAtAnnotation is put on each run: the time of the schedule that it is for, in the form of RFC 3339. One that was asked for has
+// ScheduledAtAnnotation is set on each run: its scheduled time, in the form of RFC 3339. A requested run has
 // RunNowAnnotation with the request's value instead.
 const ScheduledAtAnnotation = "sparkoperator.dev/scheduled-at"

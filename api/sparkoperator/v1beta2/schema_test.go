@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
+// all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, file := range []string{applications, schedules} {

@@ -6,19 +6,20 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 )
 
-// SparkApplicationStatus is what the operator saw and did last.
+// SparkApplicationStatus is the last observed state of an application.
 type SparkApplicationStatus struct {
 	// Spark's id of the application, for example spark-4f3a..., read from its pods.
 	// +optional
 	SparkApplicationID string `json:"sparkApplicationId,omitempty"`
-	// Id of the current or last attempt. It is computed from the application and the attempt, so it never changes within one.
+	// Id of the current or last attempt. It is computed from the application and the attempt, so it does not change
+	// during an attempt.
 	// +optional
 	SubmissionID string `json:"submissionID,omitempty"`
-	// When an attempt was last made.
+	// When the last attempt was submitted.
 	// +nullable
 	// +optional
 	LastSubmissionAttemptTime metav1.Time `json:"lastSubmissionAttemptTime,omitzero"`
-	// When the last run ended. Absent while one goes on.
+	// When the last run ended. Absent while a run is active.
 	// +nullable
 	// +optional
 	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
@@ -27,25 +28,27 @@ type SparkApplicationStatus struct {
 	// The application's state.
 	// +optional
 	AppState ApplicationState `json:"applicationState,omitzero"`
-	// States of executors by pod name. Bounded: in a big application a sample, while executors has the whole count.
+	// States of executors by pod name. The number of entries is limited: for a large application they are a sample, and
+	// executors has the full counts.
 	// +optional
 	ExecutorState map[string]statusv1.ExecutorState `json:"executorState,omitempty"`
-	// How many runs were started since the last edit.
+	// The number of runs that were started since the last edit.
 	// +optional
 	ExecutionAttempts int32 `json:"executionAttempts,omitempty"`
-	// How many submissions were tried since the last edit, those that failed included.
+	// The number of submissions since the last edit, failed ones included.
 	// +optional
 	SubmissionAttempts int32 `json:"submissionAttempts,omitempty"`
 
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, Suspended.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed,
+	// Suspended.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// How many executors are in which state.
+	// The number of executors by state.
 	// +optional
 	Executors *ExecutorCounts `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
@@ -61,7 +64,7 @@ type DriverInfo struct {
 	// Port of the web UI's Service.
 	// +optional
 	WebUIPort int32 `json:"webUIPort,omitempty"`
-	// Address of the web UI inside the cluster, address:port.
+	// Address of the web UI inside the cluster, as address:port.
 	// +optional
 	WebUIAddress string `json:"webUIAddress,omitempty"`
 	// Name of the web UI's Ingress or route.
@@ -96,12 +99,12 @@ const (
 	ApplicationStateUnknown          ApplicationStateType = "UNKNOWN"
 )
 
-// ApplicationState is the state of an application, with what went wrong.
+// ApplicationState is the state of an application, with an error message.
 type ApplicationState struct {
-	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING, FAILING,
-	// SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
+	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
+	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
 	State ApplicationStateType `json:"state"`
-	// What went wrong, in words.
+	// The error, as a sentence.
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`
 }
@@ -133,20 +136,21 @@ const (
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCounts = statusv1.ExecutorCounts
 
-// MaxHistory is how many transitions OperatorStatus.History holds at most; the oldest go first.
+// MaxHistory is the most transitions that OperatorStatus.History holds; the oldest are dropped first.
 const MaxHistory = statusv1.MaxHistory
 
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is stored with the rest
-// of the status in one write. Times have microseconds, so that what was remembered is what is read. Where a field of the status that
-// users know holds the same fact (submissionID, the attempt counters), the fact is stored there alone.
+// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
+// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
+// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
 type OperatorStatus = statusv1.OperatorStatus
 
-// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
-// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
+// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
+// 1-40,42.
 type OperatorExecutors = statusv1.OperatorExecutors
 
-// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
 type OperatorCause = statusv1.OperatorCause
 
-// OperatorTransition is one phase entered.
+// OperatorTransition is one change of phase.
 type OperatorTransition = statusv1.OperatorTransition

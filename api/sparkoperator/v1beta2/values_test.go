@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// Property by property, to the bottom of a sidecar's probes: what the peer's definition lets through, ours stores the same. TestPeersManifestsAreAccepted
-// compares the definitions; this compares what they do.
+// Property by property, to the bottom of a sidecar's probes: what the peer's definition lets through, ours stores the
+// same. TestPeersManifestsAreAccepted compares the definitions; this compares what they do.
 func TestPeersValuesAreStored(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		t.Run(file, func(t *testing.T) {

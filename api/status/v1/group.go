@@ -2,5 +2,6 @@ package v1
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// SchemeGroupVersion is served by no API server. The generated apply configurations know each type by a group and a version, these types too.
+// SchemeGroupVersion is a group and version for the generated apply configurations, which identify each type by both.
+// No API server serves it.
 var SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.dev", Version: "v1"}

@@ -18,37 +18,39 @@ const (
 
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCounts struct {
-	// Waiting for a node, an image or their start.
+	// Executors that wait for a node, an image or their start.
 	// +optional
 	Pending int32 `json:"pending,omitempty"`
-	// Running.
+	// Running executors.
 	// +optional
 	Running int32 `json:"running,omitempty"`
-	// Ended well.
+	// Executors that succeeded.
 	// +optional
 	Completed int32 `json:"completed,omitempty"`
-	// Ended badly.
+	// Executors that failed.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// On nodes that do not answer.
+	// Executors on nodes that do not answer.
 	// +optional
 	Unknown int32 `json:"unknown,omitempty"`
 }
 
-// MaxHistory is how many transitions OperatorStatus.History holds at most; the oldest go first.
+// MaxHistory is the most transitions that OperatorStatus.History holds; the oldest are dropped first.
 const MaxHistory = 20
 
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is stored with the rest
-// of the status in one write. Times have microseconds, so that what was remembered is what is read. Where a field of the status that
-// users know holds the same fact (submissionID, the attempt counters), the fact is stored there alone.
+// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
+// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
+// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
 type OperatorStatus struct {
-	// Version of the algorithm that specHash was made by. Another one than the operator's own: the spec counts as unchanged.
+	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
+	// as unchanged.
 	// +optional
 	HashVersion int32 `json:"hashVersion,omitempty"`
-	// Hash of the spec that the current or last attempt was launched from, less what only steers the operator.
+	// Hash of the spec that the current or last attempt was launched from, without the fields that only configure the
+	// operator.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
-	// Phase of the life cycle, finer than applicationState.
+	// Phase of the life cycle, more detailed than applicationState.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// When the phase was entered.
@@ -59,7 +61,7 @@ type OperatorStatus struct {
 	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
-	// How many of executionAttempts a suspension stopped. They use up no retry.
+	// How many of executionAttempts were stopped by a suspension. These do not count as retries.
 	// +optional
 	SuspendedRuns int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
@@ -67,62 +69,63 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the driver pod lost the scheduling gates that held it up. Absent if none did.
+	// When the scheduling gates of the driver pod were removed. Absent if none were removed.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	UngatedAt *metav1.MicroTime `json:"ungatedAt,omitempty"`
-	// When the last attempt ended. Absent while one goes on.
+	// When the last attempt ended. Absent while an attempt is active.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
-	// When a waiting retry is due. Absent if none waits.
+	// When the next retry is due. Absent if no retry waits.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
-	// Since when fewer executors exist than are wanted, and no other came. Absent while enough do.
+	// Since when fewer executors exist than are wanted and no other was added. Absent while enough exist.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
-	// How the attempt that ended last ended.
+	// How the last finished attempt ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`
-	// Why it did, or what the current phase waits for.
+	// Why the attempt ended that way, or the wait reason of the current phase.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
-	// What the counts of status.executors rest on.
+	// The basis of the counts in status.executors.
 	// +optional
 	Executors *OperatorExecutors `json:"executors,omitempty"`
-	// The last phases entered, oldest first, at most MaxHistory.
+	// The last phases, oldest first, at most MaxHistory.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	History []OperatorTransition `json:"history,omitempty"`
 }
 
-// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
-// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
+// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
+// 1-40,42.
 type OperatorExecutors struct {
-	// Those that were seen.
+	// Executors that have been seen.
 	// +optional
 	Seen string `json:"seen,omitempty"`
-	// Those that failed and whose pods are still there.
+	// Executors that failed and whose pods still exist.
 	// +optional
 	Failed string `json:"failed,omitempty"`
-	// Those that are on nodes that do not answer, or are being taken from their nodes: they failed when they are gone.
+	// Executors on nodes that do not answer, or that are being evicted. They count as failed when they are gone.
 	// +optional
 	Leaving string `json:"leaving,omitempty"`
-	// How many failed and are gone.
+	// The number of executors that failed and whose pods are gone.
 	// +optional
 	FailedAndGone int32 `json:"failedAndGone,omitempty"`
 }
 
-// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
 type OperatorCause struct {
-	// One CamelCase word for machines.
+	// One CamelCase word for programs.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// A sentence for people.
@@ -130,7 +133,7 @@ type OperatorCause struct {
 	Message string `json:"message,omitempty"`
 }
 
-// OperatorTransition is one phase entered.
+// OperatorTransition is one change of phase.
 type OperatorTransition struct {
 	// The phase.
 	// +optional
@@ -140,10 +143,10 @@ type OperatorTransition struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	At *metav1.MicroTime `json:"at,omitempty"`
-	// The attempt it belongs to.
+	// The attempt that the phase belongs to.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
-	// Why, as one CamelCase word.
+	// The reason, as one CamelCase word.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }

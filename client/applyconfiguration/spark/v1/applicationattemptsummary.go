@@ -5,11 +5,11 @@ package v1
 // ApplicationAttemptSummaryApplyConfiguration represents a declarative configuration of the ApplicationAttemptSummary type for use
 // with apply.
 //
-// ApplicationAttemptSummary is about one attempt.
+// ApplicationAttemptSummary describes one attempt.
 type ApplicationAttemptSummaryApplyConfiguration struct {
-	// The attempt's number and what the restarts are counted by.
+	// The attempt's number and the counters of restarts.
 	AttemptInfo *AttemptInfoApplyConfiguration `json:"attemptInfo,omitempty"`
-	// The states that it went through, of the previous attempt only and where the operator trims.
+	// The states of the attempt. Set for the previous attempt only, and only if the operator trims the history.
 	StateTransitionHistory map[string]ApplicationStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 }
 

@@ -9,41 +9,44 @@ import (
 // ApplicationSpecApplyConfiguration represents a declarative configuration of the ApplicationSpec type for use
 // with apply.
 //
-// ApplicationSpec says which application runs, and how.
+// ApplicationSpec describes the application to run.
 type ApplicationSpecApplyConfiguration struct {
 	// Main class of a JVM application (spark-submit --class).
 	MainClass *string `json:"mainClass,omitempty"`
-	// The versions that the application is made for.
+	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// The application's jar; further ones after commas (spark.jars where that is not set). Comes before pyFiles and sparkRFiles.
+	// The application's jar, and further jars after commas (spark.jars, unless sparkConf sets it). Takes precedence
+	// over pyFiles and sparkRFiles.
 	Jars *string `json:"jars,omitempty"`
-	// The application's Python file; further files after commas (spark.submit.pyFiles where that is not set). Comes before sparkRFiles.
+	// The application's Python file, and further files after commas (spark.submit.pyFiles, unless sparkConf sets it).
+	// Takes precedence over sparkRFiles.
 	PyFiles *string `json:"pyFiles,omitempty"`
 	// The application's R file.
 	SparkRFiles *string `json:"sparkRFiles,omitempty"`
-	// Files for the working directories, after commas (spark.files where that is not set).
+	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).
 	Files *string `json:"files,omitempty"`
-	// Where the driver runs: ClusterMode, the default, in a pod of its own. An application of ClientMode fails.
+	// Where the driver runs. ClusterMode (the default): in its own pod. An application with ClientMode fails.
 	DeploymentMode *sparkv1.DeploymentMode `json:"deploymentMode,omitempty"`
-	// User that the application acts for (spark-submit --proxy-user).
+	// The user to impersonate (spark-submit --proxy-user).
 	ProxyUser *string `json:"proxyUser,omitempty"`
 	// Arguments of the application.
 	DriverArgs []string `json:"driverArgs,omitempty"`
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// What is borne before the application counts as failed, and what happens then.
+	// Restarts, timeouts, the number of executors, and how long objects are kept.
 	ApplicationTolerations *ApplicationTolerationsApplyConfiguration `json:"applicationTolerations,omitempty"`
 	// The driver's pod.
 	DriverSpec *PodTemplateApplyConfiguration `json:"driverSpec,omitempty"`
 	// The executors' pods.
 	ExecutorSpec *PodTemplateApplyConfiguration `json:"executorSpec,omitempty"`
-	// Services of the driver with an Ingress each.
+	// Services of the driver, each with an Ingress.
 	DriverServiceIngressList []DriverServiceIngressApplyConfiguration `json:"driverServiceIngressList,omitempty"`
-	// Services of the driver with an HTTPRoute of the Gateway API each.
+	// Services of the driver, each with an HTTPRoute of the Gateway API.
 	DriverHTTPRouteList []DriverHTTPRouteApplyConfiguration `json:"driverHttpRouteList,omitempty"`
-	// Services of the driver with a GRPCRoute of the Gateway API each.
+	// Services of the driver, each with a GRPCRoute of the Gateway API.
 	DriverGRPCRouteList []DriverGRPCRouteApplyConfiguration `json:"driverGrpcRouteList,omitempty"`
-	// ConfigMaps that are made before the driver. One of that name that is somebody else's is never touched: the attempt is refused.
+	// ConfigMaps that the operator creates before the driver. If another owner's ConfigMap has the name, the operator
+	// leaves it as it is and rejects the attempt.
 	ConfigMapSpecs []ConfigMapSpecApplyConfiguration `json:"configMapSpecs,omitempty"`
 }
 

@@ -10,15 +10,15 @@ import (
 // ApplicationStateApplyConfiguration represents a declarative configuration of the ApplicationState type for use
 // with apply.
 //
-// ApplicationState is a state of an application, since when, and why.
+// ApplicationState is a state of an application, with its time and its reason.
 type ApplicationStateApplyConfiguration struct {
 	// The state.
 	CurrentStateSummary *sparkv1.ApplicationStateSummary `json:"currentStateSummary,omitempty"`
-	// When it was entered, as RFC 3339 has it, with fractions of a second.
+	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
-	// Why, in words.
+	// The reason, as a sentence.
 	Message *string `json:"message,omitempty"`
-	// The status of the driver's pod at that time, where it tells why. It holds no null.
+	// The status of the driver's pod at that time, if it explains the state. It contains no null.
 	LastObservedDriverStatus *runtime.RawExtension `json:"lastObservedDriverStatus,omitempty"`
 }
 

@@ -10,23 +10,23 @@ import (
 // ApplicationStatusApplyConfiguration represents a declarative configuration of the ApplicationStatus type for use
 // with apply.
 //
-// ApplicationStatus is what the operator saw and did last.
+// ApplicationStatus is the last observed state of an application.
 type ApplicationStatusApplyConfiguration struct {
-	// The state that the application is in.
+	// The current state.
 	CurrentState *ApplicationStateApplyConfiguration `json:"currentState,omitempty"`
-	// The states that it went through, by a number that grows, written in decimal. All of the current attempt; of earlier ones where the operator
-	// does not trim.
+	// The states that the application has been in, by an increasing decimal number: those of the current attempt, and
+	// those of earlier attempts unless the operator trims the history.
 	StateTransitionHistory map[string]ApplicationStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	CurrentAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
-	// The attempt before it. Absent during the first.
+	// The attempt before the current one. Absent during the first.
 	PreviousAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, SpecEdited, Exposed. Known to
-	// this operator alone.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed,
+	// SpecEdited, Exposed. Specific to this operator.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about. Known to this operator alone.
+	// The generation of the resource that this status describes. Specific to this operator.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// How many executors are in which state. Known to this operator alone.
+	// The number of executors by state. Specific to this operator.
 	Executors *statusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`

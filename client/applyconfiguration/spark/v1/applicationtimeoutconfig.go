@@ -5,17 +5,19 @@ package v1
 // ApplicationTimeoutConfigApplyConfiguration represents a declarative configuration of the ApplicationTimeoutConfig type for use
 // with apply.
 //
-// ApplicationTimeoutConfig says how many milliseconds the stages of an attempt may take. Zero and less: as long as they like.
+// ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. Zero or less: no limit.
 type ApplicationTimeoutConfigApplyConfiguration struct {
 	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
-	// From then until the driver's pod is ready. Default 300000.
+	// From the start of the driver's container until its pod is ready. Default 300000.
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
-	// From then until enough executors run; anew once the first of them do. Default 300000.
+	// From the driver being ready until enough executors run. The time starts again when the first executors run.
+	// Default 300000.
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// How long after an attempt's end its objects may take to go before they are deleted without a grace period. Default 300000.
+	// How long the deletion of an attempt's objects may take after its end. After that they are deleted without a grace
+	// period. Default 300000.
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
-	// After how long a deletion that shows no effect is asked for again; a second at least. Default 2000.
+	// How long the operator waits before it repeats a deletion that has had no effect; at least 1000. Default 2000.
 	TerminationRequeuePeriodMillis *int64 `json:"terminationRequeuePeriodMillis,omitempty"`
 }
 

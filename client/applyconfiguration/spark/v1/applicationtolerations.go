@@ -9,20 +9,20 @@ import (
 // ApplicationTolerationsApplyConfiguration represents a declarative configuration of the ApplicationTolerations type for use
 // with apply.
 //
-// ApplicationTolerations says what is borne before an application counts as failed, and what happens then. What is absent has its default, also
-// where this whole struct is.
+// ApplicationTolerations holds restarts, timeouts, the number of executors, and how long objects are kept. Absent
+// fields have their defaults, also if the whole struct is absent.
 type ApplicationTolerationsApplyConfiguration struct {
 	// When the application is restarted.
 	RestartConfig *RestartConfigApplyConfiguration `json:"restartConfig,omitempty"`
-	// How long its stages may take.
+	// How long the stages of an attempt may take.
 	ApplicationTimeoutConfig *ApplicationTimeoutConfigApplyConfiguration `json:"applicationTimeoutConfig,omitempty"`
-	// How many executors it needs.
+	// How many executors the application needs.
 	InstanceConfig *InstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`
 	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure.
 	ResourceRetainPolicy *sparkv1.ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
-	// For how many milliseconds they are kept; negative: as long as the application.
+	// How long these objects are kept, in milliseconds. Negative: as long as the application.
 	ResourceRetainDurationMillis *int64 `json:"resourceRetainDurationMillis,omitempty"`
-	// How many milliseconds after its end the application itself is deleted; negative: never.
+	// How long after its end the application itself is deleted, in milliseconds. Negative: never.
 	TTLAfterStopMillis *int64 `json:"ttlAfterStopMillis,omitempty"`
 }
 

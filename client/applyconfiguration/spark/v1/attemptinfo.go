@@ -5,15 +5,15 @@ package v1
 // AttemptInfoApplyConfiguration represents a declarative configuration of the AttemptInfo type for use
 // with apply.
 //
-// AttemptInfo is an attempt's number, and what its restarts are counted by.
+// AttemptInfo is an attempt's number and the counters of restarts.
 type AttemptInfoApplyConfiguration struct {
 	// Number of the attempt, from 0.
 	ID *int64 `json:"id,omitempty"`
-	// How many restarts there were, this one included, since the counters were set back.
+	// The number of restarts, this one included, since the counters were reset.
 	RestartCounter *int64 `json:"restartCounter,omitempty"`
-	// Of these, how many after failures in a row.
+	// The number of these restarts that followed consecutive failures.
 	FailureRestartCounter *int64 `json:"failureRestartCounter,omitempty"`
-	// Of these, how many after scheduling failures in a row.
+	// The number of these restarts that followed consecutive scheduling failures.
 	SchedulingFailureRestartCounter *int64 `json:"schedulingFailureRestartCounter,omitempty"`
 }
 

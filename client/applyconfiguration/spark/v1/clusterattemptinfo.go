@@ -5,11 +5,11 @@ package v1
 // ClusterAttemptInfoApplyConfiguration represents a declarative configuration of the ClusterAttemptInfo type for use
 // with apply.
 //
-// ClusterAttemptInfo is an attempt's number, and how many restarts led to it.
+// ClusterAttemptInfo is an attempt's number and the number of restarts before it.
 type ClusterAttemptInfoApplyConfiguration struct {
 	// Number of the attempt, from 0.
 	ID *int64 `json:"id,omitempty"`
-	// How many restarts led to it.
+	// The number of restarts before this attempt.
 	RestartCounter *int64 `json:"restartCounter,omitempty"`
 }
 

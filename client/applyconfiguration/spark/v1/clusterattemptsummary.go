@@ -5,11 +5,11 @@ package v1
 // ClusterAttemptSummaryApplyConfiguration represents a declarative configuration of the ClusterAttemptSummary type for use
 // with apply.
 //
-// ClusterAttemptSummary is about one attempt.
+// ClusterAttemptSummary describes one attempt.
 type ClusterAttemptSummaryApplyConfiguration struct {
-	// The attempt's number.
+	// The attempt's number and its restarts.
 	AttemptInfo *ClusterAttemptInfoApplyConfiguration `json:"attemptInfo,omitempty"`
-	// The states that it went through.
+	// The states of the attempt.
 	StateTransitionHistory map[string]ClusterStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 }
 

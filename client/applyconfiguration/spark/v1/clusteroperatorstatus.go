@@ -12,19 +12,21 @@ import (
 //
 // ClusterOperatorStatus is what the operator must remember about a cluster and cannot observe again.
 type ClusterOperatorStatusApplyConfiguration struct {
-	// Phase of the life cycle, finer than currentState.
+	// Phase of the life cycle, more detailed than currentState.
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Generation of the spec that the cluster is brought to. It is an earlier one than the resource's while nothing can be made of that.
+	// Generation of the spec that the cluster is brought to. It is older than the resource's generation while the
+	// newest spec cannot be used.
 	Generation *int64 `json:"generation,omitempty"`
-	// Whether another operator made the cluster and nobody edited it since: its pods are left as they are.
+	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
+	// they are.
 	Adopted *bool `json:"adopted,omitempty"`
-	// Since when all objects stand, or since when a cluster that runs is brought to another spec.
+	// When all objects had been created, or when a running cluster began to change to another spec.
 	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
-	// When all pods were of that spec and ready. Absent until they are.
+	// When all pods had that spec and were ready. Absent until then.
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
-	// Why, or what the phase waits for.
+	// The reason for the phase, or its wait reason.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 

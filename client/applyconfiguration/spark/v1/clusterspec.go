@@ -5,17 +5,18 @@ package v1
 // ClusterSpecApplyConfiguration represents a declarative configuration of the ClusterSpec type for use
 // with apply.
 //
-// ClusterSpec says how a standalone cluster runs.
+// ClusterSpec describes a standalone cluster.
 type ClusterSpecApplyConfiguration struct {
-	// The versions that the cluster is made of.
+	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// How many workers there are.
+	// The number of workers.
 	ClusterTolerations *ClusterTolerationsApplyConfiguration `json:"clusterTolerations,omitempty"`
 	// The master.
 	MasterSpec *MasterSpecApplyConfiguration `json:"masterSpec,omitempty"`
 	// The workers.
 	WorkerSpec *WorkerSpecApplyConfiguration `json:"workerSpec,omitempty"`
-	// Spark configuration of master and workers. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
+	// Spark configuration of the master and the workers. {{SPARK_VERSION}} in image names stands for
+	// runtimeVersions.sparkVersion.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 }
 

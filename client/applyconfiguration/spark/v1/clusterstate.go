@@ -9,13 +9,13 @@ import (
 // ClusterStateApplyConfiguration represents a declarative configuration of the ClusterState type for use
 // with apply.
 //
-// ClusterState is a state of a cluster, since when, and why.
+// ClusterState is a state of a cluster, with its time and its reason.
 type ClusterStateApplyConfiguration struct {
 	// The state.
 	CurrentStateSummary *sparkv1.ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// When it was entered, as RFC 3339 has it, with fractions of a second.
+	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
-	// Why, in words.
+	// The reason, as a sentence.
 	Message *string `json:"message,omitempty"`
 }
 

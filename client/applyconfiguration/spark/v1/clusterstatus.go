@@ -9,23 +9,24 @@ import (
 // ClusterStatusApplyConfiguration represents a declarative configuration of the ClusterStatus type for use
 // with apply.
 //
-// ClusterStatus is what the operator saw and did last.
+// ClusterStatus is the last observed state of a cluster.
 type ClusterStatusApplyConfiguration struct {
-	// The state that the cluster is in.
+	// The current state.
 	CurrentState *ClusterStateApplyConfiguration `json:"currentState,omitempty"`
-	// The states that it went through, by a number that grows, written in decimal.
+	// The states that the cluster has been in, by an increasing decimal number.
 	StateTransitionHistory map[string]ClusterStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	CurrentAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
-	// The attempt before it.
+	// The attempt before the current one.
 	PreviousAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
-	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed. Known to this operator alone.
+	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed.
+	// Specific to this operator.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about. Known to this operator alone.
+	// The generation of the resource that this status describes. Specific to this operator.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// The master. Known to this operator alone.
+	// Counts of the master's pods. Specific to this operator.
 	Masters *MemberCountsApplyConfiguration `json:"masters,omitempty"`
-	// The workers. Known to this operator alone.
+	// Counts of the workers' pods. Specific to this operator.
 	Workers *MemberCountsApplyConfiguration `json:"workers,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *ClusterOperatorStatusApplyConfiguration `json:"operator,omitempty"`

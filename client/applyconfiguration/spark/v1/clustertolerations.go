@@ -5,9 +5,9 @@ package v1
 // ClusterTolerationsApplyConfiguration represents a declarative configuration of the ClusterTolerations type for use
 // with apply.
 //
-// ClusterTolerations says what a cluster bears.
+// ClusterTolerations holds the number of workers.
 type ClusterTolerationsApplyConfiguration struct {
-	// How many workers there are.
+	// The number of workers.
 	InstanceConfig *WorkerInstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`
 }
 

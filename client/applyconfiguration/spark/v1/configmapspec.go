@@ -5,15 +5,15 @@ package v1
 // ConfigMapSpecApplyConfiguration represents a declarative configuration of the ConfigMapSpec type for use
 // with apply.
 //
-// ConfigMapSpec is a ConfigMap that is made before the driver and deleted with it.
+// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with it.
 type ConfigMapSpecApplyConfiguration struct {
-	// Its name, in the namespace of the application.
+	// Name of the ConfigMap, which is created in the application's namespace.
 	Name *string `json:"name,omitempty"`
-	// Its labels.
+	// Labels of the ConfigMap.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Its annotations.
+	// Annotations of the ConfigMap.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Its content.
+	// Content of the ConfigMap.
 	Data map[string]string `json:"data,omitempty"`
 }
 

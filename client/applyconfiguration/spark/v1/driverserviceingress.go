@@ -13,12 +13,12 @@ import (
 type DriverServiceIngressApplyConfiguration struct {
 	// The Service's metadata.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
-	// The Service's spec, kept as it was written. Without a selector it selects the driver.
+	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The Ingress' metadata.
+	// The Ingress's metadata.
 	IngressMetadata *ObjectMetadataApplyConfiguration `json:"ingressMetadata,omitempty"`
-	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules and a default backend it gains a rule for all paths to the
-	// Service's first port.
+	// The Ingress's spec (networking.k8s.io/v1), kept as written. If it has neither rules nor a default backend, the
+	// operator adds a rule that sends all paths to the Service's first port.
 	IngressSpec *runtime.RawExtension `json:"ingressSpec,omitempty"`
 }
 

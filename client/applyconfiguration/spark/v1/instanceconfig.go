@@ -5,13 +5,15 @@ package v1
 // InstanceConfigApplyConfiguration represents a declarative configuration of the InstanceConfig type for use
 // with apply.
 //
-// InstanceConfig says how many executors an application needs.
+// InstanceConfig is the number of executors that an application needs.
 type InstanceConfigApplyConfiguration struct {
-	// How many have to run for the application to count as started. Default 0: it does not wait for executors.
+	// How many executors must run before the application counts as started. Default 0: it does not wait for executors.
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// With fewer than these, the application goes on as RunningWithBelowThresholdExecutors. Default 0.
+	// With fewer running executors than this, the application continues in state RunningWithBelowThresholdExecutors.
+	// Default 0.
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
-	// With fewer than these, and no dynamic allocation, it goes on as RunningWithPartialCapacity. Default 0: it never does.
+	// With fewer running executors than this, and without dynamic allocation, the application continues in state
+	// RunningWithPartialCapacity. Default 0: never.
 	MaxExecutors *int64 `json:"maxExecutors,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 // MasterSpecApplyConfiguration represents a declarative configuration of the MasterSpec type for use
 // with apply.
 //
-// MasterSpec is what the master's objects are built on.
+// MasterSpec holds the specs that the master's objects are built on.
 type MasterSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
 }

@@ -7,15 +7,15 @@ package v1
 //
 // MemberCounts counts the pods of a role by state.
 type MemberCountsApplyConfiguration struct {
-	// How many are wanted.
+	// Wanted pods.
 	Desired *int32 `json:"desired,omitempty"`
-	// How many wait for a node, an image or their start.
+	// Pods that wait for a node, an image or their start.
 	Pending *int32 `json:"pending,omitempty"`
-	// How many run.
+	// Running pods.
 	Running *int32 `json:"running,omitempty"`
-	// How many of these are ready.
+	// Running pods that are ready.
 	Ready *int32 `json:"ready,omitempty"`
-	// How many failed, or are on nodes that do not answer.
+	// Pods that failed, or whose nodes do not answer.
 	Failed *int32 `json:"failed,omitempty"`
 }
 

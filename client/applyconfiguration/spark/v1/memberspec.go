@@ -9,13 +9,13 @@ import (
 // MemberSpecApplyConfiguration represents a declarative configuration of the MemberSpec type for use
 // with apply.
 //
-// MemberSpec is what master and workers have in common.
+// MemberSpec holds the fields that master and workers share.
 type MemberSpecApplyConfiguration struct {
-	// The StatefulSet's spec (apps/v1), kept as it was written.
+	// The StatefulSet's spec (apps/v1), kept as written.
 	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`
 	// The StatefulSet's labels and annotations.
 	StatefulSetMetadata *ObjectMetadataApplyConfiguration `json:"statefulSetMetadata,omitempty"`
-	// The Service's spec, kept as it was written. It is headless; its own selector and ports are added.
+	// The Service's spec, kept as written. The Service is headless; the operator adds its own selector and ports.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The Service's labels and annotations.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`

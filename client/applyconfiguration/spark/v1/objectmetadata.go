@@ -5,16 +5,16 @@ package v1
 // ObjectMetadataApplyConfiguration represents a declarative configuration of the ObjectMetadata type for use
 // with apply.
 //
-// ObjectMetadata is the metadata of an object that is made from a spec. Further keys of Kubernetes' own metadata are accepted and kept, but
-// say nothing.
+// ObjectMetadata is the metadata of an object that is created from a spec. Other keys of Kubernetes' metadata are
+// accepted and kept, but have no effect.
 type ObjectMetadataApplyConfiguration struct {
-	// Its name. Those of a SparkCluster's objects follow from its own, whatever stands here.
+	// Name of the object. Without effect for a SparkCluster, whose objects are named after it.
 	Name *string `json:"name,omitempty"`
-	// Its namespace: that of the resource, whatever stands here.
+	// Without effect: the object is created in the namespace of the resource.
 	Namespace *string `json:"namespace,omitempty"`
-	// Its labels.
+	// Labels of the object.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Its annotations.
+	// Annotations of the object.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

@@ -10,17 +10,17 @@ import (
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
 // with apply.
 //
-// OperatorStatus is what the operator must remember about an application and cannot observe again. What other fields of the status hold is
-// stored there alone: the attempt's number is that of currentAttemptSummary, plus one.
+// OperatorStatus is what the operator must remember about an application and cannot observe again. Facts that another
+// field of the status holds are stored only there: the attempt's number is that of currentAttemptSummary, plus one.
 type OperatorStatusApplyConfiguration struct {
 	statusv1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.
 	AttemptID *string `json:"attemptID,omitempty"`
-	// How many attempts had all of their objects made.
+	// The number of attempts whose objects were all created.
 	Runs *int32 `json:"runs,omitempty"`
-	// How many times that was tried.
+	// The number of tries to create an attempt's objects.
 	Submissions *int32 `json:"submissions,omitempty"`
-	// While the driver's node does not answer, the phase that the driver was in before.
+	// The phase that the driver was in before its node stopped answering. Set while it does not answer.
 	Before *string `json:"before,omitempty"`
 }
 

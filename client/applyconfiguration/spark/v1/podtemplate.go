@@ -9,9 +9,10 @@ import (
 // PodTemplateApplyConfiguration represents a declarative configuration of the PodTemplate type for use
 // with apply.
 //
-// PodTemplate is what a pod is built on.
+// PodTemplate holds the pod template that a pod is built on.
 type PodTemplateApplyConfiguration struct {
-	// A Kubernetes pod template, kept as it was written. Where spark.kubernetes.{driver,executor}.podTemplateFile names another, this one counts.
+	// A Kubernetes pod template, kept as written. It takes precedence over
+	// spark.kubernetes.{driver,executor}.podTemplateFile.
 	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty"`
 }
 

@@ -9,21 +9,22 @@ import (
 // RestartConfigApplyConfiguration represents a declarative configuration of the RestartConfig type for use
 // with apply.
 //
-// RestartConfig says when an application is restarted.
+// RestartConfig describes when an application is restarted.
 type RestartConfigApplyConfiguration struct {
-	// After which ends: Always, Never (the default), OnFailure or OnInfrastructureFailure.
+	// When the application is restarted: Always, Never (the default), OnFailure or OnInfrastructureFailure.
 	RestartPolicy *sparkv1.RestartPolicy `json:"restartPolicy,omitempty"`
-	// How many restarts there are at most. Default 3.
+	// The most restarts. Default 3.
 	MaxRestartAttempts *int64 `json:"maxRestartAttempts,omitempty"`
-	// Milliseconds from an end to the next attempt. Default 30000.
+	// Milliseconds from the end of an attempt to the next attempt. Default 30000.
 	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
-	// An attempt that lived for so many milliseconds sets the counters of restarts back; negative: none does.
+	// An attempt that lives for this many milliseconds resets the counters of restarts. Negative: they are never reset.
 	RestartCounterResetMillis *int64 `json:"restartCounterResetMillis,omitempty"`
-	// How many restarts there are at most in a row after failures, all ends but Succeeded. Default: maxRestartAttempts alone counts.
+	// The most consecutive restarts after failures, which are all ends but Succeeded. Default: only maxRestartAttempts
+	// limits them.
 	MaxRestartOnFailure *int64 `json:"maxRestartOnFailure,omitempty"`
 	// Milliseconds from a failure to the next attempt. Default restartBackoffMillis.
 	RestartBackoffMillisForFailure *int64 `json:"restartBackoffMillisForFailure,omitempty"`
-	// How many restarts there are at most in a row after SchedulingFailure, in the place of maxRestartOnFailure. Default: that.
+	// The most consecutive restarts after SchedulingFailure. Default: maxRestartOnFailure.
 	MaxRestartOnSchedulingFailure *int64 `json:"maxRestartOnSchedulingFailure,omitempty"`
 	// Milliseconds from a SchedulingFailure to the next attempt. Default restartBackoffMillisForFailure.
 	RestartBackoffMillisForSchedulingFailure *int64 `json:"restartBackoffMillisForSchedulingFailure,omitempty"`

@@ -5,13 +5,14 @@ package v1
 // RuntimeVersionsApplyConfiguration represents a declarative configuration of the RuntimeVersions type for use
 // with apply.
 //
-// RuntimeVersions are versions of what an application or a cluster runs on. They do not choose the image, unless its name asks for it.
+// RuntimeVersions are the versions of the software in the image. They do not choose the image, unless its name contains
+// {{SPARK_VERSION}}.
 type RuntimeVersionsApplyConfiguration struct {
 	// The Spark version inside the image, for example 4.1.4.
 	SparkVersion *string `json:"sparkVersion,omitempty"`
-	// The Scala version inside the image: a label of an application's pods, on which nothing depends.
+	// The Scala version inside the image. It becomes a label of an application's pods and has no other effect.
 	ScalaVersion *string `json:"scalaVersion,omitempty"`
-	// The Java version inside the image: a label of an application's pods, on which nothing depends.
+	// The Java version inside the image. It becomes a label of an application's pods and has no other effect.
 	JDKVersion *string `json:"jdkVersion,omitempty"`
 }
 

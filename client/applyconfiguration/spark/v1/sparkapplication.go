@@ -13,14 +13,15 @@ import (
 //
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
 //
-// The rule about its name is for new ones alone: one that is stored already can be edited and deleted, and fails by that field.
+// The rule about the name applies to new applications only. A stored application with another name can still be edited
+// and deleted; it fails, and its status names the field.
 type SparkApplicationApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name is a prefix of the names of what an attempt is made of.
+	// Standard object metadata. The names of the objects of an attempt begin with this name.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is wanted. An edit counts with the next attempt.
+	// The desired state. An edit takes effect with the next attempt.
 	Spec *ApplicationSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	Status *ApplicationStatusApplyConfiguration `json:"status,omitempty"`
 }
 

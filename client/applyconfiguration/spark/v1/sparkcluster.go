@@ -11,14 +11,14 @@ import (
 // SparkClusterApplyConfiguration represents a declarative configuration of the SparkCluster type for use
 // with apply.
 //
-// SparkCluster keeps a standalone Spark cluster running: a master and workers, with a Service for either.
+// SparkCluster keeps a standalone Spark cluster running: a master and workers, each with a Service.
 type SparkClusterApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name is a prefix of the names of what the cluster is made of.
+	// Standard object metadata. The names of the cluster's objects begin with this name.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is wanted.
+	// The desired state.
 	Spec *ClusterSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	Status *ClusterStatusApplyConfiguration `json:"status,omitempty"`
 }
 

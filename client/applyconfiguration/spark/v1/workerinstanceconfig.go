@@ -5,13 +5,15 @@ package v1
 // WorkerInstanceConfigApplyConfiguration represents a declarative configuration of the WorkerInstanceConfig type for use
 // with apply.
 //
-// WorkerInstanceConfig says how many workers a cluster has. Where minWorkers is less than maxWorkers, an autoscaler chooses between them.
+// WorkerInstanceConfig is the number of workers of a cluster. If minWorkers is less than maxWorkers, an autoscaler
+// chooses a number between them.
 type WorkerInstanceConfigApplyConfiguration struct {
-	// How many it has to begin with; where no autoscaler chooses, how many it has.
+	// The initial number of workers. Without an autoscaler, the number of workers.
 	InitWorkers *int64 `json:"initWorkers,omitempty"`
-	// How many the autoscaler leaves at least, one in any case. With one or more, a PodDisruptionBudget keeps a worker from evictions.
+	// The fewest workers that the autoscaler keeps; it keeps at least one in any case. If this is 1 or more, a
+	// PodDisruptionBudget keeps one worker available during voluntary evictions.
 	MinWorkers *int64 `json:"minWorkers,omitempty"`
-	// How many the autoscaler makes at most. Where this is no more than minWorkers there is no autoscaler.
+	// The most workers that the autoscaler creates. If this is not more than minWorkers, there is no autoscaler.
 	MaxWorkers *int64 `json:"maxWorkers,omitempty"`
 }
 

@@ -9,11 +9,12 @@ import (
 // WorkerSpecApplyConfiguration represents a declarative configuration of the WorkerSpec type for use
 // with apply.
 //
-// WorkerSpec is what the workers' objects are built on.
+// WorkerSpec holds the specs that the workers' objects are built on.
 type WorkerSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
-	// The workers' autoscaler (autoscaling/v2), kept as it was written: its metrics and its behavior. Bounds and target are the operator's. Default:
-	// 30 % of the CPU that a worker's container asks for, a worker more a minute and one less in ten at most.
+	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets its
+	// bounds and its target. Default: 30 % of the CPU that a worker's container requests, at most one worker more a
+	// minute and one less in ten minutes.
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
 }
 

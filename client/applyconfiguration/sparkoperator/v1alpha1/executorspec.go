@@ -9,10 +9,10 @@ import (
 // ExecutorSpecApplyConfiguration represents a declarative configuration of the ExecutorSpec type for use
 // with apply.
 //
-// ExecutorSpec says how the executors run.
+// ExecutorSpec describes the executors.
 type ExecutorSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// How many there are (spark.executor.instances). Default: Spark's own, 2.
+	// The number of executors (spark.executor.instances). Default: Spark's own, 2.
 	Instances *int32 `json:"instances,omitempty"`
 }
 

@@ -15,9 +15,9 @@ type OperatorStatusApplyConfiguration struct {
 	v1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt.
 	AttemptID *string `json:"attemptID,omitempty"`
-	// How many servers were started since the last edit, or since one that ran well for a while.
+	// The number of servers that were started since the last edit, or since one ran well for a while.
 	Runs *int32 `json:"runs,omitempty"`
-	// How many times a server was tried to be made since then.
+	// The number of tries to create a server since then.
 	Submissions *int32 `json:"submissions,omitempty"`
 }
 

@@ -10,11 +10,12 @@ import (
 // ServerSpecApplyConfiguration represents a declarative configuration of the ServerSpec type for use
 // with apply.
 //
-// ServerSpec says how the server runs.
+// ServerSpec describes the server.
 type ServerSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// What the server's Service is built on. Its name (default NAME-server), labels, annotations and spec are kept, further ports too; the selector and
-	// the server's four ports are the operator's, but for nodePort and appProtocol.
+	// The Service that the server's Service is built on. Its name (default NAME-server), labels, annotations, spec and
+	// additional ports are kept. The operator sets the selector and the server's four ports, except their nodePort and
+	// appProtocol.
 	Service *v1.Service `json:"service,omitempty"`
 }
 

@@ -11,15 +11,16 @@ import (
 // SparkConnectApplyConfiguration represents a declarative configuration of the SparkConnect type for use
 // with apply.
 //
-// SparkConnect keeps one Spark Connect server running, with executors of its own: clients open sessions on it through its Service.
+// SparkConnect keeps one Spark Connect server with its own executors running. Clients open sessions through its
+// Service.
 type SparkConnectApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, since the server pod and its Service are named
-	// after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the server pod and its
+	// Service are named after it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is wanted.
+	// The desired state.
 	Spec *SparkConnectSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	Status *SparkConnectStatusApplyConfiguration `json:"status,omitempty"`
 }
 

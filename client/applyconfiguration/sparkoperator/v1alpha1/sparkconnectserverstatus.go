@@ -9,11 +9,11 @@ package v1alpha1
 type SparkConnectServerStatusApplyConfiguration struct {
 	// Name of the server's pod.
 	PodName *string `json:"podName,omitempty"`
-	// Address of the server's pod.
+	// IP address of the server's pod.
 	PodIP *string `json:"podIp,omitempty"`
-	// Name of the server's Service: clients connect to sc://SERVICE.NAMESPACE:15002.
+	// Name of the server's Service. Clients connect to sc://SERVICE.NAMESPACE:15002.
 	ServiceName *string `json:"serviceName,omitempty"`
-	// Address of the web UI outside the cluster. Known to this operator alone.
+	// Address of the web UI outside the cluster. Specific to this operator.
 	WebUIAddress *string `json:"webUIAddress,omitempty"`
 }
 

@@ -9,26 +9,27 @@ import (
 // SparkConnectSpecApplyConfiguration represents a declarative configuration of the SparkConnectSpec type for use
 // with apply.
 //
-// SparkConnectSpec says how a Spark Connect server and its executors run. An edit of anything but suspend, ui and server.service replaces the
-// running server.
+// SparkConnectSpec describes a Spark Connect server and its executors. An edit of any field but suspend, ui and
+// server.service replaces the running server.
 type SparkConnectSpecApplyConfiguration struct {
 	// The Spark version inside the image, 4.0.0 or newer, for example 4.1.4. It does not choose the image.
 	SparkVersion *string `json:"sparkVersion,omitempty"`
-	// The image of the server and of the executors, unless their templates name another.
+	// The image of the server and of the executors, unless their templates name another image.
 	Image *string `json:"image,omitempty"`
-	// Hadoop configuration; spark.hadoop. is put before keys that lack it.
+	// Hadoop configuration. The operator adds the prefix spark.hadoop. to keys without it.
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
-	// Spark configuration. Values reach Spark as they stand, whatever they hold.
+	// Spark configuration. Values are passed to Spark unchanged.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// The server.
 	Server *ServerSpecApplyConfiguration `json:"server,omitempty"`
 	// The executors.
 	Executor *ExecutorSpecApplyConfiguration `json:"executor,omitempty"`
-	// Lets Spark add and remove executors by load.
+	// Lets Spark add and remove executors according to load.
 	DynamicAllocation *v1beta2.DynamicAllocationApplyConfiguration `json:"dynamicAllocation,omitempty"`
-	// Stops the server and its executors while true; the Service stays, and with it the address. Optional, known to this operator alone.
+	// Stops the server and its executors while true. The Service and its address stay. Optional, specific to this
+	// operator.
 	Suspend *bool `json:"suspend,omitempty"`
-	// Reaches the server's web UI from outside the cluster. Optional, known to this operator alone.
+	// Makes the server's web UI available outside the cluster. Optional, specific to this operator.
 	UI *UIConfigurationApplyConfiguration `json:"ui,omitempty"`
 }
 

@@ -11,21 +11,22 @@ import (
 // SparkConnectStatusApplyConfiguration represents a declarative configuration of the SparkConnectStatus type for use
 // with apply.
 //
-// SparkConnectStatus is what the operator saw and did last.
+// SparkConnectStatus is the last observed state of a server.
 type SparkConnectStatusApplyConfiguration struct {
-	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready, Reconciling, Stalled, Suspended.
+	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready,
+	// Reconciling, Stalled, Suspended.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// Empty (new), Provisioning, Ready, NotReady or Failed.
 	State *sparkoperatorv1alpha1.SparkConnectState `json:"state,omitempty"`
 	// The server.
 	Server *SparkConnectServerStatusApplyConfiguration `json:"server,omitempty"`
-	// How many executors are in which phase: pending, running, succeeded, failed, unknown.
+	// The number of executors by phase: pending, running, succeeded, failed, unknown.
 	Executors map[string]int `json:"executors,omitempty"`
-	// When the first server was made.
+	// When the first server was created.
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// When this status changed last.
+	// When this status last changed.
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`

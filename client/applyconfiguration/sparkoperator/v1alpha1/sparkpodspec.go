@@ -9,14 +9,15 @@ import (
 // SparkPodSpecApplyConfiguration represents a declarative configuration of the SparkPodSpec type for use
 // with apply.
 //
-// SparkPodSpec is what server and executor pods have in common.
+// SparkPodSpec holds the fields that server and executor pods share.
 type SparkPodSpecApplyConfiguration struct {
-	// CPU cores that Spark counts with (spark.{driver,executor}.cores). Default 1.
+	// CPU cores that Spark assumes (spark.{driver,executor}.cores). Default 1.
 	Cores *int32 `json:"cores,omitempty"`
-	// Heap size as Spark writes sizes: a whole number and a unit, for example 4g or 512m (spark.{driver,executor}.memory). Default 1g.
+	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
+	// Default 1g.
 	Memory *string `json:"memory,omitempty"`
-	// The pod template that the pod is built on: its service account, resources, volumes and all else that the fields here do not say. Kept as
-	// it was written; what cannot be read as a pod template is told by a condition.
+	// The pod template that the pod is built on. It holds the service account, resources, volumes and everything else
+	// that has no field here. It is kept as written; if it is not a valid pod template, a condition reports that.
 	Template *runtime.RawExtension `json:"template,omitempty"`
 }
 

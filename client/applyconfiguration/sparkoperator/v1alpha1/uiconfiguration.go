@@ -10,16 +10,17 @@ import (
 // UIConfigurationApplyConfiguration represents a declarative configuration of the UIConfiguration type for use
 // with apply.
 //
-// UIConfiguration asks for an Ingress or a route to the server's web UI. Absent: none, only the Service's port web-ui.
+// UIConfiguration requests an Ingress or a route to the server's web UI. If it is absent, only the Service's port
+// web-ui leads to the UI.
 type UIConfigurationApplyConfiguration struct {
-	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default: the operator's
-	// configuration, ui.ingress.urlFormat.
+	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default:
+	// the operator's configuration, ui.ingress.urlFormat.
 	IngressURLFormat *string `json:"ingressURLFormat,omitempty"`
 	// Annotations of the Ingress.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
-	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []v1.IngressTLS `json:"ingressTLS,omitempty"`
-	// Reaches the UI through an HTTPRoute of the Gateway API.
+	// Makes the UI available through an HTTPRoute of the Gateway API.
 	Route *v1beta2.RouteConfigurationApplyConfiguration `json:"route,omitempty"`
 }
 

@@ -9,12 +9,12 @@ import (
 // ApplicationStateApplyConfiguration represents a declarative configuration of the ApplicationState type for use
 // with apply.
 //
-// ApplicationState is the state of an application, with what went wrong.
+// ApplicationState is the state of an application, with an error message.
 type ApplicationStateApplyConfiguration struct {
-	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING, FAILING,
-	// SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
+	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
+	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
 	State *sparkoperatorv1beta2.ApplicationStateType `json:"state,omitempty"`
-	// What went wrong, in words.
+	// The error, as a sentence.
 	ErrorMessage *string `json:"errorMessage,omitempty"`
 }
 

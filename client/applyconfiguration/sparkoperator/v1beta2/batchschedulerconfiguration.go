@@ -15,7 +15,7 @@ type BatchSchedulerConfigurationApplyConfiguration struct {
 	Queue *string `json:"queue,omitempty"`
 	// Priority class of the application's pod group.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// Resources that must be free before the application starts. Absent: the sum over driver and executors.
+	// Resources that must be free before the application starts. Default: the sum over driver and executors.
 	Resources *v1.ResourceList `json:"resources,omitempty"`
 }
 

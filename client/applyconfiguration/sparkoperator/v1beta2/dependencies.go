@@ -5,21 +5,23 @@ package v1beta2
 // DependenciesApplyConfiguration represents a declarative configuration of the Dependencies type for use
 // with apply.
 //
-// Dependencies are what an application needs beside its main file. Each entry is a URI; local:///path names a file inside the image.
+// Dependencies are the files that an application needs besides its main file. Each entry is a URI; local:///path names
+// a file inside the image.
 type DependenciesApplyConfiguration struct {
 	// Jars for the class paths of driver and executors (spark.jars).
 	Jars []string `json:"jars,omitempty"`
 	// Files for the working directories of driver and executors (spark.files).
 	Files []string `json:"files,omitempty"`
-	// Python files and archives of them, for the Python path (spark.submit.pyFiles).
+	// Python files and archives of Python files, for the Python path (spark.submit.pyFiles).
 	PyFiles []string `json:"pyFiles,omitempty"`
-	// Maven coordinates, group:artifact:version, fetched with their dependencies (spark.jars.packages).
+	// Maven coordinates, group:artifact:version, which are downloaded with their dependencies (spark.jars.packages).
 	Packages []string `json:"packages,omitempty"`
 	// Maven coordinates, group:artifact, to leave out while packages are resolved (spark.jars.excludes).
 	ExcludePackages []string `json:"excludePackages,omitempty"`
-	// Further Maven repositories to look for packages in (spark.jars.repositories).
+	// Additional Maven repositories to search for packages (spark.jars.repositories).
 	Repositories []string `json:"repositories,omitempty"`
-	// Archives to unpack into the working directories of driver and executors (spark.archives). URI#name unpacks into name.
+	// Archives to unpack into the working directories of driver and executors (spark.archives). URI#name unpacks into
+	// name.
 	Archives []string `json:"archives,omitempty"`
 }
 

@@ -11,7 +11,7 @@ type DriverInfoApplyConfiguration struct {
 	WebUIServiceName *string `json:"webUIServiceName,omitempty"`
 	// Port of the web UI's Service.
 	WebUIPort *int32 `json:"webUIPort,omitempty"`
-	// Address of the web UI inside the cluster, address:port.
+	// Address of the web UI inside the cluster, as address:port.
 	WebUIAddress *string `json:"webUIAddress,omitempty"`
 	// Name of the web UI's Ingress or route.
 	WebUIIngressName *string `json:"webUIIngressName,omitempty"`

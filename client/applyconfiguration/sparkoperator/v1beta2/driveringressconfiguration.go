@@ -10,7 +10,7 @@ import (
 // DriverIngressConfigurationApplyConfiguration represents a declarative configuration of the DriverIngressConfiguration type for use
 // with apply.
 //
-// DriverIngressConfiguration asks for a Service and an Ingress for one port of the driver.
+// DriverIngressConfiguration requests a Service and an Ingress for one port of the driver.
 type DriverIngressConfigurationApplyConfiguration struct {
 	// Port of the Service and of the driver.
 	ServicePort *int32 `json:"servicePort,omitempty"`
@@ -22,11 +22,12 @@ type DriverIngressConfigurationApplyConfiguration struct {
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
 	// Labels of the Service.
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace. Must not be empty.
+	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
+	// Must not be empty.
 	IngressURLFormat *string `json:"ingressURLFormat,omitempty"`
 	// Annotations of the Ingress.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
-	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
 }
 

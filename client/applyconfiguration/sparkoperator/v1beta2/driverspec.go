@@ -15,19 +15,21 @@ type DriverSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
 	// Name of the driver pod (spark.kubernetes.driver.pod.name). Default: the application's name and "-driver".
 	PodName *string `json:"podName,omitempty"`
-	// CPU request of the pod as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.driver.request.cores).
+	// CPU request of the pod as a Kubernetes quantity, for example 500m, instead of cores
+	// (spark.kubernetes.driver.request.cores).
 	CoreRequest *string `json:"coreRequest,omitempty"`
-	// Options of the driver's Java machine (spark.driver.extraJavaOptions). The heap size is not among them: use memory.
+	// Options of the driver's JVM (spark.driver.extraJavaOptions). They must not set the heap size: use memory.
 	JavaOptions *string `json:"javaOptions,omitempty"`
-	// What runs right after the Spark container's start and right before its stop.
+	// Hooks that run right after the Spark container's start and right before its stop.
 	Lifecycle *v1.Lifecycle `json:"lifecycle,omitempty"`
-	// Address of the API server that the driver itself talks to (spark.kubernetes.driver.master). Default: the cluster's own.
+	// Address of the API server that the driver connects to (spark.kubernetes.driver.master). Default: the cluster's
+	// own.
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 	// Annotations of the driver's headless Service (spark.kubernetes.driver.service.annotation.NAME).
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
 	// Labels of the driver's headless Service (spark.kubernetes.driver.service.label.NAME).
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Further ports of the Spark container.
+	// Additional ports of the Spark container.
 	Ports []PortApplyConfiguration `json:"ports,omitempty"`
 	// Priority class of the pod.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`

@@ -5,9 +5,9 @@ package v1beta2
 // DynamicAllocationApplyConfiguration represents a declarative configuration of the DynamicAllocation type for use
 // with apply.
 //
-// DynamicAllocation is Spark's own scaling of executors by load (spark.dynamicAllocation.*).
+// DynamicAllocation is Spark's own scaling of executors according to load (spark.dynamicAllocation.*).
 type DynamicAllocationApplyConfiguration struct {
-	// Whether Spark adds and removes executors by load (spark.dynamicAllocation.enabled).
+	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	Enabled *bool `json:"enabled,omitempty"`
 	// How many executors to start with (spark.dynamicAllocation.initialExecutors).
 	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
@@ -15,10 +15,11 @@ type DynamicAllocationApplyConfiguration struct {
 	MinExecutors *int32 `json:"minExecutors,omitempty"`
 	// The most executors to have (spark.dynamicAllocation.maxExecutors).
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
-	// Whether executors with shuffle data in use are kept, which scaling down without a shuffle service needs
-	// (spark.dynamicAllocation.shuffleTracking.enabled). Default: true when enabled.
+	// Whether executors with shuffle data in use are kept (spark.dynamicAllocation.shuffleTracking.enabled). Scaling
+	// down without a shuffle service needs this. Default: true when enabled.
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// How long executors that only hold shuffle data are kept, in milliseconds (spark.dynamicAllocation.shuffleTracking.timeout).
+	// How long executors that only hold shuffle data are kept, in milliseconds
+	// (spark.dynamicAllocation.shuffleTracking.timeout).
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
 }
 

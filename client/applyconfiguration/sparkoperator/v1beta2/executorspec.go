@@ -13,17 +13,19 @@ import (
 // ExecutorSpec describes the executor pods.
 type ExecutorSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// How many executors (spark.executor.instances). Default 1. With dynamic allocation: how many to start with.
+	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number. Default 1.
 	Instances *int32 `json:"instances,omitempty"`
-	// CPU request of the pods as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.executor.request.cores).
+	// CPU request of the pods as a Kubernetes quantity, for example 500m, instead of cores
+	// (spark.kubernetes.executor.request.cores).
 	CoreRequest *string `json:"coreRequest,omitempty"`
-	// Options of the executors' Java machines (spark.executor.extraJavaOptions). The heap size is not among them: use memory.
+	// Options of the executors' JVMs (spark.executor.extraJavaOptions). They must not set the heap size: use memory.
 	JavaOptions *string `json:"javaOptions,omitempty"`
-	// What runs right after the Spark container's start and right before its stop.
+	// Hooks that run right after the Spark container's start and right before its stop.
 	Lifecycle *v1.Lifecycle `json:"lifecycle,omitempty"`
-	// Whether the driver deletes executor pods that failed or ended (spark.kubernetes.executor.deleteOnTermination). Spark's default is true.
+	// Whether the driver deletes executor pods that failed or completed
+	// (spark.kubernetes.executor.deleteOnTermination). Spark's default is true.
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
-	// Further ports of the Spark container.
+	// Additional ports of the Spark container.
 	Ports []PortApplyConfiguration `json:"ports,omitempty"`
 	// Priority class of the pods.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`

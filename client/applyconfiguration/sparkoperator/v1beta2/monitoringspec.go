@@ -5,20 +5,20 @@ package v1beta2
 // MonitoringSpecApplyConfiguration represents a declarative configuration of the MonitoringSpec type for use
 // with apply.
 //
-// MonitoringSpec says which metrics are exposed, and how.
+// MonitoringSpec describes which metrics are exposed, and how.
 type MonitoringSpecApplyConfiguration struct {
 	// Whether the driver's metrics are exposed.
 	ExposeDriverMetrics *bool `json:"exposeDriverMetrics,omitempty"`
 	// Whether the executors' metrics are exposed.
 	ExposeExecutorMetrics *bool `json:"exposeExecutorMetrics,omitempty"`
-	// Content of Spark's metrics.properties. Default: the operator's own, which sends everything to JMX.
+	// Content of Spark's metrics.properties. Default: the operator's own, which sends all metrics to JMX.
 	MetricsProperties *string `json:"metricsProperties,omitempty"`
-	// Path inside the image of Spark's metrics.properties. Wins over metricsProperties.
+	// Path of Spark's metrics.properties inside the image. Takes precedence over metricsProperties.
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
-	// Exposes metrics with the JMX exporter, a Java agent, in Prometheus' format.
+	// Exposes metrics in Prometheus's format with the JMX exporter, a Java agent.
 	Prometheus *PrometheusSpecApplyConfiguration `json:"prometheus,omitempty"`
-	// Exposes metrics in Prometheus' format with Spark's own servlet, on the UI's port, without an agent. Optional, known to this
-	// operator alone.
+	// Exposes metrics in Prometheus's format with Spark's own servlet, on the UI's port, without an agent. Optional,
+	// specific to this operator.
 	PrometheusServlet *bool `json:"prometheusServlet,omitempty"`
 }
 

@@ -9,7 +9,7 @@ package v1beta2
 type NamePathApplyConfiguration struct {
 	// Name of the object.
 	Name *string `json:"name,omitempty"`
-	// Directory that it is mounted at.
+	// Directory at which the object is mounted.
 	Path *string `json:"path,omitempty"`
 }
 

@@ -7,13 +7,13 @@ package v1beta2
 //
 // PrometheusSpec configures the JMX exporter.
 type PrometheusSpecApplyConfiguration struct {
-	// Path inside the image of the exporter's jar.
+	// Path of the exporter's jar inside the image.
 	JmxExporterJar *string `json:"jmxExporterJar,omitempty"`
 	// Port that the exporter listens on. Default 8090.
 	Port *int32 `json:"port,omitempty"`
 	// Name of that port. Default jmx-exporter.
 	PortName *string `json:"portName,omitempty"`
-	// Path inside the image of the exporter's configuration. Wins over configuration.
+	// Path of the exporter's configuration inside the image. Takes precedence over configuration.
 	ConfigFile *string `json:"configFile,omitempty"`
 	// Content of the exporter's configuration. Default: the operator's own.
 	Configuration *string `json:"configuration,omitempty"`

@@ -5,12 +5,12 @@ package v1beta2
 // RestartBackoffApplyConfiguration represents a declarative configuration of the RestartBackoff type for use
 // with apply.
 //
-// RestartBackoff says how the time between attempts grows.
+// RestartBackoff describes how the time between attempts grows.
 type RestartBackoffApplyConfiguration struct {
-	// What the interval is multiplied by from one attempt to the next: 1 keeps it, 2 doubles it. Absent: it grows by one interval
-	// with each attempt.
+	// The factor by which the interval grows from one attempt to the next: 1 keeps it, 2 doubles it. If absent, it
+	// grows by one interval with each attempt.
 	Factor *int32 `json:"factor,omitempty"`
-	// The longest time between two attempts, in seconds. Absent: no bound.
+	// The longest time between two attempts, in seconds. If absent, there is no limit.
 	MaxSeconds *int64 `json:"maxSeconds,omitempty"`
 }
 

@@ -9,20 +9,21 @@ import (
 // RestartPolicyApplyConfiguration represents a declarative configuration of the RestartPolicy type for use
 // with apply.
 //
-// RestartPolicy says whether and when an application is run again after it ends. Changing it alone never counts as an edit of the
-// application.
+// RestartPolicy describes whether and when an application runs again after it ends. A change of this field alone does
+// not count as an edit of the application.
 type RestartPolicyApplyConfiguration struct {
 	// Never (the default), OnFailure or Always.
 	Type *sparkoperatorv1beta2.RestartPolicyType `json:"type,omitempty"`
-	// How many times a failed submission is tried again. 0 and absent: not at all.
+	// How many times a failed submission is tried again. Default 0.
 	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
-	// How many times a failed run is tried again: 2 means at most three runs. 0 and absent: not at all.
+	// How many times a failed run is tried again: 2 means at most three runs. Default 0.
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// Seconds from a failed submission to the next; grows with each attempt. Default 5.
+	// Seconds from a failed submission to the next. The interval grows with each attempt. Default 5.
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// Seconds from a failed run to the next; grows with each attempt. Default 5.
+	// Seconds from a failed run to the next. The interval grows with each attempt. Default 5.
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
-	// How the two intervals grow. Absent: by one interval with each attempt, without a bound. Optional, known to this operator alone.
+	// How the two intervals grow. If absent, they grow by one interval with each attempt, without a limit. Optional,
+	// specific to this operator.
 	Backoff *RestartBackoffApplyConfiguration `json:"backoff,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1beta2
 // RouteConfigurationApplyConfiguration represents a declarative configuration of the RouteConfiguration type for use
 // with apply.
 //
-// RouteConfiguration asks for an HTTPRoute of the Gateway API.
+// RouteConfiguration requests an HTTPRoute of the Gateway API.
 type RouteConfigurationApplyConfiguration struct {
-	// The Gateways that the route attaches to. Absent: those of the operator's configuration.
+	// The Gateways that the route attaches to. Default: those of the operator's configuration.
 	ParentRefs []RouteParentReferenceApplyConfiguration `json:"parentRefs,omitempty"`
-	// The host names that the route answers to. Absent: all that the Gateway lets through.
+	// The host names that the route serves. Default: all that the Gateway allows.
 	Hostnames []string `json:"hostnames,omitempty"`
 }
 

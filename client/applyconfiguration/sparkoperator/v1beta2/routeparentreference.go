@@ -5,19 +5,20 @@ package v1beta2
 // RouteParentReferenceApplyConfiguration represents a declarative configuration of the RouteParentReference type for use
 // with apply.
 //
-// RouteParentReference names what a route attaches to, as parentRefs of the Gateway API do.
+// RouteParentReference names the object that a route attaches to, like parentRefs of the Gateway API.
 type RouteParentReferenceApplyConfiguration struct {
 	// API group of the parent. Default gateway.networking.k8s.io.
 	Group *string `json:"group,omitempty"`
 	// Kind of the parent. Default Gateway.
 	Kind *string `json:"kind,omitempty"`
-	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may attach.
+	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may
+	// attach.
 	Namespace *string `json:"namespace,omitempty"`
 	// Name of the parent.
 	Name *string `json:"name,omitempty"`
-	// Name of the parent's listener. Absent: all of them.
+	// Name of the parent's listener. Default: all listeners.
 	SectionName *string `json:"sectionName,omitempty"`
-	// Port of the parent's listener. Absent: any.
+	// Port of the parent's listener. Default: any port.
 	Port *int32 `json:"port,omitempty"`
 }
 

@@ -11,14 +11,15 @@ import (
 // ScheduledSparkApplicationApplyConfiguration represents a declarative configuration of the ScheduledSparkApplication type for use
 // with apply.
 //
-// ScheduledSparkApplication runs a Spark application again and again by a schedule. Each run is a SparkApplication of its own.
+// ScheduledSparkApplication runs a Spark application by a schedule. Each run is its own SparkApplication.
 type ScheduledSparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, since the runs are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the runs are named
+	// after it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is wanted.
+	// The desired state.
 	Spec *ScheduledSparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	Status *ScheduledSparkApplicationStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -9,28 +9,30 @@ import (
 // ScheduledSparkApplicationSpecApplyConfiguration represents a declarative configuration of the ScheduledSparkApplicationSpec type for use
 // with apply.
 //
-// ScheduledSparkApplicationSpec says what is run and when.
+// ScheduledSparkApplicationSpec describes what runs and when.
 type ScheduledSparkApplicationSpecApplyConfiguration struct {
-	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m. It may begin with
-	// CRON_TZ= or TZ= and a time zone, which is used instead of timeZone.
+	// When to run: five cron fields, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as
+	// @every 5m. It may begin with CRON_TZ= or TZ= and a time zone, which takes precedence over timeZone.
 	Schedule *string `json:"schedule,omitempty"`
-	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
+	// The time zone of the schedule, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
 	TimeZone *string `json:"timeZone,omitempty"`
 	// The application to run.
 	Template *SparkApplicationSpecApplyConfiguration `json:"template,omitempty"`
-	// Starts no further runs while true. Runs that go on are left alone.
+	// Starts no new runs while true. Active runs continue.
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while another goes on: Allow both, Forbid the new one until none goes on, Replace the old one. Default Allow.
+	// What to do when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
+	// active. Replace: delete the active run first. Default Allow.
 	ConcurrencyPolicy *sparkoperatorv1beta2.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many runs that ended well are kept; 0 keeps none. Default 1. A negative number is told by a condition.
+	// How many successful runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many runs that failed are kept; 0 keeps none. Default 1. A negative number is told by a condition.
+	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
-	// How late a run may start, in seconds after its time; later than that it is skipped and told. Absent: however late, one run makes
-	// up for all that were missed. Optional, known to this operator alone.
+	// How late a run may start, in seconds after its time. A later run is skipped and reported. If absent, there is no
+	// limit, and one run replaces all that were missed. Optional, specific to this operator.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, by the same amount for one resource, and
-	// always before the time of the next. Absent or 0: on time. Optional, known to this operator alone.
+	// Spreads the runs of many schedules. Each run starts up to this many seconds after its time. The delay is the same
+	// for all runs of one resource, and the run starts before the time of the next. Default 0: on time. Optional,
+	// specific to this operator.
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 // ScheduledSparkApplicationStatusApplyConfiguration represents a declarative configuration of the ScheduledSparkApplicationStatus type for use
 // with apply.
 //
-// ScheduledSparkApplicationStatus is what the operator saw and did last.
+// ScheduledSparkApplicationStatus is the last observed state of a schedule.
 type ScheduledSparkApplicationStatusApplyConfiguration struct {
 	// When the last run was started.
 	LastRun *v1.Time `json:"lastRun,omitempty"`
@@ -19,7 +19,7 @@ type ScheduledSparkApplicationStatusApplyConfiguration struct {
 	NextRun *v1.Time `json:"nextRun,omitempty"`
 	// Name of the last run's SparkApplication.
 	LastRunName *string `json:"lastRunName,omitempty"`
-	// Names of the kept runs that ended well, newest first.
+	// Names of the kept runs that succeeded, newest first.
 	PastSuccessfulRunNames []string `json:"pastSuccessfulRunNames,omitempty"`
 	// Names of the kept runs that failed, newest first.
 	PastFailedRunNames []string `json:"pastFailedRunNames,omitempty"`
@@ -29,7 +29,7 @@ type ScheduledSparkApplicationStatusApplyConfiguration struct {
 	Reason *string `json:"reason,omitempty"`
 	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended, Degraded.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *ScheduleOperatorStatusApplyConfiguration `json:"operator,omitempty"`

@@ -12,23 +12,24 @@ import (
 //
 // ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
 type ScheduleOperatorStatusApplyConfiguration struct {
-	// The schedule and its time zone that the rest is about, as they were read last. Others are an edit.
+	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
 	Schedule *string `json:"schedule,omitempty"`
-	// Since when that schedule holds: nothing of it that was due at or before this is ever started.
+	// When that schedule took effect. Runs that were due at or before this time are never started.
 	Since *v1.MicroTime `json:"since,omitempty"`
-	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
+	// The scheduled time of the last run that was started or skipped. Runs that were due at or before this time are
+	// never started.
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the run-now request that was honored last.
+	// Value of the last run-now request that was honored.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
-	// Name of the run of a time that could not be created last; empty where none is waited for.
+	// Name of the last scheduled run that could not be created. Empty if no such run waits.
 	RefusedRun *string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`
-	// When the next try to create one is due.
+	// When the next try to create a run is due.
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
-	// What keeps runs from being started.
+	// Why runs cannot be started.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
-	// The run-now request whose run is not started yet; absent where there is none.
+	// The run-now request whose run is not started yet. Absent if there is none.
 	WaitingRequest *WaitingRequestApplyConfiguration `json:"waitingRequest,omitempty"`
 }
 

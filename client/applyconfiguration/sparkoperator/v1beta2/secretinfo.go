@@ -13,10 +13,10 @@ import (
 type SecretInfoApplyConfiguration struct {
 	// Name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// Directory that it is mounted at.
+	// Directory at which the object is mounted.
 	Path *string `json:"path,omitempty"`
-	// What it is for: GCPServiceAccount and HadoopDelegationToken also set the environment variable that names its file; anything else,
-	// such as Generic, is only mounted.
+	// Purpose of the Secret. For GCPServiceAccount and HadoopDelegationToken, an environment variable also names its
+	// file. Any other value, such as Generic, only mounts the Secret.
 	Type *sparkoperatorv1beta2.SecretType `json:"secretType,omitempty"`
 }
 

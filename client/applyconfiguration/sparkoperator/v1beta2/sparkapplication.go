@@ -14,12 +14,12 @@ import (
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
 type SparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, since the driver pod and its Service are
-	// named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the driver pod and its
+	// Service are named after it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is wanted.
+	// The desired state.
 	Spec *SparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was seen last. Written by the operator alone.
+	// The last observed state. Only the operator writes it.
 	Status *SparkApplicationStatusApplyConfiguration `json:"status,omitempty"`
 }
 

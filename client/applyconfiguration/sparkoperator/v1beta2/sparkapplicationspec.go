@@ -10,86 +10,94 @@ import (
 // SparkApplicationSpecApplyConfiguration represents a declarative configuration of the SparkApplicationSpec type for use
 // with apply.
 //
-// SparkApplicationSpec says what a Spark application runs and how.
+// SparkApplicationSpec describes a Spark application.
 type SparkApplicationSpecApplyConfiguration struct {
-	// Holds the application back while true; setting it on a running application ends the run, and clearing it starts another.
-	// Changing it alone never counts as an edit of the application.
+	// Suspends the application while true. Setting it on a running application ends the run, and clearing it starts
+	// another. A change of this field alone does not count as an edit of the application.
 	Suspend *bool `json:"suspend,omitempty"`
-	// The language of the application: Java, Python, Scala or R. It decides how the main file is started and which share of memory
-	// is added for what lives outside the heap.
+	// The language of the application: Java, Python, Scala or R. It has no effect on the run: Spark determines the
+	// language from mainApplicationFile. If the two contradict each other, an event reports that.
 	Type *sparkoperatorv1beta2.SparkApplicationType `json:"type,omitempty"`
-	// The Spark version inside the image, for example 4.1.4. It decides which of Spark's rules the driver pod is built by. It does not
-	// choose the image.
+	// The Spark version inside the image, for example 4.1.4. The operator builds the driver pod by the rules of this
+	// version. It does not choose the image.
 	SparkVersion *string `json:"sparkVersion,omitempty"`
-	// Where the driver runs: cluster (the default, and the only one that is run: in a pod of its own) or client.
+	// Where the driver runs: cluster (the default) or client. Both mean the same: the driver runs in its own pod.
 	Mode *sparkoperatorv1beta2.DeployMode `json:"mode,omitempty"`
 	// The user to impersonate, as spark-submit's --proxy-user does.
 	ProxyUser *string `json:"proxyUser,omitempty"`
-	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image say otherwise.
+	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image name
+	// another.
 	Image *string `json:"image,omitempty"`
-	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's default is IfNotPresent.
+	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's
+	// default is IfNotPresent.
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
-	// Names of Secrets of the application's namespace to pull images with (spark.kubernetes.container.image.pullSecrets).
+	// Names of Secrets of the application's namespace to pull images with
+	// (spark.kubernetes.container.image.pullSecrets).
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
-	// The class whose main method is run, for Java and Scala applications (spark-submit's --class).
+	// The class whose main method runs, for Java and Scala applications (spark-submit's --class).
 	MainClass *string `json:"mainClass,omitempty"`
-	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image; other schemes are
-	// fetched by the driver.
+	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image. The
+	// driver downloads files with other schemes.
 	MainApplicationFile *string `json:"mainApplicationFile,omitempty"`
-	// Arguments of the application itself, each passed as one argument, unchanged.
+	// Arguments of the application. Each is passed unchanged as one argument.
 	Arguments []string `json:"arguments,omitempty"`
-	// Spark properties, by name, for example spark.eventLog.enabled. What the operator alone may decide (master, namespace, service
-	// accounts, credentials, images) is refused here: it has fields.
+	// Spark properties, by name, for example spark.eventLog.enabled. Properties that only the operator may set (master,
+	// namespace, service accounts, credentials, images) are rejected here; other fields set them.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// Hadoop properties, by name. Each becomes the Spark property spark.hadoop.NAME.
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
-	// Name of a ConfigMap with Spark's configuration files. It is mounted at /etc/spark/conf and SPARK_CONF_DIR says so.
+	// Name of a ConfigMap with Spark's configuration files. It is mounted at /etc/spark/conf, and SPARK_CONF_DIR is set
+	// to that path.
 	SparkConfigMap *string `json:"sparkConfigMap,omitempty"`
-	// Name of a ConfigMap with Hadoop's configuration files. It is mounted at /etc/hadoop/conf and HADOOP_CONF_DIR says so.
+	// Name of a ConfigMap with Hadoop's configuration files. It is mounted at /etc/hadoop/conf, and HADOOP_CONF_DIR is
+	// set to that path.
 	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
-	// Volumes that driver.volumeMounts and executor.volumeMounts name. A volume whose name begins with spark-local-dir- becomes Spark's
-	// scratch space.
+	// Volumes for driver.volumeMounts and executor.volumeMounts. A volume whose name begins with spark-local-dir-
+	// becomes Spark's scratch space.
 	Volumes []v1.Volume `json:"volumes,omitempty"`
 	// The driver.
 	Driver *DriverSpecApplyConfiguration `json:"driver,omitempty"`
 	// The executors.
 	Executor *ExecutorSpecApplyConfiguration `json:"executor,omitempty"`
-	// Files, jars and packages that the application needs beside its main file.
+	// Files, jars and packages that the application needs besides its main file.
 	Deps *DependenciesApplyConfiguration `json:"deps,omitempty"`
-	// Whether and when the application is run again after it ends. Default: never.
+	// Whether and when the application runs again after it ends. Default: never.
 	RestartPolicy *RestartPolicyApplyConfiguration `json:"restartPolicy,omitempty"`
-	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Not together with nodeSelector of driver or
-	// executor, which should be preferred.
+	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Cannot be combined with
+	// nodeSelector of driver or executor, which are preferred.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Has no effect; kept so that old manifests are accepted. Use restartPolicy.onFailureRetries.
 	FailureRetries *int32 `json:"failureRetries,omitempty"`
 	// Has no effect; kept so that old manifests are accepted. Use restartPolicy.onFailureRetryInterval.
 	RetryInterval *int64 `json:"retryInterval,omitempty"`
-	// Major version of Python, 2 or 3 (spark.kubernetes.pyspark.pythonVersion). Spark has ignored it since 3.1; set PYSPARK_PYTHON instead.
+	// Major version of Python, 2 or 3 (spark.kubernetes.pyspark.pythonVersion). Spark has ignored it since 3.1; set
+	// PYSPARK_PYTHON instead.
 	PythonVersion *string `json:"pythonVersion,omitempty"`
-	// Share of the heap that is added to the pods' memory for what lives outside it, for example "0.2" (spark.kubernetes.memoryOverheadFactor).
-	// Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
+	// Share of the heap that is added to the pods' memory for use outside the heap, for example "0.2"
+	// (spark.kubernetes.memoryOverheadFactor). Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
 	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
-	// How metrics are exposed. Absent: no metrics are exposed by the operator's doing.
+	// How metrics are exposed. If absent, the operator exposes no metrics.
 	Monitoring *MonitoringSpecApplyConfiguration `json:"monitoring,omitempty"`
-	// Who schedules the pods as a gang: volcano, yunikorn, or the name of a scheduler with the coscheduling plugin.
+	// The batch scheduler that places the pods as a whole: volcano, yunikorn, or the name of a scheduler with the
+	// coscheduling plugin.
 	BatchScheduler *string `json:"batchScheduler,omitempty"`
-	// How long the finished application is kept, in seconds after its end; 0 or less deletes it at once. Absent: for ever.
-	// Changing it alone never counts as an edit of the application.
+	// How long the finished application is kept, in seconds after its end. 0 or less deletes it at once. Default:
+	// forever. A change of this field alone does not count as an edit of the application.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 	// Options of the batch scheduler.
 	BatchSchedulerOptions *BatchSchedulerConfigurationApplyConfiguration `json:"batchSchedulerOptions,omitempty"`
 	// How Spark's web UI is reached.
 	SparkUIOptions *SparkUIConfigurationApplyConfiguration `json:"sparkUIOptions,omitempty"`
-	// Further Services and Ingresses for ports of the driver, one for each entry.
+	// Additional Services and Ingresses for ports of the driver, one of each for each entry.
 	DriverIngressOptions []DriverIngressConfigurationApplyConfiguration `json:"driverIngressOptions,omitempty"`
-	// Spark's own scaling of executors by load.
+	// Spark's own scaling of executors according to load.
 	DynamicAllocation *DynamicAllocationApplyConfiguration `json:"dynamicAllocation,omitempty"`
-	// Protects the driver pod from voluntary evictions with a PodDisruptionBudget. Changing it alone never counts as an edit of the application.
+	// Protects the driver pod from voluntary evictions with a PodDisruptionBudget. A change of this field alone does
+	// not count as an edit of the application.
 	DriverPodDisruptionBudget *bool `json:"driverPodDisruptionBudget,omitempty"`
-	// How the driver pod is made. Optional, known to this operator alone.
+	// How the driver pod is created. Optional, specific to this operator.
 	Submission *SubmissionSpecApplyConfiguration `json:"submission,omitempty"`
-	// Bounds of an attempt's phases. Optional, known to this operator alone.
+	// Time limits for the phases of an attempt. Optional, specific to this operator.
 	Timeouts *TimeoutsApplyConfiguration `json:"timeouts,omitempty"`
 }
 

@@ -12,31 +12,34 @@ import (
 // SparkApplicationStatusApplyConfiguration represents a declarative configuration of the SparkApplicationStatus type for use
 // with apply.
 //
-// SparkApplicationStatus is what the operator saw and did last.
+// SparkApplicationStatus is the last observed state of an application.
 type SparkApplicationStatusApplyConfiguration struct {
 	// Spark's id of the application, for example spark-4f3a..., read from its pods.
 	SparkApplicationID *string `json:"sparkApplicationId,omitempty"`
-	// Id of the current or last attempt. It is computed from the application and the attempt, so it never changes within one.
+	// Id of the current or last attempt. It is computed from the application and the attempt, so it does not change
+	// during an attempt.
 	SubmissionID *string `json:"submissionID,omitempty"`
-	// When an attempt was last made.
+	// When the last attempt was submitted.
 	LastSubmissionAttemptTime *v1.Time `json:"lastSubmissionAttemptTime,omitempty"`
-	// When the last run ended. Absent while one goes on.
+	// When the last run ended. Absent while a run is active.
 	TerminationTime *v1.Time `json:"terminationTime,omitempty"`
 	// The driver.
 	DriverInfo *DriverInfoApplyConfiguration `json:"driverInfo,omitempty"`
 	// The application's state.
 	AppState *ApplicationStateApplyConfiguration `json:"applicationState,omitempty"`
-	// States of executors by pod name. Bounded: in a big application a sample, while executors has the whole count.
+	// States of executors by pod name. The number of entries is limited: for a large application they are a sample, and
+	// executors has the full counts.
 	ExecutorState map[string]statusv1.ExecutorState `json:"executorState,omitempty"`
-	// How many runs were started since the last edit.
+	// The number of runs that were started since the last edit.
 	ExecutionAttempts *int32 `json:"executionAttempts,omitempty"`
-	// How many submissions were tried since the last edit, those that failed included.
+	// The number of submissions since the last edit, failed ones included.
 	SubmissionAttempts *int32 `json:"submissionAttempts,omitempty"`
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, Suspended.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed,
+	// Suspended.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// The generation of the resource that this status is about.
+	// The generation of the resource that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// How many executors are in which state.
+	// The number of executors by state.
 	Executors *applyconfigurationstatusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *applyconfigurationstatusv1.OperatorStatusApplyConfiguration `json:"operator,omitempty"`

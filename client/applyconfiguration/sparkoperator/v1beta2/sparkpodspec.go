@@ -10,25 +10,31 @@ import (
 // SparkPodSpecApplyConfiguration represents a declarative configuration of the SparkPodSpec type for use
 // with apply.
 //
-// SparkPodSpec is what driver and executor pods have in common.
+// SparkPodSpec holds the fields that driver and executor pods share.
 type SparkPodSpecApplyConfiguration struct {
-	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). Kept as it was written; what cannot be
-	// read as a pod template is told by a condition. The fields of this resource win over it.
+	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
+	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports
+	// that.
 	Template *runtime.RawExtension `json:"template,omitempty"`
-	// CPU cores that Spark counts with (spark.{driver,executor}.cores), also the pod's CPU request unless coreRequest is set. Default 1.
+	// CPU cores that Spark assumes (spark.{driver,executor}.cores). They are also the pod's CPU request, unless
+	// coreRequest is set. Default 1.
 	Cores *int32 `json:"cores,omitempty"`
-	// CPU limit of the pod as a Kubernetes quantity, for example 1200m (spark.kubernetes.{driver,executor}.limit.cores). Absent: no limit.
+	// CPU limit of the pod as a Kubernetes quantity, for example 1200m
+	// (spark.kubernetes.{driver,executor}.limit.cores). Default: no limit.
 	CoreLimit *string `json:"coreLimit,omitempty"`
-	// Heap size as Spark writes sizes: a whole number and a unit, for example 4g or 512m (spark.{driver,executor}.memory). Default 1g.
+	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
+	// Default 1g.
 	Memory *string `json:"memory,omitempty"`
-	// Memory limit of the Spark container as a Kubernetes quantity, in place of heap plus overhead. The request stays.
+	// Memory limit of the driver's Spark container, for example 2g or 2Gi, instead of heap plus overhead. The request
+	// does not change. It has no effect on executors, because Spark overwrites their limit, nor on drivers that
+	// spark-submit creates; use memoryOverhead instead.
 	MemoryLimit *string `json:"memoryLimit,omitempty"`
-	// Memory beside the heap, as Spark writes sizes (spark.{driver,executor}.memoryOverhead). A number without a unit counts MiB.
-	// Default: a share of the heap, at least 384m.
+	// Memory outside the heap, in Spark's notation (spark.{driver,executor}.memoryOverhead). A number without a unit is
+	// in MiB. Default: a share of the heap, at least 384m.
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
 	// GPUs of the Spark container.
 	GPU *GPUSpecApplyConfiguration `json:"gpu,omitempty"`
-	// The image, in place of the application's (spark.kubernetes.{driver,executor}.container.image).
+	// The image, instead of the application's (spark.kubernetes.{driver,executor}.container.image).
 	Image *string `json:"image,omitempty"`
 	// ConfigMaps to mount.
 	ConfigMaps []NamePathApplyConfiguration `json:"configMaps,omitempty"`
@@ -36,19 +42,22 @@ type SparkPodSpecApplyConfiguration struct {
 	Secrets []SecretInfoApplyConfiguration `json:"secrets,omitempty"`
 	// Environment variables of the Spark container.
 	Env []v1.EnvVar `json:"env,omitempty"`
-	// Environment variables by name and value (spark.kubernetes.driverEnv.NAME, spark.executorEnv.NAME). Deprecated: use env.
+	// Environment variables by name and value (spark.kubernetes.driverEnv.NAME, spark.executorEnv.NAME). Deprecated:
+	// use env.
 	EnvVars map[string]string `json:"envVars,omitempty"`
-	// ConfigMaps and Secrets whose every key becomes an environment variable of the Spark container.
+	// ConfigMaps and Secrets. Each of their keys becomes an environment variable of the Spark container.
 	EnvFrom []v1.EnvFromSource `json:"envFrom,omitempty"`
-	// Environment variables from keys of Secrets (spark.kubernetes.{driver,executor}.secretKeyRef.NAME). Deprecated: use env.
+	// Environment variables from keys of Secrets (spark.kubernetes.{driver,executor}.secretKeyRef.NAME). Deprecated:
+	// use env.
 	EnvSecretKeyRefs map[string]NameKeyApplyConfiguration `json:"envSecretKeyRefs,omitempty"`
-	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Those that Spark and the operator set win.
+	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Labels that Spark and the operator set take
+	// precedence.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the pod (spark.kubernetes.{driver,executor}.annotation.NAME).
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Mounts of the application's volumes in the Spark container.
 	VolumeMounts []v1.VolumeMount `json:"volumeMounts,omitempty"`
-	// Which nodes and which neighbors the pod wants or avoids.
+	// Affinity and anti-affinity of the pod to nodes and other pods.
 	Affinity *v1.Affinity `json:"affinity,omitempty"`
 	// Taints that the pod tolerates.
 	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
@@ -56,26 +65,27 @@ type SparkPodSpecApplyConfiguration struct {
 	PodSecurityContext *v1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 	// Security settings of the Spark container.
 	SecurityContext *v1.SecurityContext `json:"securityContext,omitempty"`
-	// Which scheduler places the pod. Absent: the cluster's default.
+	// Name of the scheduler that places the pod. Default: the cluster's default scheduler.
 	SchedulerName *string `json:"schedulerName,omitempty"`
-	// Further containers of the pod. The application is over when the Spark container is.
+	// Additional containers of the pod. The application ends when the Spark container ends.
 	Sidecars []v1.Container `json:"sidecars,omitempty"`
-	// Containers that run to their end before the Spark container starts.
+	// Containers that run to completion before the Spark container starts.
 	InitContainers []v1.Container `json:"initContainers,omitempty"`
-	// Uses the node's network.
+	// Whether the pod uses the node's network.
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
-	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Not together with the application's nodeSelector.
+	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Cannot be combined with
+	// the application's nodeSelector.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Name resolution inside the pod.
+	// DNS settings of the pod.
 	DNSConfig *v1.PodDNSConfig `json:"dnsConfig,omitempty"`
-	// Seconds between the request to stop and the kill.
+	// Seconds between the request to stop the pod and its kill.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// The service account that the pod runs as (spark.kubernetes.authenticate.{driver,executor}.serviceAccountName). The driver's must
-	// be allowed to make executor pods.
+	// The service account of the pod (spark.kubernetes.authenticate.{driver,executor}.serviceAccountName). The driver's
+	// account must be allowed to create executor pods.
 	ServiceAccount *string `json:"serviceAccount,omitempty"`
 	// Entries of the pod's hosts file.
 	HostAliases []v1.HostAlias `json:"hostAliases,omitempty"`
-	// Lets the pod's containers see each other's processes. Only true has an effect.
+	// Whether the pod's containers see each other's processes. Only true has an effect.
 	ShareProcessNamespace *bool `json:"shareProcessNamespace,omitempty"`
 }
 

@@ -10,9 +10,9 @@ import (
 // SparkUIConfigurationApplyConfiguration represents a declarative configuration of the SparkUIConfiguration type for use
 // with apply.
 //
-// SparkUIConfiguration says how Spark's web UI is reached.
+// SparkUIConfiguration describes how Spark's web UI is made available.
 type SparkUIConfigurationApplyConfiguration struct {
-	// Port of the UI's Service. Default: the UI's own port, 4040 unless spark.ui.port says otherwise.
+	// Port of the UI's Service. Default: the UI's own port, which is 4040 unless spark.ui.port sets another.
 	ServicePort *int32 `json:"servicePort,omitempty"`
 	// Name of the Service's port. Default spark-driver-ui-port.
 	ServicePortName *string `json:"servicePortName,omitempty"`
@@ -24,9 +24,9 @@ type SparkUIConfigurationApplyConfiguration struct {
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Annotations of the Ingress.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
-	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
-	// Reaches the UI through an HTTPRoute of the Gateway API. Optional, known to this operator alone.
+	// Makes the UI available through an HTTPRoute of the Gateway API. Optional, specific to this operator.
 	Route *RouteConfigurationApplyConfiguration `json:"route,omitempty"`
 }
 

@@ -9,10 +9,10 @@ import (
 // SubmissionSpecApplyConfiguration represents a declarative configuration of the SubmissionSpec type for use
 // with apply.
 //
-// SubmissionSpec says how the driver pod is made.
+// SubmissionSpec describes how the driver pod is created.
 type SubmissionSpecApplyConfiguration struct {
-	// Auto (the default): by the operator itself where it can, else by spark-submit from the application's image. Native: by the
-	// operator or not at all. SparkSubmit: always by spark-submit.
+	// What creates the driver pod. Auto (the default): the operator if it can, otherwise the spark-submit of the
+	// application's image. Native: the operator only. SparkSubmit: always spark-submit.
 	Mode *sparkoperatorv1beta2.SubmissionMode `json:"mode,omitempty"`
 }
 

@@ -5,14 +5,15 @@ package v1beta2
 // TimeoutsApplyConfiguration represents a declarative configuration of the Timeouts type for use
 // with apply.
 //
-// Timeouts bound the phases of an attempt. Each counts in seconds; absent means the operator's configured default, 0 means no bound.
-// An attempt that exceeds a bound ends as failed and says which. Changing them alone never counts as an edit of the application.
+// Timeouts limit the phases of an attempt, in seconds. Absent means the operator's configured default, 0 means no
+// limit. An attempt that exceeds a limit fails, and its message names the limit. A change of these fields alone does
+// not count as an edit of the application.
 type TimeoutsApplyConfiguration struct {
 	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
 	// From the start of the driver container until its pod is ready.
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// From the driver being ready until the executors that it starts with run.
+	// From the driver being ready until the initial executors run.
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
 	// From the creation of the driver pod until the attempt ends.
 	RunSeconds *int64 `json:"runSeconds,omitempty"`

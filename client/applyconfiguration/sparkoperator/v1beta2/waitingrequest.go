@@ -10,15 +10,15 @@ import (
 // WaitingRequestApplyConfiguration represents a declarative configuration of the WaitingRequest type for use
 // with apply.
 //
-// WaitingRequest is a run that was asked for and is not started yet. It holds up no run of a time.
+// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for it.
 type WaitingRequestApplyConfiguration struct {
 	// Name of the run.
 	Run *string `json:"run,omitempty"`
-	// Since when it could not be created; absent where it waits for others to end.
+	// Since when the run could not be created. Absent if it waits for other runs to end.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`
 	// When the next try is due.
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
-	// What kept it from being created.
+	// Why the run could not be created.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 

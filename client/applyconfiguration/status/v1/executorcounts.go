@@ -7,15 +7,15 @@ package v1
 //
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCountsApplyConfiguration struct {
-	// Waiting for a node, an image or their start.
+	// Executors that wait for a node, an image or their start.
 	Pending *int32 `json:"pending,omitempty"`
-	// Running.
+	// Running executors.
 	Running *int32 `json:"running,omitempty"`
-	// Ended well.
+	// Executors that succeeded.
 	Completed *int32 `json:"completed,omitempty"`
-	// Ended badly.
+	// Executors that failed.
 	Failed *int32 `json:"failed,omitempty"`
-	// On nodes that do not answer.
+	// Executors on nodes that do not answer.
 	Unknown *int32 `json:"unknown,omitempty"`
 }
 

@@ -5,9 +5,9 @@ package v1
 // OperatorCauseApplyConfiguration represents a declarative configuration of the OperatorCause type for use
 // with apply.
 //
-// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
 type OperatorCauseApplyConfiguration struct {
-	// One CamelCase word for machines.
+	// One CamelCase word for programs.
 	Reason *string `json:"reason,omitempty"`
 	// A sentence for people.
 	Message *string `json:"message,omitempty"`

@@ -5,16 +5,17 @@ package v1
 // OperatorExecutorsApplyConfiguration represents a declarative configuration of the OperatorExecutors type for use
 // with apply.
 //
-// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
-// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
+// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
+// 1-40,42.
 type OperatorExecutorsApplyConfiguration struct {
-	// Those that were seen.
+	// Executors that have been seen.
 	Seen *string `json:"seen,omitempty"`
-	// Those that failed and whose pods are still there.
+	// Executors that failed and whose pods still exist.
 	Failed *string `json:"failed,omitempty"`
-	// Those that are on nodes that do not answer, or are being taken from their nodes: they failed when they are gone.
+	// Executors on nodes that do not answer, or that are being evicted. They count as failed when they are gone.
 	Leaving *string `json:"leaving,omitempty"`
-	// How many failed and are gone.
+	// The number of executors that failed and whose pods are gone.
 	FailedAndGone *int32 `json:"failedAndGone,omitempty"`
 }
 

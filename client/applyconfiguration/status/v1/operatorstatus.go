@@ -9,39 +9,41 @@ import (
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
 // with apply.
 //
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is stored with the rest
-// of the status in one write. Times have microseconds, so that what was remembered is what is read. Where a field of the status that
-// users know holds the same fact (submissionID, the attempt counters), the fact is stored there alone.
+// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
+// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
+// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
 type OperatorStatusApplyConfiguration struct {
-	// Version of the algorithm that specHash was made by. Another one than the operator's own: the spec counts as unchanged.
+	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
+	// as unchanged.
 	HashVersion *int32 `json:"hashVersion,omitempty"`
-	// Hash of the spec that the current or last attempt was launched from, less what only steers the operator.
+	// Hash of the spec that the current or last attempt was launched from, without the fields that only configure the
+	// operator.
 	SpecHash *string `json:"specHash,omitempty"`
-	// Phase of the life cycle, finer than applicationState.
+	// Phase of the life cycle, more detailed than applicationState.
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	Since *metav1.MicroTime `json:"since,omitempty"`
 	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
 	Attempt *int32 `json:"attempt,omitempty"`
-	// How many of executionAttempts a suspension stopped. They use up no retry.
+	// How many of executionAttempts were stopped by a suspension. These do not count as retries.
 	SuspendedRuns *int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the driver pod lost the scheduling gates that held it up. Absent if none did.
+	// When the scheduling gates of the driver pod were removed. Absent if none were removed.
 	UngatedAt *metav1.MicroTime `json:"ungatedAt,omitempty"`
-	// When the last attempt ended. Absent while one goes on.
+	// When the last attempt ended. Absent while an attempt is active.
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
-	// When a waiting retry is due. Absent if none waits.
+	// When the next retry is due. Absent if no retry waits.
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
-	// Since when fewer executors exist than are wanted, and no other came. Absent while enough do.
+	// Since when fewer executors exist than are wanted and no other was added. Absent while enough exist.
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
-	// How the attempt that ended last ended.
+	// How the last finished attempt ended.
 	Outcome *string `json:"outcome,omitempty"`
-	// Why it did, or what the current phase waits for.
+	// Why the attempt ended that way, or the wait reason of the current phase.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
-	// What the counts of status.executors rest on.
+	// The basis of the counts in status.executors.
 	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
-	// The last phases entered, oldest first, at most MaxHistory.
+	// The last phases, oldest first, at most MaxHistory.
 	History []OperatorTransitionApplyConfiguration `json:"history,omitempty"`
 }
 

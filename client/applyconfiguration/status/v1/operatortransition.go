@@ -9,15 +9,15 @@ import (
 // OperatorTransitionApplyConfiguration represents a declarative configuration of the OperatorTransition type for use
 // with apply.
 //
-// OperatorTransition is one phase entered.
+// OperatorTransition is one change of phase.
 type OperatorTransitionApplyConfiguration struct {
 	// The phase.
 	Phase *string `json:"phase,omitempty"`
 	// When it was entered.
 	At *metav1.MicroTime `json:"at,omitempty"`
-	// The attempt it belongs to.
+	// The attempt that the phase belongs to.
 	Attempt *int32 `json:"attempt,omitempty"`
-	// Why, as one CamelCase word.
+	// The reason, as one CamelCase word.
 	Reason *string `json:"reason,omitempty"`
 }
 
