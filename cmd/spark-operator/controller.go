@@ -37,21 +37,23 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 		return err
 	}
 	useLogger(log)
-	tellUnused(log, unused, os.LookupEnv)
+	logUnused(log, unused, os.LookupEnv)
 	if cfg.Logging.Configuration {
-		log.Info("the configuration", "configuration", cfg.String())
+		log.Info("Configuration", "configuration", cfg.String())
 	}
-	for _, doubt := range cfg.Doubts() {
-		log.Error(doubt, "the configuration asks for what will not work; everything else does")
+	for _, warning := range cfg.Warnings() {
+		log.Error(warning, "A setting of the configuration cannot work; all others are in effect")
 	}
 	rc, err := restConfig(options.kubeconfig)
 	if err != nil {
 		return err
 	}
-	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
-		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
+	log.Info("Starting", "version", currentVersion().version, "revision", currentVersion().revision,
+		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector,
+		"leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
 	op, err := operator.NewOperator(ctx, cfg, operator.Environment{
-		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version, CPU: usedCPU, Hogs: (&cores{}).spread,
+		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version,
+		CPU: usedCPU, Hogs: (&cores{}).spread,
 	})
 	if err != nil {
 		return err
@@ -59,34 +61,35 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	if err := op.Start(ctx); err != nil {
 		return err
 	}
-	log.Info("stopped")
+	log.Info("Stopped")
 	return nil
 }
 
-// tellUnused says once what of other operators' flags, properties and environment was given and has no effect. Values are not told.
-func tellUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
-	for _, one := range given {
-		if one.Property {
-			log.Info("a property has no effect", "property", one.Name, "why", one.Why)
+// logUnused logs the flags, properties and environment variables of other operators that are set and have no effect. It
+// does not log their values, which may be secrets.
+func logUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
+	for _, setting := range given {
+		if setting.Property {
+			log.Info("Property has no effect", "property", setting.Name, "why", setting.Why)
 			continue
 		}
-		log.Info("a flag has no effect", "flag", "--"+one.Name, "why", one.Why)
+		log.Info("Flag has no effect", "flag", "--"+setting.Name, "why", setting.Why)
 	}
 	for _, name := range slices.Sorted(maps.Keys(peer.IgnoredEnvironment)) {
 		if value, found := environment(name); found && value != "" {
-			log.Info("an environment variable has no effect", "variable", name, "why", peer.IgnoredEnvironment[name])
+			log.Info("Environment variable has no effect", "variable", name, "why", peer.IgnoredEnvironment[name])
 		}
 	}
 }
 
-// useLogger makes one log of ours and of the libraries'.
+// useLogger sends the logs of the libraries to the operator's log.
 func useLogger(log logr.Logger) {
 	ctrllog.SetLogger(log)
 	klog.SetLogger(log.WithName("client-go"))
 	slog.SetDefault(slog.New(logr.ToSlogHandler(log)))
 }
 
-// restConfig finds the API server: the file that is named, else those of KUBECONFIG, else the pod's service account.
+// restConfig finds the API server: by the file at path, else by KUBECONFIG, else by the pod's service account.
 func restConfig(path string) (*rest.Config, error) {
 	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		rc, err := rest.InClusterConfig()

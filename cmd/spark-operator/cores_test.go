@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestSpread: each piece of work that takes a core adds one to GOMAXPROCS, whoever set that, and its end restores it.
-func TestSpread(t *testing.T) {
+// TestSpreadAddsACoreForEachHog: each piece of work that occupies a core adds one to GOMAXPROCS, and its end restores
+// the former value, whoever set it.
+func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	var c cores
@@ -29,7 +30,7 @@ func TestUsedCPU(t *testing.T) {
 	before := usedCPU()
 	now := before
 	for now == before {
-		now = usedCPU() // which uses some
+		now = usedCPU() // the call itself uses CPU time
 	}
 	if now < before {
 		t.Error("it went back")

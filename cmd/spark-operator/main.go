@@ -1,4 +1,4 @@
-// Command spark-operator runs Apache Spark applications that are asked for as Kubernetes custom resources.
+// Command spark-operator runs Apache Spark applications that Kubernetes custom resources describe.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // schedules name zones, and an image need not have the IANA database
+	_ "time/tzdata" // schedules name time zones, and an image may lack the IANA database
 
 	"github.com/spf13/cobra"
 
@@ -41,21 +41,22 @@ func controllerCommand() *cobra.Command {
 	start := &cobra.Command{
 		Use:   "start",
 		Short: "Reconcile custom resources until SIGTERM",
-		Long: "Reconciles custom resources until SIGTERM, then finishes what is in flight and gives up its lease.\n" +
-			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.\n\n" +
-			"Beside --config, the flags of the kubeflow operator are taken: those that mean something here win over the file, the others\n" +
-			"are told in the log. With --apache-properties the properties of the operator of spark.apache.org are read in the same way; they win over\n" +
-			"the file, and flags over both.",
+		Long: "Reconciles custom resources until SIGTERM, then finishes the passes in flight and releases its lease.\n" +
+			"It serves the cluster that it runs in, or the one that KUBECONFIG or --kubeconfig names.\n\n" +
+			"Besides --config, it accepts the flags of the kubeflow operator: those with a counterpart take precedence over\n" +
+			"the file, and the log lists the others. With --apache-properties it also reads the properties of the operator\n" +
+			"of spark.apache.org. They take precedence over the file, and flags over both.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return startController(cmd.Context(), &options, cmd.ErrOrStderr())
 		},
 	}
 	options.flags.AddController(start.Flags())
-	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
-	start.Flags().StringVar(&options.flags.Properties, "apache-properties", "", "`file` of the properties of the operator of spark.apache.org; wins over --config")
+	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one, all settings have their defaults")
+	start.Flags().StringVar(&options.flags.Properties, "apache-properties", "",
+		"`file` of the properties of the operator of spark.apache.org; takes precedence over --config")
 	start.Flags().Lookup("apache-properties").NoOptDefVal = peer.DefaultPropertiesFile
-	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
+	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; takes precedence over KUBECONFIG")
 	parent.AddCommand(start)
 	return parent
 }

@@ -39,8 +39,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestUnusedIsTold: what has no effect is told, by name and without its value.
-func TestUnusedIsTold(t *testing.T) {
+// TestUnusedFlagsAreLogged: flags and environment variables without effect are logged by name and without their values.
+func TestUnusedFlagsAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("SPARK_SUBMIT_OPTS", "-Dpassword=secret")
@@ -58,8 +58,9 @@ func TestUnusedIsTold(t *testing.T) {
 	}
 }
 
-// TestPropertiesAreTold: of the other operator's properties those without an effect are told by name and reason, and what was asked for is shown.
-func TestPropertiesAreTold(t *testing.T) {
+// TestUnusedPropertiesAreLogged: the other operator's properties without effect are logged by name and reason, and
+// spark.logConf logs the configuration.
+func TestUnusedPropertiesAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := filepath.Join(t.TempDir(), "spark-operator.properties")
@@ -85,8 +86,9 @@ func TestPropertiesAreTold(t *testing.T) {
 	}
 }
 
-// TestDoubtsAreTold: an address of web UIs that cannot be stops nothing, whether it comes by a flag or by the file, and is told once.
-func TestDoubtsAreTold(t *testing.T) {
+// TestInvalidUIAddressIsLoggedOnce: an invalid address of web UIs, from a flag or from the file, does not stop the
+// start and is logged once.
+func TestInvalidUIAddressIsLoggedOnce(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := filepath.Join(t.TempDir(), "file.yaml")
@@ -104,7 +106,7 @@ func TestDoubtsAreTold(t *testing.T) {
 	}
 }
 
-func TestWhatStopsTheStart(t *testing.T) {
+func TestStartReportsFaults(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := func(content string) string {

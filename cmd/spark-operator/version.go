@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// version is set at link time with -X main.version=...; without it the build's own record is used.
+// version is set at link time with -X main.version=...; without it, the version that Go recorded in the binary is used.
 var version string
 
 type versionInfo struct {
@@ -30,7 +30,7 @@ func currentVersion() versionInfo {
 	return info
 }
 
-// String is one line, for people and for bug reports.
+// String returns one line for people and for bug reports.
 func (v versionInfo) String() string {
 	return fmt.Sprintf("spark-operator %s (revision %s, %s, %s)", v.version, v.revision, v.goVersion, v.platform)
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestZonesAreInTheBinary: the zones that schedules name do not depend on the image that the operator runs in. A test's own machine has them, so that
-// looking one up would show nothing.
+// TestZonesAreInTheBinary: the time zones of schedules do not depend on the operator's image. The test does not look
+// one up, because the machine that runs it has a database of its own.
 func TestZonesAreInTheBinary(t *testing.T) {
 	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

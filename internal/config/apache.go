@@ -11,37 +11,44 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// SparkOperator says whether the API sparkoperator.k8s.io is served.
+// SparkOperator configures the API sparkoperator.k8s.io.
 type SparkOperator struct {
-	// Enabled serves SparkApplications of sparkoperator.k8s.io/v1beta2, and with them its schedules and its Connect servers, unless those are switched
-	// off themselves. Without it none is looked at, and a driver that runs goes on. Default true.
+	// Enabled serves SparkApplications of sparkoperator.k8s.io/v1beta2, and also its schedules and its Connect servers
+	// unless their own switches are off. If false, the operator ignores them all, and running drivers continue. Default
+	// true.
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// Apache says whether the API spark.apache.org is served, and how.
+// Apache configures the API spark.apache.org.
 type Apache struct {
-	// Enabled serves SparkApplications of spark.apache.org, and its SparkClusters unless those are switched off themselves. It needs rights on them;
-	// their definitions may be installed later. Without it none is looked at, and a driver that runs goes on. Default true.
+	// Enabled serves SparkApplications of spark.apache.org, and its SparkClusters unless their own switch is off. It
+	// needs rights on them; their definitions may be installed later. If false, the operator ignores them, and running
+	// drivers continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Clusters says whether standalone clusters are kept.
+	// Clusters configures standalone clusters.
 	Clusters ApacheClusters `json:"clusters,omitzero"`
-	// OperatorName is the value of the label spark.operator/name of all that is made for a custom resource. Default "spark-kubernetes-operator".
+	// OperatorName is the value of the label spark.operator/name on all objects that the operator creates for a custom
+	// resource. Default "spark-kubernetes-operator".
 	OperatorName string `json:"operatorName,omitempty"`
-	// LabelSelector over the labels of custom resources, in the syntax of kubectl's --selector. One that it does not select is left alone: nothing of it
-	// is written, not even its status. What is selected follows the labels at once. Default: all.
+	// LabelSelector selects custom resources by their labels, in the syntax of kubectl's --selector. The operator
+	// leaves all others alone and does not even write their status. Changed labels take effect at once. Default: all.
 	LabelSelector string `json:"labelSelector,omitempty"`
-	// TrimHistory leaves only the current attempt's states in status.stateTransitionHistory; those of the attempt before go into
-	// status.previousAttemptSummary. Default true.
+	// TrimHistory keeps only the current attempt's states in status.stateTransitionHistory. Those of the previous
+	// attempt move to status.previousAttemptSummary. Default true.
 	TrimHistory *bool `json:"trimHistory,omitempty"`
-	// MissingDriverGracePeriod is how long a driver pod that was just created may be invisible before it is looked for live. Default 10s.
+	// MissingDriverGracePeriod is how long a new driver pod may be missing from the cache before the operator reads it
+	// from the API server. Default 10s.
 	MissingDriverGracePeriod metav1.Duration `json:"missingDriverGracePeriod,omitzero"`
-	// Sentinels are custom resources with the label spark.operator/sentinel=true, by which the operator is probed.
+	// Sentinels are custom resources with the label spark.operator/sentinel=true, with which the operator probes
+	// itself.
 	Sentinels Sentinels `json:"sentinels,omitzero"`
-	// Metrics serves the operator's metrics at a second address as well. Default: it does not.
+	// Metrics also serves the operator's metrics at a second address. Default: off.
 	Metrics ApacheMetrics `json:"metrics,omitzero"`
-	// Health serves /healthz and /readyz at a second address as well, with the answers that probes of that API's operator expect. Default: it does not.
+	// Health also serves /healthz and /readyz at a second address, with the answers that probes of that API's operator
+	// expect. Default: off.
 	Health ApacheHealth `json:"health,omitzero"`
-	// PropertiesFile is a file of that operator's properties (spark-operator.properties), which win over this file. Default: none.
+	// PropertiesFile is a file of that operator's properties (spark-operator.properties), which take precedence over
+	// this file. Default: none.
 	PropertiesFile string `json:"propertiesFile,omitempty"`
 }
 
@@ -52,29 +59,35 @@ const (
 	MasterClientsAnyone    = "Anyone"
 )
 
-// ApacheClusters says whether standalone clusters are kept (SparkCluster of spark.apache.org).
+// ApacheClusters configures standalone clusters (SparkCluster of spark.apache.org).
 type ApacheClusters struct {
-	// Enabled needs rights on sparkclusters and StatefulSets. Without it none is looked at, and what runs goes on. Default true.
+	// Enabled serves SparkClusters. It needs rights on sparkclusters and StatefulSets. If false, the operator ignores
+	// SparkClusters, and running clusters continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// MasterStartTimeout is how long a master may take to be ready, from when all objects of its cluster are made, before the cluster has failed; and how
-	// long an edited cluster may take until the next of its pods is of the edit, before that is told. Default 10m.
+	// MasterStartTimeout is how long a master may take to become ready, from the creation of all objects of its
+	// cluster, before the cluster fails. It is also how long an edited cluster may take until its next pod has the new
+	// spec, before the operator reports the delay. Default 10m.
 	MasterStartTimeout metav1.Duration `json:"masterStartTimeout,omitzero"`
-	// MasterClients may send applications to a cluster's master: Drivers (pods of the namespace with the label spark-role=driver), Namespace (all of its
-	// pods), or Anyone. The first two are held by a NetworkPolicy, which has an effect where the cluster's network enforces it. Default Drivers.
+	// MasterClients are the pods that may send applications to a cluster's master: Drivers (pods of the namespace with
+	// the label spark-role=driver), Namespace (all of its pods), or Anyone. For the first two the operator creates a
+	// NetworkPolicy, which has an effect only if the cluster's network enforces it. Default Drivers.
 	MasterClients string `json:"masterClients,omitempty"`
-	// Domain is what the names of Services end with in the Kubernetes cluster: workers look up each other by them. Default "cluster.local".
+	// Domain is the DNS domain of Services in the Kubernetes cluster. Workers find each other by names in it. Default
+	// "cluster.local".
 	Domain string `json:"domain,omitempty"`
 }
 
-// Sentinels say whether the operator probes itself. A sentinel is never launched, whatever is said here.
+// Sentinels configures how the operator probes itself. The operator never launches a sentinel, whatever these fields
+// are.
 type Sentinels struct {
-	// Enabled writes to the sentinels of the namespaces that are served, and tells by /healthz whether that reaches the operator again. It has an effect
-	// only where there are sentinels. Default false.
+	// Enabled makes the operator write to the sentinels of the namespaces that are served, and report by /healthz
+	// whether it receives these changes. It has an effect only if there are sentinels. Default false.
 	Enabled bool `json:"enabled,omitempty"`
-	// Delay lies between two probes, and is how long a write may take to come back. Default 60s.
+	// Delay is the time between two probes, and how long a change may take to come back. Default 60s.
 	Delay metav1.Duration `json:"delay,omitzero"`
-	// Namespace of the sentinels that are written to. Those of other namespaces are never launched either, and nobody's health depends on them.
-	// Default: that of the operator (identity.namespace), and without one every namespace that is served.
+	// Namespace of the sentinels that the operator writes to. Sentinels in other namespaces are not launched either,
+	// and do not affect the operator's health. Default: that of the operator (identity.namespace), and without one
+	// every namespace that is served.
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -82,7 +95,7 @@ type Sentinels struct {
 type ApacheMetrics struct {
 	// BindAddress as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`
-	// Path at which they are served. Default /prometheus.
+	// Path of the metrics. Default /prometheus.
 	Path string `json:"path,omitempty"`
 }
 
@@ -135,7 +148,7 @@ func (a *Apache) applyDefaults() {
 func validateApache(c *Configuration) (errs field.ErrorList) {
 	path, a := field.NewPath("apache"), &c.Apache
 	if !c.Applications() && !c.ApacheApplications() {
-		errs = append(errs, field.Invalid(path.Child("enabled"), false, "with sparkOperator.enabled false as well there is nothing to do"))
+		errs = append(errs, field.Invalid(path.Child("enabled"), false, "sparkOperator.enabled is false as well, so nothing would be served; switch one of the two on"))
 	}
 	for _, problem := range validation.IsValidLabelValue(a.OperatorName) {
 		errs = append(errs, field.Invalid(path.Child("operatorName"), a.OperatorName, problem))
@@ -158,11 +171,11 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// NotPath says what IsPath asks for.
+// NotPath is the message for a path that IsPath rejects.
 const NotPath = "must begin with /, and have no blanks and no braces"
 
-// IsPath reports whether something can be served at a path: blanks and braces mean more than themselves to Go's http.ServeMux, which ends the process where it
-// cannot make sense of them.
+// IsPath reports whether metrics can be served at a path. Blanks and braces have a special meaning for Go's
+// http.ServeMux, which panics if it cannot parse them.
 func IsPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.ContainsAny(path, " \t\r\n{}")
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// BatchScheduler lets schedulers place an application's driver and executors as a whole.
+// BatchScheduler configures schedulers that place an application's driver and executors as a whole.
 type BatchScheduler struct {
-	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). It needs rights on the PodGroups of Volcano, and of the coscheduling
-	// plugin where KubeSchedulerNames names one; their definitions may be installed later. Default false: spec.batchScheduler is the name of the
-	// pods' scheduler and no more.
+	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). It needs rights on the PodGroups of
+	// Volcano, and also on those of the coscheduling plugin if KubeSchedulerNames names a scheduler. Their definitions
+	// may be installed later. If false, spec.batchScheduler is only the name of the pods' scheduler. Default false.
 	Enabled bool `json:"enabled,omitempty"`
-	// Default is the batch scheduler of applications that name no scheduler at all: volcano, yunikorn, or one of KubeSchedulerNames. It has no effect
-	// without Enabled. Default: none.
+	// Default is the batch scheduler of applications that name no scheduler: volcano, yunikorn, or one of
+	// KubeSchedulerNames. It has no effect without Enabled. Default: none.
 	Default string `json:"default,omitempty"`
-	// KubeSchedulerNames are the names of schedulers (profiles of kube-scheduler) with the coscheduling plugin. Default: none.
+	// KubeSchedulerNames are the names of schedulers (profiles of kube-scheduler) with the coscheduling plugin.
+	// Default: none.
 	KubeSchedulerNames []string `json:"kubeSchedulerNames,omitempty"`
 }
 

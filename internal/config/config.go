@@ -1,7 +1,7 @@
 // Package config holds the operator's configuration: one typed, versioned file, its defaults and its validation.
 //
-// The file is the only way in: command line flags say which file, the environment says which cluster, and everything else is here. A
-// field that is not known is an error that names it, so that a typo never silently means the default.
+// All settings are in the file: command line flags name the file, and the environment names the cluster. An unknown
+// field is an error that names it, so that a typo never silently means the default.
 package config
 
 import (
@@ -14,105 +14,113 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The identity of the file that this version of the operator reads.
+// The API version and kind of the file that this version of the operator reads.
 const (
 	APIVersion = "config.sparkoperator.dev/v1alpha1"
 	Kind       = "Configuration"
 )
 
-// Configuration is the content of the file given by --config. The zero value of every field means its default; Default returns them.
+// Configuration is the content of the file given by --config. The zero value of every field means its default; Default
+// returns them.
 type Configuration struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Namespaces whose custom resources this operator acts on. Default: all.
+	// Namespaces are the namespaces whose custom resources this operator serves. Default: all.
 	Namespaces Namespaces `json:"namespaces,omitzero"`
 	// Identity is the operator's own service account.
 	Identity Identity `json:"identity,omitzero"`
-	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
+	// LeaderElection lets several replicas elect the one that acts. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
-	// Metrics is where Prometheus metrics are served, and how.
+	// Metrics configures the Prometheus endpoint.
 	Metrics Metrics `json:"metrics,omitzero"`
 	// Tracing sends traces to a collector. Default: none.
 	Tracing Tracing `json:"tracing,omitzero"`
-	// Health is where /healthz and /readyz are served.
+	// Health configures the endpoints /healthz and /readyz.
 	Health Health `json:"health,omitzero"`
-	// Pprof is where Go profiles are served; off by default, since a profile can hold secrets.
+	// Pprof configures the endpoint of Go profiles. It is off by default, because a profile can contain secrets.
 	Pprof Pprof `json:"pprof,omitzero"`
-	// Logging chooses what is written to standard error and how.
+	// Logging configures the log, which goes to standard error.
 	Logging Logging `json:"logging,omitzero"`
 	// Controller sizes the reconcilers.
 	Controller Controller `json:"controller,omitzero"`
-	// Application holds what every application gets unless it asks for something else.
+	// Application holds settings and defaults of all applications.
 	Application Application `json:"application,omitzero"`
-	// Submission says who makes driver pods.
+	// Submission configures how driver pods are created.
 	Submission Submission `json:"submission,omitzero"`
-	// UI says how drivers' web UIs are reached.
+	// UI configures how drivers' web UIs are made available.
 	UI UI `json:"ui,omitzero"`
-	// Exposure says whether custom resources may choose what is reached from outside the cluster.
+	// Exposure configures whether custom resources may make themselves available outside the cluster.
 	Exposure Exposure `json:"exposure,omitzero"`
-	// ScheduledApplications says whether schedules are run.
+	// ScheduledApplications configures schedules.
 	ScheduledApplications ScheduledApplications `json:"scheduledApplications,omitzero"`
-	// Connect says whether Spark Connect servers are kept.
+	// Connect configures Spark Connect servers.
 	Connect Connect `json:"connect,omitzero"`
-	// SparkOperator says whether the API sparkoperator.k8s.io is served.
+	// SparkOperator configures the API sparkoperator.k8s.io.
 	SparkOperator SparkOperator `json:"sparkOperator,omitzero"`
-	// Apache says whether the API spark.apache.org is served, and how.
+	// Apache configures the API spark.apache.org.
 	Apache Apache `json:"apache,omitzero"`
-	// DynamicConfig lets a few settings change while the operator runs. Default: none does.
+	// DynamicConfig lets a few settings change while the operator runs. Default: off.
 	DynamicConfig DynamicConfig `json:"dynamicConfig,omitzero"`
-	// BatchScheduler says which schedulers may place an application as a whole. Default: none.
+	// BatchScheduler configures the schedulers that may place an application as a whole. Default: none.
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 }
 
-// The modes of Submission, the same as those of an application (spec.submission.mode).
+// The values of Submission.Mode, the same as those of spec.submission.mode in an application.
 const (
 	SubmissionAuto        = "Auto"
 	SubmissionNative      = "Native"
 	SubmissionSparkSubmit = "SparkSubmit"
 )
 
-// Submission says who makes the driver pods: the operator itself, or the spark-submit of an application's image in a pod of its own.
+// Submission configures how driver pods are created: by the operator, or by the spark-submit of an application's image
+// in its own pod.
 type Submission struct {
-	// Mode of applications that choose none. Auto: the operator where it can, else spark-submit. SparkSubmit: spark-submit. Native: the
-	// operator or not at all, which then holds for all applications, and the operator needs no right on Secrets. Default Auto.
+	// Mode is the submission mode of applications that do not set spec.submission.mode. Auto: the operator if it can,
+	// otherwise spark-submit. SparkSubmit: always spark-submit. Native: only the operator; this then applies to all
+	// applications, and the operator needs no right on Secrets. Default Auto.
 	Mode string `json:"mode,omitempty"`
-	// ServiceAccount of the pods that run spark-submit, in each application's namespace. It makes Secrets, Services, ConfigMaps, NetworkPolicies and the
-	// driver pod; an application names another by spark.kubernetes.authenticate.submission.serviceAccountName. Default: that of the driver.
+	// ServiceAccount of the pods that run spark-submit, in each application's namespace. It creates Secrets, Services,
+	// ConfigMaps, NetworkPolicies and the driver pod. An application can name another by
+	// spark.kubernetes.authenticate.submission.serviceAccountName. Default: that of the driver.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
 
-// Identity is who the operator is.
+// Identity is the service account of the operator's own pods.
 type Identity struct {
-	// Namespace and ServiceAccount of the operator's pods. No pod of a custom resource in that namespace may have the account. Default: none is refused.
+	// Namespace and ServiceAccount of the operator's pods. The operator rejects custom resources in this namespace
+	// whose pods would use the account. Default: it rejects none.
 	Namespace      string `json:"namespace,omitempty"`
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
 
-// Namespaces selects the namespaces that are served: those that are named, and those whose labels are selected. With neither field all of them are.
+// Namespaces selects the namespaces that are served: by name, by label, or both. If neither field is set, all
+// namespaces are served.
 type Namespaces struct {
-	// Names of the namespaces. Without a selector, empty means all.
+	// Names of the namespaces. If it is empty and there is no selector, all namespaces are served.
 	Names []string `json:"names,omitempty"`
-	// Selector over the labels of Namespace objects, in the syntax of kubectl's --selector ("spark=enabled", "team in (a,b)"). What is selected
-	// follows the labels at once; the operator then watches every namespace. Default: none.
+	// Selector selects Namespace objects by their labels, in the syntax of kubectl's --selector ("spark=enabled", "team
+	// in (a,b)"). Changed labels take effect at once. The operator then watches every namespace. Default: none.
 	Selector string `json:"selector,omitempty"`
 }
 
-// All reports whether all namespaces are served, whatever their names and labels.
+// All reports whether all namespaces are served.
 func (n Namespaces) All() bool { return len(n.Names) == 0 && n.Selector == "" }
 
-// LeaderElection configures the Lease by which one of several replicas acts. The three durations are Kubernetes' usual ones.
+// LeaderElection configures the Lease by which replicas elect the one that acts. The three durations are Kubernetes'
+// usual ones.
 type LeaderElection struct {
-	// Enabled defaults to true. Without it a second replica would act as well.
+	// Enabled elects a leader. Without it, a second replica would act as well. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// LeaseName defaults to "spark-operator-controller-lock".
 	LeaseName string `json:"leaseName,omitempty"`
 	// Namespace of the Lease. Default: the namespace that the operator runs in; required outside a cluster.
 	Namespace string `json:"namespace,omitempty"`
-	// LeaseDuration is how long the others wait after the last renewal that they saw. Default 15s.
+	// LeaseDuration is how long the other replicas wait after the last renewal that they saw. Default 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is how long the leader tries to renew before it gives up. Default 10s; shorter than LeaseDuration.
+	// RenewDeadline is how long the leader tries to renew the lease before it gives up. Must be shorter than
+	// LeaseDuration. Default 10s.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
-	// RetryPeriod lies between two tries. Default 2s; shorter than RenewDeadline.
+	// RetryPeriod is the time between two tries. Must be shorter than RenewDeadline. Default 2s.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
 }
 
@@ -124,7 +132,8 @@ type Health struct {
 
 // Pprof configures the profiling endpoint.
 type Pprof struct {
-	// BindAddress as host:port. Without a host that is every address of the pod. Default "0": off; 127.0.0.1:6060 is enough for kubectl port-forward.
+	// BindAddress as host:port. Without a host, it is every address of the pod. Default "0": off. 127.0.0.1:6060 is
+	// enough for kubectl port-forward.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
@@ -134,54 +143,56 @@ type Logging struct {
 	Level string `json:"level,omitempty"`
 	// Format is json or text. Default json.
 	Format string `json:"format,omitempty"`
-	// Configuration writes the whole configuration once, at the start. Default false.
+	// Configuration logs the whole configuration once, at the start. Default false.
 	Configuration bool `json:"configuration,omitempty"`
 }
 
-// Controller sizes the reconcilers. There is no limit on requests a second: the API server's priority and fairness decides.
+// Controller sizes the reconcilers. The rate of requests is not limited here: the API server's priority and fairness
+// limits it.
 type Controller struct {
-	// Workers that reconcile at the same time, for each kind. A quarter of them is not for what is new, so that what goes
-	// on is not kept waiting by launches. While another namespace waits, one namespace gets no more than half of them,
-	// rounded up. Default 16.
+	// Workers is how many passes run at the same time, for each kind. A quarter of the workers is reserved for existing
+	// applications, so that launches do not delay them. While another namespace waits, one namespace gets at most half
+	// of the workers, rounded up. Default 16.
 	Workers int `json:"workers,omitempty"`
-	// CacheSyncTimeout is how long the start waits for the first lists. Default 2m.
+	// CacheSyncTimeout is how long the start waits until the caches are filled. Default 2m.
 	CacheSyncTimeout metav1.Duration `json:"cacheSyncTimeout,omitzero"`
-	// ShutdownTimeout is how long work in flight may take after SIGTERM. Default 20s.
+	// ShutdownTimeout is how long passes in flight may take after SIGTERM. Default 20s.
 	ShutdownTimeout metav1.Duration `json:"shutdownTimeout,omitzero"`
 }
 
-// Application holds defaults and bounds for every application.
+// Application holds defaults and limits of all applications.
 type Application struct {
-	// MaxTrackedExecutorPerApp bounds the entries of status.executorState. Default 1000.
+	// MaxTrackedExecutorPerApp limits the entries of status.executorState. Default 1000.
 	MaxTrackedExecutorPerApp *int32 `json:"maxTrackedExecutorPerApp,omitempty"`
-	// DefaultTimeToLiveSeconds is how long a finished application is kept that does not say so itself. Default 0: for ever.
+	// DefaultTimeToLiveSeconds is how long a finished application is kept if it does not set spec.timeToLiveSeconds.
+	// Default 0: forever.
 	DefaultTimeToLiveSeconds int64 `json:"defaultTimeToLiveSeconds,omitempty"`
-	// DriverPodCreationGracePeriod is how long a driver pod that was just created may be invisible before it is looked for
-	// live. Default 10s.
+	// DriverPodCreationGracePeriod is how long a new driver pod may be missing from the cache before the operator reads
+	// it from the API server. Default 10s.
 	DriverPodCreationGracePeriod metav1.Duration `json:"driverPodCreationGracePeriod,omitzero"`
-	// Timeouts for applications that set none. Default: none.
+	// Timeouts of applications that do not set spec.timeouts. Default: none.
 	Timeouts Timeouts `json:"timeouts,omitzero"`
-	// KubernetesMaster is spark.kubernetes.driver.master's value: the API server as the drivers reach it. Default
-	// "k8s://https://kubernetes.default.svc".
+	// KubernetesMaster is the value of spark.kubernetes.driver.master, the address at which drivers reach the API
+	// server. Default "k8s://https://kubernetes.default.svc".
 	KubernetesMaster string `json:"kubernetesMaster,omitempty"`
-	// Authenticate sets spark.authenticate and RPC encryption for applications that do not say otherwise. Connect servers have both in any case, and
-	// applications of spark.apache.org have the first. Default false.
+	// Authenticate sets spark.authenticate and RPC encryption for applications that do not set them. Connect servers
+	// always have both, and applications of spark.apache.org always have the first. Default false.
 	Authenticate bool `json:"authenticate,omitempty"`
 }
 
-// Timeouts bound the phases of an application, in seconds; 0 means no bound.
+// Timeouts limit the phases of an application, in seconds. 0 means no limit.
 type Timeouts struct {
-	// DriverStartSeconds from the submission until the driver container runs.
+	// DriverStartSeconds is the time from the submission until the driver container runs.
 	DriverStartSeconds int64 `json:"driverStartSeconds,omitempty"`
-	// DriverReadySeconds until the driver pod is Ready.
+	// DriverReadySeconds is the time from then until the driver pod is ready.
 	DriverReadySeconds int64 `json:"driverReadySeconds,omitempty"`
-	// ExecutorsStartSeconds until the initial executors run.
+	// ExecutorsStartSeconds is the time from then until the initial executors run.
 	ExecutorsStartSeconds int64 `json:"executorsStartSeconds,omitempty"`
-	// RunSeconds from the submission until the end.
+	// RunSeconds is the time from the submission until the end.
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 
-// String is the configuration as one line of JSON, without a password in an address.
+// String returns the configuration as one line of JSON, without passwords in addresses.
 func (c Configuration) String() string {
 	c.Application.KubernetesMaster = conf.HideAddresses(c.Application.KubernetesMaster)
 	if endpoint, err := url.Parse(c.Tracing.Endpoint); err == nil {
@@ -194,7 +205,8 @@ func (c Configuration) String() string {
 	return string(text)
 }
 
-// WatchesAll reports whether all namespaces are watched, whichever of them are served: the ones that are may change.
+// WatchesAll reports whether the operator watches all namespaces. It also watches all if the set of served namespaces
+// can change.
 func (c *Configuration) WatchesAll() bool {
 	return len(c.Namespaces.Names) == 0 || c.Namespaces.Selector != "" || c.DynamicConfig.Enabled
 }

@@ -218,8 +218,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever the bytes are, Parse returns an error or a configuration that is valid, complete and survives being written
-// and read again.
+// FuzzParse: whatever the bytes are, Parse returns an error or a configuration that is valid, complete and survives
+// being written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add([]byte(header + "namespaces: {names: [a]}\ncontroller: {workers: 2}\n"))
@@ -257,7 +257,8 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity: half of an account would refuse nothing, so it is a fault; and what serves metrics without authentication cannot stand beside what asks for it.
+// TestIdentity: half of an account would refuse nothing, so it is a fault; and what serves metrics without
+// authentication cannot stand beside what asks for it.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

@@ -13,13 +13,14 @@ const (
 	PolicyNone      = "None"
 )
 
-// Connect says whether Spark Connect servers are kept (SparkConnect of sparkoperator.k8s.io/v1alpha1).
+// Connect configures Spark Connect servers (SparkConnect of sparkoperator.k8s.io/v1alpha1).
 type Connect struct {
-	// Enabled needs rights on sparkconnects; their definition may be installed later. Without it none is looked at, and a server that runs goes on.
-	// Default true.
+	// Enabled serves SparkConnects. It needs rights on sparkconnects; their definition may be installed later. If
+	// false, the operator ignores SparkConnects, and running servers continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// NetworkPolicy says from where clients reach a server: Anywhere, or Namespace (pods of its namespace alone). Either way its ports for executors are
-	// closed to everybody else. None makes no NetworkPolicy. It has an effect where the cluster's network enforces it. Default Anywhere.
+	// NetworkPolicy is where clients of a server may be: Anywhere, or Namespace (only pods of its namespace). In both
+	// cases only executors reach its ports for executors. None creates no NetworkPolicy. A policy has an effect only if
+	// the cluster's network enforces it. Default Anywhere.
 	NetworkPolicy string `json:"networkPolicy,omitempty"`
 }
 

@@ -32,7 +32,8 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// TestPageOfTheConfiguration: who copies a file off the page has an operator that starts, as it does without one; and no field is kept to ourselves.
+// TestPageOfTheConfiguration: who copies a file off the page has an operator that starts, as it does without one; and
+// no field is kept to ourselves.
 func TestPageOfTheConfiguration(t *testing.T) {
 	found := examples(t)
 	if len(found) != 2 {
@@ -63,8 +64,8 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// unwritten lists the fields of a struct, and of the structs in it, that are not among the keys that were written. What lies within lists is told in
-// comments.
+// unwritten lists the fields of a struct, and of the structs in it, that are not among the keys that were written. What
+// lies within lists is told in comments.
 func unwritten(of reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -10,31 +10,35 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Where DynamicConfig reads from.
+// Values of DynamicConfig.Source.
 const (
 	SourceConfigMap = "ConfigMap"
 	SourceFile      = "File"
 )
 
-// DynamicConfig lets a few settings change while the operator runs, by the property names of the operator of spark.apache.org
-// (docs/configuration.md says which): the namespaces that are served, for all kinds of custom resources, and a few of section apache.
+// DynamicConfig lets a few settings change while the operator runs: the namespaces that are served, for all kinds of
+// custom resources, and a few settings of section apache. They have the property names of the operator of
+// spark.apache.org (docs/configuration.md lists them).
 type DynamicConfig struct {
-	// Enabled follows the source. The operator then watches all namespaces, so it needs its rights in the whole cluster. Default false.
+	// Enabled makes the operator follow the source. The operator then watches all namespaces, so it needs its rights in
+	// the whole cluster. Default false.
 	Enabled bool `json:"enabled,omitempty"`
 	// Source is ConfigMap or File. Default ConfigMap.
 	Source string `json:"source,omitempty"`
 	// Namespace of the ConfigMap. Default: the namespace that the operator runs in; required outside a cluster.
 	Namespace string `json:"namespace,omitempty"`
-	// Selector over the labels of ConfigMaps. Where it selects several, the one that comes later by name wins. Default:
-	// app.kubernetes.io/name=OPERATORNAME,app.kubernetes.io/component=operator-dynamic-config-overrides, with that of section apache.
+	// Selector selects ConfigMaps by their labels. If it selects several, the last by name takes precedence. Default:
+	// app.kubernetes.io/name=OPERATORNAME,app.kubernetes.io/component=operator-dynamic-config-overrides, with the
+	// operatorName of section apache.
 	Selector string `json:"selector,omitempty"`
-	// File is a file of properties that is looked at again and again. Default /opt/spark-operator/dynamic-conf/spark-operator-dynamic.properties.
+	// File is a file of properties that the operator reads periodically. Default
+	// /opt/spark-operator/dynamic-conf/spark-operator-dynamic.properties.
 	File string `json:"file,omitempty"`
-	// ReloadInterval lies between two looks at the file. Default 60s.
+	// ReloadInterval is the time between two reads of the file. Default 60s.
 	ReloadInterval metav1.Duration `json:"reloadInterval,omitzero"`
 }
 
-// applyDefaults needs those of section apache to be filled in.
+// applyDefaults must run after the defaults of section apache are set, because it needs the operator's name.
 func (d *DynamicConfig) applyDefaults(operatorName string) {
 	setDefault(&d.Source, SourceConfigMap)
 	setDefault(&d.Selector, "app.kubernetes.io/name="+operatorName+",app.kubernetes.io/component=operator-dynamic-config-overrides")

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Load reads, decodes, defaults and validates the file at path. An empty path is an empty file.
+// Load reads, decodes and validates the file at path and sets the defaults. An empty path means an empty file.
 func Load(path string) (Configuration, error) {
 	if path == "" {
 		return Default(), nil
@@ -25,7 +25,8 @@ func Load(path string) (Configuration, error) {
 	return c, nil
 }
 
-// Parse decodes YAML or JSON strictly, fills in the defaults and validates. An unknown or repeated field is an error that names it.
+// Parse decodes YAML or JSON strictly, sets the defaults and validates. An unknown or repeated field is an error that
+// names it.
 func Parse(data []byte) (Configuration, error) {
 	var c Configuration
 	if err := decode(data, &c); err != nil {
@@ -38,13 +39,13 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
-// removed are fields of earlier versions, with what to do instead.
+// removed holds the fields that earlier versions had, with what to do instead.
 var removed = map[string]string{
-	"sharding": "it was removed, as replicas that shared the work were no faster than one; leave it out. " +
+	"sharding": "it was removed, because several replicas were no faster than one; leave it out. " +
 		"To split the work, run one operator for each group of namespaces (docs/tuning.md#several-releases)",
 }
 
-// decode goes by way of JSON for the decoder that names an unknown field by its whole path.
+// decode converts YAML to JSON first, because the JSON decoder names an unknown field by its whole path.
 func decode(data []byte, c *Configuration) error {
 	asJSON, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

@@ -10,34 +10,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Metrics configures the Prometheus endpoint and what is served there.
+// Metrics configures the Prometheus endpoint and its metrics.
 type Metrics struct {
-	// BindAddress as host:port. Default "127.0.0.1:8080", which nobody outside of the pod reaches; ":8080" is every address of the pod, and "0" switches
-	// the endpoint off.
+	// BindAddress as host:port. Default "127.0.0.1:8080", which is reachable only inside the pod. ":8080" is every
+	// address of the pod, and "0" switches the endpoint off.
 	BindAddress string `json:"bindAddress,omitempty"`
-	// Authentication serves the metrics by TLS, with a certificate made at the start, to those alone whose bearer token may get the path /metrics
-	// (nonResourceURLs). The operator needs the right to create tokenreviews and subjectaccessreviews. Default false.
+	// Authentication serves the metrics over TLS, with a certificate created at the start, and only to clients whose
+	// bearer token may get the path /metrics (nonResourceURLs). The operator needs the right to create tokenreviews and
+	// subjectaccessreviews. Default false.
 	Authentication bool `json:"authentication,omitempty"`
-	// Prefix of the metrics that dashboards for sparkoperator.k8s.io read; hyphens become underscores. Default none.
+	// Prefix of the metrics that dashboards for sparkoperator.k8s.io read. Hyphens become underscores. Default none.
 	Prefix string `json:"prefix,omitempty"`
-	// Labels that those metrics have: keys of labels of applications, and "namespace". What Prometheus does not allow in a label's name becomes an
-	// underscore. An application without such a label has "Unknown". Default [app_type]; an empty list means none.
+	// Labels of those metrics: keys of labels of applications, and "namespace". Characters that Prometheus does not
+	// allow in a label's name become underscores. If an application lacks a label, its value is "Unknown". Default
+	// [app_type]; an empty list means none.
 	Labels *[]string `json:"labels,omitempty"`
-	// JobSubmitLatencyBuckets are the upper bounds of the histogram of the time from an application's creation to its submission, in seconds,
-	// ascending. Default 0.0625 to 256, each twice the one before.
+	// JobSubmitLatencyBuckets are the upper bounds of the histogram of the time from an application's creation to its
+	// submission, in seconds, ascending. Default 0.0625 to 256, each twice the one before.
 	JobSubmitLatencyBuckets []float64 `json:"jobSubmitLatencyBuckets,omitempty"`
-	// JobStartLatencyBuckets are those of the time from its creation to the running driver. Default 1 to 1024, each twice the one before.
+	// JobStartLatencyBuckets are the upper bounds of the histogram of the time from an application's creation until its
+	// driver runs, in seconds, ascending. Default 1 to 1024, each twice the one before.
 	JobStartLatencyBuckets []float64 `json:"jobStartLatencyBuckets,omitempty"`
 }
 
-// Tracing configures traces in OpenTelemetry's protocol, over HTTP: a span for each reconcile and, below it, one for each of its requests to
-// the API server.
+// Tracing configures traces in the OpenTelemetry protocol over HTTP: one span for each pass and, below it, one for each
+// of its requests to the API server.
 type Tracing struct {
-	// Endpoint is the collector's URL, such as https://collector.observability:4318; without a path spans go to /v1/traces. Default none: no traces.
+	// Endpoint is the collector's URL, such as https://collector.observability:4318. If it has no path, spans are sent
+	// to /v1/traces. Default none: no traces.
 	Endpoint string `json:"endpoint,omitempty"`
 	// Insecure allows an endpoint without TLS (http). Default false.
 	Insecure bool `json:"insecure,omitempty"`
-	// SamplingRatio is the share of the reconciles that are traced, from 0 to 1. Default 1.
+	// SamplingRatio is the share of passes that are traced, from 0 to 1. Default 1.
 	SamplingRatio *float64 `json:"samplingRatio,omitempty"`
 }
 
@@ -54,10 +58,10 @@ func (t *Tracing) applyDefaults() {
 	}
 }
 
-// maxMetricLabels bounds the configured labels: each makes more combinations, of which few are told apart.
+// maxMetricLabels limits the configured labels, because each label multiplies the number of series.
 const maxMetricLabels = 10
 
-// maxBuckets bounds a histogram: each of its series is as many lines of every scrape.
+// maxBuckets limits the buckets of a histogram, because each of its series has a line for each bucket in every scrape.
 const maxBuckets = 100
 
 var (
@@ -81,7 +85,7 @@ func validateMetrics(c *Configuration) (errs field.ErrorList) {
 		case !metricLabel.MatchString(label):
 			errs = append(errs, field.Invalid(at, label, "must be a label's key: letters, digits, hyphens, underscores, dots and slashes, not beginning with a digit"))
 		case strings.HasPrefix(name, "__"), name == "le", name == "quantile":
-			errs = append(errs, field.Invalid(at, label, "is a name that Prometheus keeps for itself"))
+			errs = append(errs, field.Invalid(at, label, "is a name that Prometheus reserves"))
 		case slices.Contains(names, name):
 			errs = append(errs, field.Duplicate(at, label))
 		}
@@ -118,7 +122,7 @@ func validateTracing(c *Configuration) (errs field.ErrorList) {
 	u, err := url.Parse(t.Endpoint)
 	switch {
 	case err != nil:
-		// Not the value: it may hold a password.
+		// The message omits the value, which may contain a password.
 		errs = append(errs, field.Invalid(endpoint, "", "must be a URL such as https://collector:4318"))
 	case u.User != nil:
 		errs = append(errs, field.Forbidden(endpoint, "must not hold a user or a password: the file is no Secret"))

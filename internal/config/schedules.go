@@ -6,15 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// precisions are the units of the time in the names of schedules' runs, as the kubeflow operator's flag has them.
+// precisions are the units of the time in the names of runs, as in the kubeflow operator's flag.
 var precisions = []string{"nanos", "micros", "millis", "seconds", "minutes"}
 
-// ScheduledApplications says whether schedules are run (ScheduledSparkApplication of sparkoperator.k8s.io/v1beta2), and how their runs are called.
+// ScheduledApplications configures schedules (ScheduledSparkApplication of sparkoperator.k8s.io/v1beta2) and the names
+// of their runs.
 type ScheduledApplications struct {
-	// Enabled needs rights on scheduledsparkapplications, and the one to create sparkapplications; the definition may be installed later. Without it
-	// none is looked at, and a run that goes on is an application as any other. Default true.
+	// Enabled serves ScheduledSparkApplications. It needs rights on scheduledsparkapplications, and the right to create
+	// sparkapplications; the definition may be installed later. If false, the operator ignores
+	// ScheduledSparkApplications, and existing runs continue as ordinary applications. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// TimestampPrecision is the unit of the number in a run's name, which is the time since 1970: nanos, micros, millis, seconds or minutes. Default nanos.
+	// TimestampPrecision is the unit of the number in a run's name, which is the time since 1970: nanos, micros,
+	// millis, seconds or minutes. Default nanos.
 	TimestampPrecision string `json:"timestampPrecision,omitempty"`
 }
 

@@ -12,42 +12,47 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// UI says how drivers' web UIs are reached.
+// UI configures how drivers' web UIs are made available.
 type UI struct {
-	// Service gives every driver that serves a web UI a Service of its own. Nothing else leads to it without one. Default true.
+	// Service creates a Service for every driver that serves a web UI. Without it, no Service leads to the UI. Default
+	// true.
 	Service *bool `json:"service,omitempty"`
-	// Ingress lets the operator make Ingresses. It needs rights on them.
+	// Ingress lets the operator create Ingresses. It needs rights on them.
 	Ingress UIIngress `json:"ingress,omitzero"`
-	// Route lets the operator make HTTPRoutes of the Gateway API. It needs rights on them; the definition may be installed later.
+	// Route lets the operator create HTTPRoutes of the Gateway API. It needs rights on them; the definition may be
+	// installed later.
 	Route UIRoute `json:"route,omitzero"`
 }
 
 // UIIngress configures Ingresses.
 type UIIngress struct {
-	// Enabled defaults to whether URLFormat is set. Without a URLFormat only spec.driverIngressOptions of applications make Ingresses.
+	// Enabled defaults to whether URLFormat is set. Without a URLFormat, the operator creates Ingresses only for
+	// spec.driverIngressOptions of applications.
 	Enabled *bool `json:"enabled,omitempty"`
-	// URLFormat is the address of every web UI: host and path, in which {{$appName}}, {{$appNamespace}} and {{$appId}} stand for those of an
-	// application. Default: none, and no Ingress for web UIs.
+	// URLFormat is the host and path of every web UI. {{$appName}}, {{$appNamespace}} and {{$appId}} stand for an
+	// application's name, namespace and id. Default: none, and no Ingress for web UIs.
 	URLFormat string `json:"urlFormat,omitempty"`
 	// ClassName is spec.ingressClassName of all Ingresses. Default: the cluster's default class.
 	ClassName string `json:"className,omitempty"`
-	// Annotations of Ingresses whose application gives none.
+	// Annotations of Ingresses whose application sets none.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// TLS of Ingresses whose application gives none.
+	// TLS of Ingresses whose application sets none.
 	TLS []networkingv1.IngressTLS `json:"tls,omitempty"`
 }
 
 // UIRoute configures HTTPRoutes.
 type UIRoute struct {
-	// Enabled defaults to whether ParentRefs is set. Without ParentRefs only applications that name Gateways have routes.
+	// Enabled defaults to whether ParentRefs is set. Without ParentRefs, only applications that name Gateways get
+	// routes.
 	Enabled *bool `json:"enabled,omitempty"`
-	// ParentRefs are the Gateways that every web UI's route attaches to, unless the application names others.
+	// ParentRefs are the Gateways that the route of every web UI attaches to, unless the application names others.
 	ParentRefs []ParentRef `json:"parentRefs,omitempty"`
-	// URLFormat is the address, as that of Ingress, but the host may be left out where a path is there. Default: that of Ingress.
+	// URLFormat is the host and path, as for Ingress, but the host may be omitted if there is a path. Default: that of
+	// Ingress.
 	URLFormat string `json:"urlFormat,omitempty"`
 }
 
-// ParentRef names what a route attaches to, as the Gateway API does.
+// ParentRef names the object that a route attaches to, as in the Gateway API.
 type ParentRef struct {
 	// Group of the parent. Default gateway.networking.k8s.io.
 	Group string `json:"group,omitempty"`
@@ -57,17 +62,18 @@ type ParentRef struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Name of the parent.
 	Name string `json:"name"`
-	// SectionName of the parent's listener. Default: all of them.
+	// SectionName of the parent's listener. Default: all listeners.
 	SectionName string `json:"sectionName,omitempty"`
-	// Port of the parent's listener. Default: any.
+	// Port of the parent's listener. Default: any port.
 	Port int32 `json:"port,omitempty"`
 }
 
-// Exposure says whether the specs of custom resources may choose what is reached from outside the cluster.
+// Exposure configures whether specs of custom resources may request access from outside the cluster.
 type Exposure struct {
-	// Enabled lets specs of all kinds choose Services of type NodePort and LoadBalancer, and those of applications of spark.apache.org Ingresses and routes
-	// of any host, for which the operator needs rights. Without it these Services are ClusterIP, and there are no such Ingresses and routes. Those of
-	// sparkoperator.k8s.io have switches of their own, in UI. Default false.
+	// Enabled lets the specs of all kinds choose Services of type NodePort and LoadBalancer. It also lets applications
+	// of spark.apache.org choose Ingresses and routes of any host, on which the operator then needs rights. If false,
+	// these Services are ClusterIP, and these Ingresses and routes do not exist. Ingresses and routes of
+	// sparkoperator.k8s.io have their own switches in UI. Default false.
 	Enabled bool `json:"enabled,omitempty"`
 }
 
@@ -105,27 +111,28 @@ func validateRoute(route *UIRoute) (errs field.ErrorList) {
 	return errs
 }
 
-// Doubts are what of a valid configuration cannot do what it is for, by field, with the way out: addresses of web UIs. They are told at the start, and stop
-// nothing: an application whose address it is says so in its condition Exposed, and runs.
-func (c *Configuration) Doubts() (doubts field.ErrorList) {
+// Warnings returns settings of a valid configuration that cannot work, by field, with how to correct them: addresses of
+// web UIs. The operator logs them at the start and starts anyway. An application with such an address runs, and its
+// condition Exposed gives the reason.
+func (c *Configuration) Warnings() (warnings field.ErrorList) {
 	path := field.NewPath("ui")
 	ingress, route := &c.UI.Ingress, &c.UI.Route
 	inside := path.Child("ingress", "urlFormat")
 	if *ingress.Enabled && ingress.URLFormat != "" {
 		_, err := expose.ParseIngressAddress(ingress.URLFormat, example)
-		doubts = append(doubts, c.doubtFormat(inside, ingress.URLFormat, err)...)
+		warnings = append(warnings, c.checkFormat(inside, ingress.URLFormat, err)...)
 	}
 	if *route.Enabled {
-		doubts = append(doubts, c.doubtRoute(path.Child("route", "urlFormat"))...)
+		warnings = append(warnings, c.checkRoute(path.Child("route", "urlFormat"))...)
 	}
-	return doubts
+	return warnings
 }
 
-func (c *Configuration) doubtRoute(path *field.Path) field.ErrorList {
+func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	ingress, route := &c.UI.Ingress, &c.UI.Route
 	switch {
 	case route.URLFormat == "" && ingress.URLFormat == "" && len(route.ParentRefs) > 0:
-		return field.ErrorList{field.Required(path, "every web UI has a route with parentRefs, so say where it is reached, here or in ui.ingress.urlFormat")}
+		return field.ErrorList{field.Required(path, "every web UI has a route with parentRefs, which needs a host or a path; set it here or in ui.ingress.urlFormat")}
 	case route.URLFormat == "":
 		return nil
 	}
@@ -133,26 +140,26 @@ func (c *Configuration) doubtRoute(path *field.Path) field.ErrorList {
 	inside, insideErr := exampleAddress(ingress.URLFormat)
 	switch {
 	case err == nil && address.Host == "" && address.Path == "":
-		err = errors.New("without a host and a path every route would answer to everything")
+		err = errors.New("has neither a host nor a path, so every route would match all requests; set one of them")
 	case err == nil && insideErr == nil && inside.Host != "" && *ingress.Enabled && inside.Path != address.Path:
-		err = errors.New("has another path than ui.ingress.urlFormat; a driver can be told one path only (spark.ui.proxyBase)")
+		err = errors.New("has another path than ui.ingress.urlFormat; a driver supports only one path (spark.ui.proxyBase)")
 	}
-	return c.doubtFormat(path, route.URLFormat, err)
+	return c.checkFormat(path, route.URLFormat, err)
 }
 
-// doubtFormat tells what is wrong with a format, and otherwise which applications would have one address.
-func (c *Configuration) doubtFormat(path *field.Path, format string, err error) field.ErrorList {
-	one, _ := exampleAddress(format)
+// checkFormat returns what is wrong with a format: the given error, or else which applications would share an address.
+func (c *Configuration) checkFormat(path *field.Path, format string, err error) field.ErrorList {
+	address, _ := exampleAddress(format)
 	same := func(names expose.Names) bool {
 		other, _ := expose.ParseAddress(format, names)
-		return one == other
+		return address == other
 	}
 	if err == nil && same(expose.Names{Application: "other", Namespace: "namespace", ID: "spark-other"}) {
-		err = errors.New("every application has the same address, so that one of them is reached; put {{$appName}} or {{$appId}} into it")
+		err = errors.New("all applications share one address, so only one of them is reachable; put {{$appName}} or {{$appId}} into it")
 	}
 	several := len(c.Namespaces.Names) != 1 || c.Namespaces.Selector != ""
 	if err == nil && several && same(expose.Names{Application: "application", Namespace: "other", ID: "spark-other"}) {
-		err = errors.New("applications of one name in several namespaces have the same address; put {{$appNamespace}} or {{$appId}} into it")
+		err = errors.New("applications with the same name in several namespaces share one address; put {{$appNamespace}} or {{$appId}} into it")
 	}
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, format, err.Error())}
@@ -160,10 +167,10 @@ func (c *Configuration) doubtFormat(path *field.Path, format string, err error) 
 	return nil
 }
 
-// example are names that are as good as any.
+// example holds arbitrary names that fill a format in.
 var example = expose.Names{Application: "application", Namespace: "namespace", ID: "spark-id"}
 
-// exampleAddress fills a format in; the zero address where there is none.
+// exampleAddress fills in a format. It returns the zero address if there is no format.
 func exampleAddress(format string) (expose.Address, error) {
 	if format == "" {
 		return expose.Address{}, nil
@@ -173,7 +180,7 @@ func exampleAddress(format string) (expose.Address, error) {
 
 func validateParent(path *field.Path, parent ParentRef) (errs field.ErrorList) {
 	if parent.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), "the name of a Gateway"))
+		errs = append(errs, field.Required(path.Child("name"), "set the name of a Gateway"))
 	}
 	if parent.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(parent.Namespace) {

@@ -81,18 +81,18 @@ func TestUIDoubts(t *testing.T) {
 		{"switched off", "ingress: {enabled: false, urlFormat: '/a'}", "", "", ""},
 		{"no address", "route: {parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "ui.ingress.urlFormat"},
 		{"applications name theirs", "route: {enabled: true}", "", "", ""},
-		{"everything", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "answer to everything"},
+		{"everything", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "match all requests"},
 		{"route's URL", "route: {urlFormat: 'a/{{$x}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "is no placeholder"},
 		{"route is switched off", "route: {urlFormat: 'a/{{$x}}'}", "", "", ""},
 		{"two paths", "ingress: {urlFormat: 'a.b/{{$appId}}'}, route: {urlFormat: 'a.b/x/{{$appId}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "spark.ui.proxyBase"},
-		{"one address", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat", "every application has the same address"},
+		{"one address", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat", "all applications share one address"},
 		{"one address, one namespace", "ingress: {urlFormat: spark.example.com}", one, "ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into it"},
-		{"one a namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "", "ui.ingress.urlFormat", "every application has the same address"},
+		{"one a namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "", "ui.ingress.urlFormat", "all applications share one address"},
 		{"one a name", "ingress: {urlFormat: '{{$appName}}.example.com'}", "", "ui.ingress.urlFormat", "put {{$appNamespace}} or {{$appId}} into it"},
 		{"one a name, selected namespaces", "ingress: {urlFormat: '{{$appName}}.example.com'}", selected, "ui.ingress.urlFormat", "in several namespaces"},
 		{"one a name, one namespace", "ingress: {urlFormat: '{{$appName}}.example.com'}", one, "", ""},
 		{"one an id", "ingress: {urlFormat: '{{$appId}}.example.com'}", "", "", ""},
-		{"one a route", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "every application has the same address"},
+		{"one a route", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "all applications share one address"},
 		{"good", "ingress: {urlFormat: 'a.b/{{$appNamespace}}/{{$appName}}'}, route: {urlFormat: '/{{$appNamespace}}/{{$appName}}', parentRefs: [{name: g}]}", "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestUIDoubts(t *testing.T) {
 			if err != nil {
 				t.Fatalf("it stops the start: %v", err)
 			}
-			doubts := c.Doubts()
+			doubts := c.Warnings()
 			if test.field == "" {
 				if len(doubts) > 0 {
 					t.Errorf("%v", doubts)
@@ -112,8 +112,8 @@ func TestUIDoubts(t *testing.T) {
 			}
 		})
 	}
-	if c := Default(); len(c.Doubts()) > 0 {
-		t.Errorf("of the defaults: %v", c.Doubts())
+	if c := Default(); len(c.Warnings()) > 0 {
+		t.Errorf("of the defaults: %v", c.Warnings())
 	}
 }
 

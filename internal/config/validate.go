@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate reports every field that cannot be used, each by its path. It expects the defaults to be filled in.
+// Validate returns an error that lists all invalid fields by their paths. The defaults must be set before.
 func (c *Configuration) Validate() error {
 	rules := []func(*Configuration) field.ErrorList{
 		validateVersion,
@@ -84,9 +84,9 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, positive(path.Child("retryPeriod"), l.RetryPeriod)...)
 	if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
 		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(),
-			"must be shorter than leaseDuration, or a leader could act after another took over"))
+			"must be shorter than leaseDuration, or a leader could act after another one took over"))
 	}
-	// client-go jitters the period by up to 1.2 and refuses one that could pass the deadline.
+	// client-go jitters the period by up to 1.2, and rejects a period that could exceed the deadline.
 	if float64(l.RetryPeriod.Duration)*1.2 >= float64(l.RenewDeadline.Duration) {
 		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(),
 			"1.2 times this must be shorter than renewDeadline"))
@@ -125,7 +125,7 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// allHosts reports whether a host of a bind address is every address of the pod.
+// allHosts reports whether the host of a bind address means every address of the pod.
 func allHosts(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
 
 func validateLogging(c *Configuration) (errs field.ErrorList) {
@@ -140,7 +140,7 @@ func validateLogging(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// MaxWorkers bounds how much is done at the same time: each pass holds a connection to the API server.
+// MaxWorkers limits the concurrent passes, because each holds a connection to the API server.
 const MaxWorkers = 1024
 
 func validateController(c *Configuration) (errs field.ErrorList) {
@@ -176,7 +176,8 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
 }
 
-// validateIdentity holds both halves of the operator's account to names; one without the other would refuse nothing.
+// validateIdentity checks the names of the operator's namespace and account. The account without the namespace would
+// reject nothing.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)

@@ -1,6 +1,7 @@
-// Package peer reads the settings of the operators that this one replaces: the flags of the kubeflow operator, and the properties of the operator of
-// spark.apache.org. Each setting that has a counterpart becomes a field of the configuration file, package config, which knows nothing of this
-// package. Each that has none is accepted, and reported with the reason.
+// Package peer reads the settings of the operators that this one replaces: the flags of the kubeflow operator, and the
+// properties of the operator of spark.apache.org. A setting that has a counterpart sets a field of the configuration
+// file (package config, which does not depend on this package). A setting without a counterpart is accepted and
+// reported with the reason.
 package peer
 
 import (
@@ -16,11 +17,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Flags are the command line flags of the kubeflow operator, read as this operator's configuration: each that means something here is another name for
-// a field of the file, and wins over it; one that means nothing is accepted, and told.
+// Flags holds the command line flags of the kubeflow operator. A flag with a counterpart is an alias of a field of the
+// file and takes precedence over it. A flag without one is accepted and reported.
 type Flags struct {
 	flags []*flag
-	// Properties is a file of properties of the operator of spark.apache.org; it takes the place of the configuration file's apache.propertiesFile.
+	// Properties is the path of a file with properties of the operator of spark.apache.org. It replaces
+	// apache.propertiesFile of the configuration file.
 	Properties string
 }
 
@@ -28,29 +30,30 @@ type Flags struct {
 type Unused struct {
 	// Name of the flag, without hyphens, or of the property.
 	Name string
-	// Why it has no effect.
+	// Why the flag or property has no effect.
 	Why string
-	// Property tells that it is a property.
+	// Property is true for a property and false for a flag.
 	Property bool
 }
 
-// flag is one flag as it was given.
+// flag is one flag with its given value.
 type flag struct {
 	known
 	given bool
 	text  string
 }
 
-// known is what a flag means.
+// known describes a flag.
 type known struct {
 	name string
-	// kind is shown in the help, and says how a value is read.
+	// kind is shown in the help and determines how a value is parsed.
 	kind kind
-	// field is the path in the configuration file that the flag is another name for; empty where it is none, or where apply says.
+	// field is the path in the configuration file that the flag is an alias of. It is empty if the flag has no effect
+	// or has apply.
 	field string
-	// apply takes what the path alone does not tell. It may refuse a value.
+	// apply sets fields if the path alone is not enough. It may reject a value.
 	apply func(overlay, string) error
-	// why tells why the flag has no effect, where it has none; lost tells that of a value.
+	// why is the reason if the flag has no effect. lost returns the reason if a part of a value has no effect.
 	why  string
 	lost func(string) string
 }
@@ -67,10 +70,10 @@ const (
 	document kind = "JSON"
 )
 
-// AddController adds the flags of "controller start".
+// AddController adds the flags to those of "controller start".
 func (f *Flags) AddController(to *pflag.FlagSet) {
 	for _, k := range controllerFlags {
-		one := &flag{known: k}
+		added := &flag{known: k}
 		usage := "alias of " + k.field + " in the configuration file"
 		switch {
 		case k.why != "":
@@ -78,22 +81,22 @@ func (f *Flags) AddController(to *pflag.FlagSet) {
 		case k.field == "":
 			usage = "alias; see docs/migrate-kubeflow.md"
 		}
-		added := to.VarPF(one, k.name, "", usage)
-		added.Hidden = k.why != ""
+		option := to.VarPF(added, k.name, "", usage)
+		option.Hidden = k.why != ""
 		if k.kind == boolean {
-			added.NoOptDefVal = "true"
+			option.NoOptDefVal = "true"
 		}
-		f.flags = append(f.flags, one)
+		f.flags = append(f.flags, added)
 	}
 }
 
-// String is what was given.
+// String returns the given value.
 func (f *flag) String() string { return f.text }
 
-// Type is the flag's kind, for the help.
+// Type returns the flag's kind, for the help.
 func (f *flag) Type() string { return string(f.kind) }
 
-// Set takes a value. A list that is given again grows, as that operator's does.
+// Set sets a value. If a list flag is given again, its values are appended, as in that operator.
 func (f *flag) Set(value string) error {
 	if _, err := f.kind.read(value); err != nil {
 		return err
@@ -105,7 +108,7 @@ func (f *flag) Set(value string) error {
 	return nil
 }
 
-// read makes of a flag's text what the file would hold.
+// read converts a flag's text to the value that the file would hold.
 func (k kind) read(value string) (any, error) {
 	switch k {
 	case boolean:
@@ -116,7 +119,7 @@ func (k kind) read(value string) (any, error) {
 		d, err := time.ParseDuration(value)
 		return d.String(), err
 	case texts, numbers:
-		var items []any // none where the text is empty
+		var items []any // nil if the text is empty
 		if value == "" {
 			return items, nil
 		}
@@ -144,10 +147,10 @@ func (k kind) read(value string) (any, error) {
 	return value, nil
 }
 
-// Load reads the file at path, which may be empty for none, lays the properties over it, if there is a file of them, and what the flags say over both.
-// It returns what was given and has no effect.
+// Load reads the file at path, which may be empty for none. It merges the file of properties over it, if there is one,
+// and the flags over both. It also returns the settings that have no effect.
 func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
-	laid, unused, err := f.laid()
+	fromFlags, unused, err := f.overlay()
 	if err != nil {
 		return config.Configuration{}, nil, err
 	}
@@ -156,7 +159,7 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 		return config.Configuration{}, nil, err
 	}
 	properties := cmp.Or(f.Properties, file.text("apache", "propertiesFile"))
-	if len(laid) == 0 && properties == "" {
+	if len(fromFlags) == 0 && properties == "" {
 		c, err := config.Load(path)
 		return c, unused, err
 	}
@@ -168,7 +171,7 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 		file.merge(over)
 		unused = append(unused, more...)
 	}
-	file.merge(laid)
+	file.merge(fromFlags)
 	c, err := file.parse()
 	if err != nil {
 		return config.Configuration{}, nil, fmt.Errorf("configuration %s with the flags and properties over it: %w", cmp.Or(path, "of no file"), err)
@@ -176,30 +179,30 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	return c, unused, nil
 }
 
-// laid is what the flags lay over the file, and those of them that have no effect.
-func (f *Flags) laid() (laid overlay, unused []Unused, _ error) {
-	laid = overlay{}
-	for _, one := range f.flags {
-		if !one.given {
+// overlay returns the part of a configuration file that the flags set, and the flags that have no effect.
+func (f *Flags) overlay() (fields overlay, unused []Unused, _ error) {
+	fields = overlay{}
+	for _, option := range f.flags {
+		if !option.given {
 			continue
 		}
-		if one.why != "" {
-			unused = append(unused, Unused{Name: one.name, Why: one.why})
+		if option.why != "" {
+			unused = append(unused, Unused{Name: option.name, Why: option.why})
 			continue
 		}
-		if err := one.lay(laid); err != nil {
-			return nil, nil, fmt.Errorf("--%s=%s: %w", one.name, one.text, err)
+		if err := option.setIn(fields); err != nil {
+			return nil, nil, fmt.Errorf("--%s=%s: %w", option.name, option.text, err)
 		}
-		if one.lost != nil {
-			if why := one.lost(one.text); why != "" {
-				unused = append(unused, Unused{Name: one.name, Why: why})
+		if option.lost != nil {
+			if why := option.lost(option.text); why != "" {
+				unused = append(unused, Unused{Name: option.name, Why: why})
 			}
 		}
 	}
-	return laid, unused, nil
+	return fields, unused, nil
 }
 
-func (f *flag) lay(to overlay) error {
+func (f *flag) setIn(to overlay) error {
 	if f.apply != nil {
 		return f.apply(to, f.text)
 	}

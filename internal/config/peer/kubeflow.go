@@ -13,10 +13,10 @@ import (
 
 const (
 	notLimited  = "requests are not limited; the API server's priority and fairness decides"
-	notQueued   = "events are never rate limited, only errors back off"
-	noSubmitter = "no other service submits; the controller makes the driver's objects itself"
-	noTLS       = "metrics are served without TLS"
-	fixedLog    = "the log's form is fixed"
+	notQueued   = "events are not rate limited, only errors back off"
+	noSubmitter = "there is no submitter service; the controller creates the driver's objects itself"
+	noTLS       = "metrics.authentication serves the metrics over TLS with fixed settings"
+	fixedLog    = "the log's format is fixed"
 )
 
 var controllerFlags = []known{
@@ -27,7 +27,7 @@ var controllerFlags = []known{
 	{name: "max-tracked-executor-per-app", kind: number, field: "application.maxTrackedExecutorPerApp"},
 	{name: "default-time-to-live-seconds", kind: number, field: "application.defaultTimeToLiveSeconds"},
 	{name: "driver-pod-creation-grace-period", kind: period, field: "application.driverPodCreationGracePeriod"},
-	{name: "enable-driver-pdb", kind: boolean, why: "there is nothing to switch on; an application's driverPodDisruptionBudget is enough"},
+	{name: "enable-driver-pdb", kind: boolean, why: "an application's driverPodDisruptionBudget is enough; nothing has to be switched on"},
 	{name: "workqueue-ratelimiter-bucket-qps", kind: number, why: notQueued},
 	{name: "workqueue-ratelimiter-bucket-size", kind: number, why: notQueued},
 	{name: "workqueue-ratelimiter-max-delay", kind: period, why: notQueued},
@@ -48,8 +48,8 @@ var controllerFlags = []known{
 	{name: "leader-election-renew-deadline", kind: period, field: "leaderElection.renewDeadline"},
 	{name: "leader-election-retry-period", kind: period, field: "leaderElection.retryPeriod"},
 	{name: "metrics-bind-address", kind: text, field: "metrics.bindAddress"},
-	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address, which it can switch off
-	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics, as that operator does whatever this says"},
+	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address, which it can set to "0"
+	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics; that operator ignores this flag too"},
 	{name: "metrics-prefix", kind: text, field: "metrics.prefix"},
 	{name: "metrics-labels", kind: texts, apply: metricsLabels},
 	{name: "metrics-job-submit-latency-buckets", kind: numbers, field: "metrics.jobSubmitLatencyBuckets"},
@@ -70,21 +70,23 @@ var controllerFlags = []known{
 	{name: "submitter-tls-key-file", kind: text, why: noSubmitter},
 	{name: "submitter-tls-ca-file", kind: text, why: noSubmitter},
 	{name: "feature-gates", kind: texts, apply: featureGates, lost: lostGates},
-	{name: "zap-devel", kind: boolean, apply: developmentLog}, // before what is chosen by name
+	{name: "zap-devel", kind: boolean, apply: developmentLog}, // before the flags that set the same fields
 	{name: "zap-encoder", kind: text, apply: logEncoder},
 	{name: "zap-log-level", kind: text, apply: logLevel},
 	{name: "zap-stacktrace-level", kind: text, why: fixedLog},
 	{name: "zap-time-encoding", kind: text, why: fixedLog},
 }
 
-// IgnoredEnvironment are environment variables that the kubeflow operator hands to the spark-submit that it runs, and why they have no effect here.
+// IgnoredEnvironment holds environment variables that the kubeflow operator passes to its spark-submit, with the
+// reasons why they have no effect here.
 var IgnoredEnvironment = map[string]string{
-	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so no spark-defaults.conf of its image holds; use an application's sparkConf or sparkConfigMap",
+	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so a spark-defaults.conf of its image has no effect; use an application's sparkConf or sparkConfigMap",
 	"SPARK_SUBMIT_OPTS": "no spark-submit runs in the operator; use an application's driver.javaOptions",
 	"HADOOP_CONF_DIR":   "no spark-submit runs in the operator; use an application's hadoopConfigMap",
 }
 
-// namespaceNames takes the empty name, which that operator's chart passes as "", for all namespaces, whatever their labels.
+// namespaceNames sets the namespaces. The empty name, which that operator's chart passes as "", means all namespaces,
+// whatever their labels.
 func namespaceNames(to overlay, value string) error {
 	names, err := texts.read(value)
 	if err != nil {
@@ -101,7 +103,7 @@ func namespaceNames(to overlay, value string) error {
 	return nil
 }
 
-// metricsLabels takes an empty text for the default.
+// metricsLabels sets the labels of metrics. An empty text means the default.
 func metricsLabels(to overlay, value string) error {
 	if strings.Trim(value, `" ,`) == "" {
 		return nil
@@ -123,13 +125,13 @@ func secureMetrics(_ overlay, value string) error {
 	if on, err := strconv.ParseBool(value); err != nil || !on {
 		return err
 	}
-	return fmt.Errorf("metrics are not served over TLS; leave it out, and let a proxy beside the controller do that")
+	return fmt.Errorf("metrics are not served over TLS by this flag; leave it out and use metrics.authentication, or a proxy in front of the controller")
 }
 
-// gates are that operator's feature gates: what is on here anyway, or has no counterpart.
+// gates are that operator's feature gates. What they switch on is always on here, or has no counterpart.
 var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
 
-// gatesOn are the gates that a value switches on.
+// gatesOn returns the gates that a value switches on.
 func gatesOn(value string) (names []string, _ error) {
 	for gate := range strings.SplitSeq(value, ",") {
 		name, on, found := strings.Cut(strings.TrimSpace(gate), "=")
@@ -147,7 +149,7 @@ func gatesOn(value string) (names []string, _ error) {
 	return names, nil
 }
 
-// featureGates takes the gates that there are. Those with no counterpart are refused where somebody would miss them.
+// featureGates accepts that operator's gates. It rejects a gate without counterpart if users would miss its effect.
 func featureGates(_ overlay, value string) error {
 	on, err := gatesOn(value)
 	if slices.Contains(on, "LoadSparkDefaults") {
@@ -156,9 +158,9 @@ func featureGates(_ overlay, value string) error {
 	return err
 }
 
-// lostGates tells which gates that are on have no counterpart.
+// lostGates returns the gates that are switched on and have no counterpart, with the reasons.
 func lostGates(value string) string {
-	on, _ := gatesOn(value) // featureGates said what is wrong with it
+	on, _ := gatesOn(value) // featureGates returned the error
 	var why []string
 	for _, name := range on {
 		switch name {
@@ -192,7 +194,7 @@ func logEncoder(to overlay, value string) error {
 	return nil
 }
 
-// logLevel takes zap's names and numbers; above 0 it is ever more than debug.
+// logLevel accepts zap's names and numbers. Numbers above 0 mean debug and beyond.
 func logLevel(to overlay, value string) error {
 	level := strings.ToLower(value)
 	if n, err := strconv.Atoi(level); err == nil && n > 0 {

@@ -31,7 +31,7 @@ func (o overlay) set(path string, value any) {
 	below.set(rest, value)
 }
 
-// merge lays another over it: maps are merged, everything else is replaced.
+// merge merges another overlay over this one: maps are merged, everything else is replaced.
 func (o overlay) merge(over overlay) {
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		below, isMap := over[key].(overlay)
@@ -40,15 +40,15 @@ func (o overlay) merge(over overlay) {
 			continue
 		}
 		under := overlay{}
-		if was, ok := o[key].(map[string]any); ok {
-			under = was
+		if existing, ok := o[key].(map[string]any); ok {
+			under = existing
 		}
 		under.merge(below)
 		o[key] = map[string]any(under)
 	}
 }
 
-// readOverlay reads a configuration file as it is written; an empty path is an empty file.
+// readOverlay reads a configuration file without defaults. An empty path means an empty file.
 func readOverlay(path string) (overlay, error) {
 	file := overlay{}
 	if path == "" {
@@ -61,13 +61,13 @@ func readOverlay(path string) (overlay, error) {
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
-	if file == nil { // of a file that is empty
+	if file == nil { // the file is empty
 		file = overlay{}
 	}
 	return file, nil
 }
 
-// asOverlay is the file that a configuration would be read from.
+// asOverlay returns the file that a configuration would be read from.
 func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -77,7 +77,7 @@ func asOverlay(c *config.Configuration) (overlay, error) {
 	return file, json.Unmarshal(data, &file)
 }
 
-// parse reads the configuration that the file is.
+// parse parses the overlay as a whole configuration file.
 func (o overlay) parse() (config.Configuration, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -86,7 +86,7 @@ func (o overlay) parse() (config.Configuration, error) {
 	return config.Parse(data)
 }
 
-// text is a field of a section, where it is a text.
+// text returns a field of a section if it is a string, else "".
 func (o overlay) text(section, field string) string {
 	within, _ := o[section].(map[string]any)
 	text, _ := within[field].(string)

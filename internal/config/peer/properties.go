@@ -16,37 +16,38 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultPropertiesFile is where the chart of the operator of spark.apache.org mounts its properties.
+// DefaultPropertiesFile is the path at which the chart of the operator of spark.apache.org mounts its properties.
 const DefaultPropertiesFile = "/opt/spark-operator/conf/spark-operator.properties"
 
 const (
-	// peerPrefix begins the names of that operator's own properties.
+	// peerPrefix is the prefix of that operator's own properties.
 	peerPrefix = "spark.kubernetes.operator."
-	// watchedNamespaces has that operator serve one namespace where it is left out.
+	// watchedNamespaces is the property for the served namespaces. Without it, that operator serves only one.
 	watchedNamespaces = peerPrefix + "watchedNamespaces"
 )
 
-// property is what a property of the operator of spark.apache.org means here (its class SparkOperatorConf).
+// property describes a property of the operator of spark.apache.org (its class SparkOperatorConf).
 type property struct {
 	key string
-	// dynamic ones may change while that operator runs.
+	// dynamic is true if the property may change while that operator runs.
 	dynamic bool
-	// lay lays the value over the file. An error wrapping errRefused stops the start, as nothing may be done by half of what was meant; any other lets
-	// the value go.
+	// lay sets the value in the file. An error that wraps errRefused stops the start, because the operator must not run
+	// with half of the intended settings. For any other error the value is ignored.
 	lay func(overlay, string) error
-	// why tells why the property has no effect, where it has none.
+	// why is the reason if the property has no effect.
 	why string
 }
 
-// errRefused marks a value that cannot be used and cannot be left out either: without it more would be served than was asked for.
-var errRefused = errors.New("it cannot be left out, since more would be served than was asked for")
+// errRefused marks an invalid value that cannot be ignored either: the operator would then serve more than was
+// requested.
+var errRefused = errors.New("the operator cannot ignore it, because it would then serve more than was requested")
 
-// refused says what is wrong with a value that cannot be left out.
+// refused returns the error of a value that cannot be ignored.
 func refused(format string, args ...any) error {
 	return fmt.Errorf("%s; %w", fmt.Sprintf(format, args...), errRefused)
 }
 
-// readProperties reads the properties in a file's text.
+// readProperties parses a file of properties.
 func readProperties(text string) (map[string]string, error) {
 	c, err := conf.UnmarshalProperties(text)
 	if err != nil {
@@ -68,8 +69,8 @@ func LoadProperties(path string) (map[string]string, error) {
 	return values, nil
 }
 
-// propertiesOver is what a file of properties lays over a configuration file. Where it leaves out which namespaces are served, that is told: it does not mean
-// here what it means to that operator.
+// propertiesOver returns the part of a configuration file that a file of properties sets. If the file does not set the
+// served namespaces, that is reported, because the default differs from that operator's.
 func propertiesOver(path string) (overlay, []Unused, error) {
 	values, err := LoadProperties(path)
 	if err != nil {
@@ -82,13 +83,13 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	}
 	if strings.TrimSpace(values[watchedNamespaces]) == "" {
 		unused = append(unused, Unused{Name: watchedNamespaces, Property: true,
-			Why: "it is left out, by which that operator serves the namespace default; this one goes by namespaces in its configuration file, by default all of them"})
+			Why: "it is not set: that operator then serves the namespace default, this one serves the namespaces of its configuration file, by default all"})
 	}
 	return laid, unused, nil
 }
 
-// layProperties lays the properties over a configuration file, in the order of the table, and returns those that have no effect. A blank value means
-// what no value does.
+// layProperties sets the properties in a configuration file, in the order of the table, and returns those that have no
+// effect. A blank value counts as no value.
 func layProperties(to overlay, values map[string]string) (unused []Unused, _ error) {
 	for _, p := range properties {
 		value := strings.TrimSpace(values[p.key])
@@ -102,7 +103,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 			case errors.Is(err, errRefused):
 				return nil, fmt.Errorf("%s: %w", p.key, err)
 			case err != nil:
-				unused = append(unused, Unused{Name: p.key, Why: err.Error() + "; it counts as left out", Property: true})
+				unused = append(unused, Unused{Name: p.key, Why: err.Error() + "; the value is ignored", Property: true})
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 	return append(unused, unknownProperties(values)...), nil
 }
 
-// unknownProperties tells the properties that the table does not have.
+// unknownProperties returns the properties that are not in the table.
 func unknownProperties(values map[string]string) (unused []Unused) {
 	for key := range values {
 		if slices.ContainsFunc(properties, func(p property) bool { return p.key == key }) {
@@ -126,7 +127,8 @@ func unknownProperties(values map[string]string) (unused []Unused) {
 	return unused
 }
 
-// completeLease gives the durations of the lease that a file leaves out that operator's defaults, where it has any of them: one alone need not go with ours.
+// completeLease completes the durations of the lease: if the file sets one of them, the others get that operator's
+// defaults. A single one might not fit this operator's defaults.
 func completeLease(to overlay, values map[string]string) {
 	durations := []struct{ key, field, seconds string }{
 		{peerPrefix + "leaderElection.leaseDurationSeconds", "leaderElection.leaseDuration", "180s"},
@@ -145,8 +147,8 @@ func completeLease(to overlay, values map[string]string) {
 	}
 }
 
-// Override returns the configuration with what the dynamic ones of the properties say laid over it, and tells the properties that have no effect. An
-// error says that the properties cannot be used at all; then everything stays as it was.
+// Override returns the configuration with the dynamic properties merged over it, and the properties that have no
+// effect. If it returns an error, the properties cannot be used at all, and the caller keeps its configuration.
 func Override(c *config.Configuration, values map[string]string) (config.Configuration, []Unused, error) {
 	laid, changing := overlay{}, map[string]string{}
 	var unused []Unused
@@ -156,7 +158,7 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 		case i >= 0 && properties[i].dynamic:
 			changing[key] = value
 		case i >= 0:
-			unused = append(unused, Unused{Name: key, Why: "it is read at the start only", Property: true})
+			unused = append(unused, Unused{Name: key, Why: "it is read only at the start", Property: true})
 		default:
 			unused = append(unused, Unused{Name: key, Why: "there is no such property", Property: true})
 		}
@@ -170,7 +172,7 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 	return next, append(unused, more...), err
 }
 
-// with returns the configuration with a part of a file laid over it.
+// with returns the configuration with a part of a file merged over it.
 func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	file, err := asOverlay(c)
 	if err != nil {
@@ -180,7 +182,7 @@ func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	return file.parse()
 }
 
-// toField lays a text as it is.
+// toField returns a function that sets a field to the unchanged text.
 func toField(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		to.set(field, value)
@@ -188,7 +190,7 @@ func toField(field string) func(overlay, string) error {
 	}
 }
 
-// boolTo reads true or false.
+// boolTo returns a function that sets a field to true or false.
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		if value != "true" && value != "false" {
@@ -199,27 +201,27 @@ func boolTo(field string) func(overlay, string) error {
 	}
 }
 
-// seconds reads a whole number of seconds above 0.
+// seconds returns a function that sets a field to an integer of seconds above 0.
 func seconds(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case err != nil:
-			return errors.New("it is no whole number")
+			return errors.New("it is not an integer")
 		case n < 1 || n > config.MaxSeconds:
-			return errors.New("it is not more than 0 seconds, or more than 100 years")
+			return errors.New("it must be at least 1 second and at most 100 years")
 		}
 		to.set(field, (time.Duration(n) * time.Second).String())
 		return nil
 	}
 }
 
-// portTo reads a port, and has what is there served at it on all addresses.
+// portTo returns a function that sets a bind address to a port on all addresses.
 func portTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n == 0 {
-			return errors.New("it is no port between 1 and 65535")
+			return errors.New("it is not a port between 1 and 65535")
 		}
 		to.set(field, ":"+value)
 		return nil
@@ -230,9 +232,9 @@ func layParallelism(to overlay, value string) error {
 	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		return errors.New("it is no whole number")
+		return errors.New("it is not an integer")
 	case n < 1:
-		return errors.New("there is no number of workers without a bound")
+		return errors.New("it must be at least 1: an unlimited number of workers is not supported")
 	case n > config.MaxWorkers:
 		return fmt.Errorf("it is more than %d", config.MaxWorkers)
 	}
@@ -240,7 +242,7 @@ func layParallelism(to overlay, value string) error {
 	return nil
 }
 
-// layNamespaces takes * for all namespaces, whatever their labels.
+// layNamespaces sets the served namespaces. * means all namespaces, whatever their labels.
 func layNamespaces(to overlay, value string) error {
 	var names []any
 	for name := range strings.SplitSeq(value, ",") {
@@ -254,7 +256,7 @@ func layNamespaces(to overlay, value string) error {
 			return nil
 		}
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return refused("%q is no name of a namespace: %s", name, problems[0])
+			return refused("%q is not the name of a namespace: %s", name, problems[0])
 		}
 		if !slices.Contains(names, any(name)) {
 			names = append(names, name)
@@ -269,13 +271,13 @@ func layNamespaces(to overlay, value string) error {
 
 func laySelector(to overlay, value string) error {
 	if _, err := labels.Parse(value); err != nil {
-		return refused("it is no selector over labels: %v", err)
+		return refused("it is not a label selector: %v", err)
 	}
 	to.set("apache.labelSelector", value)
 	return nil
 }
 
-// laySource takes anything but file for ConfigMaps, as that operator does.
+// laySource sets the source of dynamic settings. Any value but file means ConfigMaps, as in that operator.
 func laySource(to overlay, value string) error {
 	source := config.SourceConfigMap
 	if value == "file" {
@@ -285,7 +287,7 @@ func laySource(to overlay, value string) error {
 	return nil
 }
 
-// layReload takes what is no time for that operator's default.
+// layReload sets the reload interval. A number below 1 means that operator's default.
 func layReload(to overlay, value string) error {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n < 1 {
 		value = "60"
@@ -293,26 +295,26 @@ func layReload(to overlay, value string) error {
 	return seconds("dynamicConfig.reloadInterval")(to, value)
 }
 
-// layNamespace is where the lease and the ConfigMaps of dynamic settings are.
+// layNamespace sets the namespace of the lease and of the ConfigMaps with dynamic settings.
 func layNamespace(to overlay, value string) error {
 	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
-		return errors.New("it is no name of a namespace: " + problems[0])
+		return errors.New("it is not the name of a namespace: " + problems[0])
 	}
 	to.set("leaderElection.namespace", value)
 	to.set("dynamicConfig.namespace", value)
 	return nil
 }
 
-// layName is a label's value.
+// layName sets the operator's name, which must be a label's value.
 func layName(to overlay, value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return errors.New("it is no value of a label: " + problems[0])
+		return errors.New("it is not the value of a label: " + problems[0])
 	}
 	to.set("apache.operatorName", value)
 	return nil
 }
 
-// layDelay switches the probes on: who gave a delay has sentinels.
+// layDelay sets the delay between probes and switches them on, because a user who sets a delay has sentinels.
 func layDelay(to overlay, value string) error {
 	if err := seconds("apache.sentinels.delay")(to, value); err != nil {
 		return err
@@ -321,10 +323,10 @@ func layDelay(to overlay, value string) error {
 	return nil
 }
 
-// layConfigSelector is a selector of ConfigMaps.
+// layConfigSelector sets the selector of ConfigMaps with dynamic settings.
 func layConfigSelector(to overlay, value string) error {
 	if selector, err := labels.Parse(value); err != nil || selector.Empty() {
-		return errors.New("it is no selector over labels, or selects everything")
+		return errors.New("it is not a label selector, or it selects everything")
 	}
 	to.set("dynamicConfig.selector", value)
 	return nil
@@ -332,13 +334,13 @@ func layConfigSelector(to overlay, value string) error {
 
 func layLeaseName(to overlay, value string) error {
 	if problems := validation.IsDNS1123Subdomain(value); len(problems) > 0 {
-		return errors.New("it is no name of a Lease: " + problems[0])
+		return errors.New("it is not the name of a Lease: " + problems[0])
 	}
 	to.set("leaderElection.leaseName", value)
 	return nil
 }
 
-// layPath is a path of HTTP.
+// layPath sets the HTTP path of the metrics.
 func layPath(to overlay, value string) error {
 	if !config.IsPath(value) {
 		return errors.New("it " + config.NotPath)

@@ -63,7 +63,8 @@ func changed(t *testing.T, c config.Configuration) map[string]string {
 	return out
 }
 
-// TestEveryProperty walks all the properties that there are: each changes what it is for and nothing else, or says why it changes nothing.
+// TestEveryProperty walks all the properties that there are: each changes what it is for and nothing else, or says why
+// it changes nothing.
 func TestEveryProperty(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	takes := []struct {
@@ -159,8 +160,8 @@ func TestDynamicProperties(t *testing.T) {
 	}
 }
 
-// TestValuesOfProperties: what is blank is left out, what is wrong counts as left out and is told, and what would then serve more than was meant stops
-// the start.
+// TestValuesOfProperties: what is blank is left out, what is wrong counts as left out and is told, and what would then
+// serve more than was meant stops the start.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, told, err string }{
@@ -254,7 +255,8 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeftOut: a file that does not say which namespaces are served means one to that operator; that it does not mean so here is told.
+// TestNamespacesLeftOut: a file that does not say which namespaces are served means one to that operator; that it does
+// not mean so here is told.
 func TestNamespacesLeftOut(t *testing.T) {
 	c, unused, err := withProperties(t, "", "spark.kubernetes.operator.name=mine\n")
 	if err != nil || len(c.Namespaces.Names) > 0 {
@@ -265,7 +267,8 @@ func TestNamespacesLeftOut(t *testing.T) {
 	}
 }
 
-// TestOverride: of properties that come while the operator runs, only the dynamic ones have an effect, and what was there before is kept.
+// TestOverride: of properties that come while the operator runs, only the dynamic ones have an effect, and what was
+// there before is kept.
 func TestOverride(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	start, err := config.Parse([]byte(header + `
@@ -315,8 +318,8 @@ application: {timeouts: {runSeconds: 4}}
 	}
 }
 
-// FuzzProperties: whatever a file says, either it is refused or the operator can start with it, and what is dynamic of it never makes a configuration that
-// could not have been read.
+// FuzzProperties: whatever a file says, either it is refused or the operator can start with it, and what is dynamic of
+// it never makes a configuration that could not have been read.
 func FuzzProperties(f *testing.F) {
 	for _, p := range properties {
 		f.Add(p.key + "=1\n")

@@ -1,28 +1,29 @@
 package peer
 
 const (
-	javaListener = "listeners are Java classes; the operator's Events and metrics, and watches of the custom resources, tell the same"
-	notPeriodic  = "nothing is looked at periodically; each look says when the next one is due, to the deadline"
-	notPaced     = "passes are not rate limited; each event is looked at once, and only errors back off, from 200 ms to a minute"
-	errorsGoOn   = "what fails is tried again with growing intervals of 200 ms to a minute, for as long as it is wanted"
+	javaListener = "listeners are Java classes; the operator's Events and metrics, and watches of the custom resources, report the same"
+	notPeriodic  = "the operator does not poll; each pass schedules the next one, to the deadline"
+	notPaced     = "passes are not rate limited; each event is handled once, and only errors back off, from 200 ms to a minute"
+	errorsGoOn   = "failed requests are tried again after growing intervals of 200 ms to a minute, as long as they are needed"
 	noGauge      = "the operator has metrics of its own, see docs/metrics.md"
 )
 
-// properties are the properties of apache/spark-kubernetes-operator 1.0 and its main branch (docs/config_properties.md), in an order in which a later
-// one may build on an earlier one. docs/migrate-apache.md has the same table in words.
+// properties describes the properties of apache/spark-kubernetes-operator 1.0 and its main branch
+// (docs/config_properties.md). A property may depend on an earlier one. docs/migrate-apache.md has the same table in
+// words.
 var properties = []property{
 	{key: "spark.logConf", lay: boolTo("logging.configuration")},
-	{key: "spark.redaction.regex", why: "what the log and messages quote of a Spark configuration is redacted by Spark's own default expression"},
+	{key: "spark.redaction.regex", why: "the operator redacts Spark configurations in its log and messages by Spark's own default expression"},
 	{key: peerPrefix + "periodicGC.intervalSeconds", why: "there is no JVM"},
 	{key: peerPrefix + "name", lay: layName},
 	{key: peerPrefix + "namespace", lay: layNamespace},
 	{key: watchedNamespaces, dynamic: true, lay: layNamespaces},
 	{key: peerPrefix + "reconciler.labelSelector", lay: laySelector},
-	{key: peerPrefix + "informer.terminateOnInformerFailureEnabled", why: "a watch that fails is begun again, and told in the log; readiness waits for the first lists"},
+	{key: peerPrefix + "informer.terminateOnInformerFailureEnabled", why: "a failed watch is restarted and logged; readiness waits for the first lists"},
 	{key: peerPrefix + "informer.cacheSyncTimeoutSeconds", lay: seconds("controller.cacheSyncTimeout")},
 	{key: peerPrefix + "reconciler.terminationTimeoutSeconds", lay: seconds("controller.shutdownTimeout")},
 	{key: peerPrefix + "reconciler.parallelism", lay: layParallelism},
-	{key: peerPrefix + "reconciler.foregroundRequestTimeoutSeconds", dynamic: true, why: "no delete is waited for; its end is an event"},
+	{key: peerPrefix + "reconciler.foregroundRequestTimeoutSeconds", dynamic: true, why: "the operator does not wait for deletions; the end of each is an event"},
 	{key: peerPrefix + "reconciler.intervalSeconds", dynamic: true, why: notPeriodic},
 	{key: peerPrefix + "reconciler.missingDriverGracePeriodSeconds", dynamic: true, lay: seconds("apache.missingDriverGracePeriod")},
 	{key: peerPrefix + "reconciler.missingDriverRequeueIntervalSeconds", dynamic: true, why: notPeriodic},
@@ -53,8 +54,8 @@ var properties = []property{
 	{key: peerPrefix + "metrics.clientMetricsGroupByResponseCodeEnabled", why: noGauge},
 	{key: peerPrefix + "metrics.path", lay: layPath},
 	{key: peerPrefix + "metrics.port", lay: portTo("apache.metrics.bindAddress")},
-	{key: peerPrefix + "metrics.prometheusTextBasedFormatEnabled", why: "the scraper asks for the format that it wants"},
-	{key: peerPrefix + "metrics.sanitizePrometheusMetricsNameEnabled", why: "the names of all metrics are Prometheus's"},
+	{key: peerPrefix + "metrics.prometheusTextBasedFormatEnabled", why: "the scraper chooses the format"},
+	{key: peerPrefix + "metrics.sanitizePrometheusMetricsNameEnabled", why: "the names of all metrics are valid for Prometheus"},
 	{key: peerPrefix + "health.probePort", lay: portTo("apache.health.bindAddress")},
 	{key: peerPrefix + "health.sentinelExecutorPoolSize", why: "one goroutine probes the sentinels"},
 	{key: peerPrefix + "health.sentinelResourceReconciliationDelaySeconds", dynamic: true, lay: layDelay},
