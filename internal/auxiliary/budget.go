@@ -24,8 +24,9 @@ type Budgets struct {
 	Replies *apianswer.Replies // remembers rejections
 }
 
-// Create creates the budget of an attempt's driver. It returns the created objects, and the cause if the API server rejected
-// the request. A rejected request is not repeated for 15 s. The budget is rendered only for a request. An error is transient.
+// Create creates the budget of an attempt's driver. It returns the created objects, and the cause if the API server
+// rejected the request. A rejected request is not repeated for 15 s. The budget is rendered only for a request. An
+// error is transient.
 func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
@@ -45,7 +46,8 @@ func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32
 	return made, cause, nil
 }
 
-// make returns the objects that it created, and the cause if there is no budget. It keeps an existing budget of the application.
+// make returns the objects that it created, and the cause if there is no budget. It keeps an existing budget of the
+// application.
 func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) (all []client.Object, _ lifecycle.Cause, _ error) {
 	objects, cause := render()
 	if cause != nil {
@@ -73,8 +75,8 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 	return all, lifecycle.Cause{}, nil
 }
 
-// whose reads which object has the name. A later pass creates the budget if the object is the application's own, or is an
-// orphan of a deleted application with the same name.
+// whose reads which object has the name. A later pass creates the budget if the object is the application's own, or is
+// an orphan of a deleted application with the same name.
 func (b Budgets) whose(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {

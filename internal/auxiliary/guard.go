@@ -21,39 +21,44 @@ import (
 )
 
 const (
-	// EditInterval is between two times that somebody's edit of what stands beside a driver is put back.
+	// EditInterval is the shortest time between two reversals of edits by somebody else.
 	EditInterval = time.Minute
-	// LookInterval is between two looks at a vital object that others write to, such as a load balancer's controller to its status.
+	// LookInterval is the shortest time between two reads of a vital object that others write to, such as a load
+	// balancer's controller to its status.
 	LookInterval = OwnTrust
-	// ReasonEdited is the cause's reason where somebody changes an object again and again.
+	// ReasonEdited is the reason of the cause if somebody changes an object again and again.
 	ReasonEdited = "EditedAgain"
 )
 
-// edited reports whether somebody else changed what stands beside a driver since it was written or last looked at.
+// edited reports whether somebody else may have changed an auxiliary object since it was written or last read. Edits
+// from a time when no operator ran are not detected.
 //
-// An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. A StatefulSet does too,
-// and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Beside.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
-// process knows nothing of: a look tells (correct).
-func (k Keeper) edited(p *look, object client.Object) bool {
-	is := p.inCache(object)
+// The generation of an Ingress or route shows an edit. It is reversed once in EditInterval at most, so that two parties
+// that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and a read shows
+// whether an autoscaler made it.
+//
+// A changed resourceVersion of a vital object (Kind.Beside.Vital) shows that it may have been edited. So may a vital
+// object that this process knows nothing about. A read decides (correct).
+func (k Keeper) edited(w *work, object client.Object) bool {
+	cached := w.inCache(object)
 	var wait time.Duration
 	if k.vital(object) {
-		was := k.Memory.seen(identity.Key(p.Owner), is)
-		if !was.olderThan(is) {
+		last := k.Memory.seen(identity.Key(w.Owner), cached)
+		if !last.olderThan(cached) {
 			return false
 		}
-		wait = LookInterval - p.Now.Sub(was.looked)
+		wait = LookInterval - w.Now.Sub(last.looked)
 	} else {
-		was, known := k.Memory.written(identity.Key(p.Owner), is)
-		if !known || is.Generation <= was.generation {
+		last, known := k.Memory.written(identity.Key(w.Owner), cached)
+		if !known || cached.Generation <= last.generation {
 			return false
 		}
-		wait = EditInterval - p.Now.Sub(was.at)
+		wait = EditInterval - w.Now.Sub(last.at)
 	}
 	if wait > 0 {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.Check = lifecycle.Soonest(p.Check, wait)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.Check = lifecycle.Soonest(w.Check, wait)
 		return false
 	}
 	return true
@@ -63,34 +68,35 @@ func (k Keeper) vital(object client.Object) bool {
 	return slices.Contains(k.Beside.Vital, dependents.KindOf(object))
 }
 
-// wrote notes an object that was written, if that is how an edit of it will show.
-func (k Keeper) wrote(p *look, object client.Object, at time.Time) {
+// wrote notes a written object if its resourceVersion or generation can show an edit.
+func (k Keeper) wrote(w *work, object client.Object, at time.Time) {
 	if k.vital(object) || object.GetGeneration() > 0 {
-		k.Memory.wrote(identity.Key(p.Owner), object, at)
+		k.Memory.wrote(identity.Key(w.Owner), object, at)
 	}
 }
 
-// putsBack reports whether an object that was edited, or is not known yet, is to be written. A vital one that says what is wanted is not; one that was put
-// back a moment ago waits, and that is told.
-func (k Keeper) putsBack(p *look, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
+// putsBack reports whether to write an object that was edited or is unknown to this process. A vital object with all
+// wanted content is not written. If an edit of it was reversed a moment ago, the next reversal waits, and putsBack
+// returns an error that says so.
+func (k Keeper) putsBack(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
 	if k.says(tree, existing) {
-		k.Memory.looked(identity.Key(p.Owner), existing, p.Now)
+		k.Memory.looked(identity.Key(w.Owner), existing, w.Now)
 		return false, nil
 	}
 	if !k.vital(existing) {
 		return true, nil
 	}
-	if wait := EditInterval - p.Now.Sub(k.Memory.seen(identity.Key(p.Owner), existing).at); wait > 0 {
+	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
-			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", EditInterval)}}
+			"somebody changes it again and again, and the operator reverses that at most once in %s; see metadata.managedFields for who it is", EditInterval)}}
 	}
 	return true, nil
 }
 
-// says is saysAll, but for what the API server dropped.
+// says is saysAll, but ignores fields that the API server drops.
 func (k Keeper) says(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if saysAll(tree, existing) {
 		return true
@@ -99,12 +105,13 @@ func (k Keeper) says(tree map[string]any, existing *unstructured.Unstructured) b
 	return known != nil && saysAll(known, existing)
 }
 
-// saysAll reports whether an object says everything that is applied to it, whatever else it says.
+// saysAll reports whether an object has everything that is applied to it. It may have more.
 func saysAll(tree map[string]any, existing *unstructured.Unstructured) bool {
 	return leads(tree, existing.Object) && contains(existing.Object, tree)
 }
 
-// leads reports whether a Service leads where another does: all that its selector says counts. Anything else does.
+// leads reports whether a Service selects the same pods as the wanted one, by its whole selector. For other kinds it
+// returns true.
 func leads(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
 		return true
@@ -117,21 +124,22 @@ func leads(wanted, existing map[string]any) bool {
 	return kind != "ExternalName" && maps.Equal(to(wanted), to(existing))
 }
 
-// clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
-// API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Beside.Closed): an apply
-// would leave them, since they are that operator's fields.
+// clearPorts removes a Service's port that somebody else added under a name of ours. To an apply the two are different
+// entries of one list, and the API server rejects such a list. It also removes the ports that another operator wrote
+// and that the kind wants on no Service (Kind.Beside.Closed): an apply would leave them, since they are that operator's
+// fields.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
 	}
 	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
 	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
-	clash := func(is any) bool {
-		if k.closed(is) && !samePort(ports, is) {
+	clash := func(port any) bool {
+		if k.closed(port) && !samePort(ports, port) {
 			return true
 		}
 		return slices.ContainsFunc(ports, func(wanted any) bool {
-			theirs, _ := is.(map[string]any)
+			theirs, _ := port.(map[string]any)
 			ours, _ := wanted.(map[string]any)
 			return theirs["name"] == ours["name"] && (theirs["port"] != ours["port"] || theirs["protocol"] != ours["protocol"])
 		})
@@ -141,7 +149,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion()},
-		"spec":     map[string]any{"ports": slices.Concat(ports, slices.DeleteFunc(there, func(is any) bool { return clash(is) || samePort(ports, is) }))},
+		"spec":     map[string]any{"ports": slices.Concat(ports, slices.DeleteFunc(there, func(port any) bool { return clash(port) || samePort(ports, port) }))},
 	})
 	if err != nil {
 		return err
@@ -153,46 +161,47 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 }
 
 // closed reports whether the kind wants a port, by its name and number, on no Service.
-func (k Keeper) closed(is any) bool {
-	entry, _ := is.(map[string]any)
+func (k Keeper) closed(port any) bool {
+	entry, _ := port.(map[string]any)
 	name, _ := entry["name"].(string)
 	number, known := k.Beside.Closed[name]
 	return known && entry["port"] == int64(number)
 }
 
-// samePort reports whether one of the ports has an entry's key.
-func samePort(ports []any, is any) bool {
-	entry, _ := is.(map[string]any)
+// samePort reports whether one of the ports has the key of an entry.
+func samePort(ports []any, entry any) bool {
+	wanted, _ := entry.(map[string]any)
 	return slices.ContainsFunc(ports, func(other any) bool {
 		port, _ := other.(map[string]any)
-		return port["port"] == entry["port"] && port["protocol"] == entry["protocol"]
+		return port["port"] == wanted["port"] && port["protocol"] == wanted["protocol"]
 	})
 }
 
-// contains reports whether all that wanted says is said by a tree of JSON, which may say more: fields, and entries of lists.
-func contains(is, wanted any) bool {
+// contains reports whether a JSON tree has everything that the wanted one has. It may have more fields and list
+// entries.
+func contains(tree, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
-		is, ok := is.(map[string]any)
+		have, ok := tree.(map[string]any)
 		if !ok {
-			return len(wanted) == 0 && is == nil
+			return len(wanted) == 0 && have == nil
 		}
 		for key, value := range wanted {
-			if !contains(is[key], value) {
+			if !contains(have[key], value) {
 				return false
 			}
 		}
 		return true
 	case []any:
-		is, _ := is.([]any)
+		have, _ := tree.([]any)
 		return !slices.ContainsFunc(wanted, func(value any) bool {
-			return !slices.ContainsFunc(is, func(entry any) bool { return contains(entry, value) })
+			return !slices.ContainsFunc(have, func(entry any) bool { return contains(entry, value) })
 		})
 	}
-	return reflect.DeepEqual(is, wanted)
+	return reflect.DeepEqual(tree, wanted)
 }
 
-// AppliedTree is an object as it is applied: what its owner has to say.
+// AppliedTree returns an object as it is applied, with only the fields that its owner sets.
 func AppliedTree(object client.Object) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -203,10 +212,12 @@ func AppliedTree(object client.Object) (map[string]any, error) {
 	return tree, nil
 }
 
-// declared is an object's tree without the fields that the operator's types do not know; nil for a kind that it has no types of.
+// declared returns an object's tree without the fields that the operator's types lack. It returns nil for a kind
+// without a type.
 //
-// A user's template may have fields that the operator's types do not know: those of a newer Kubernetes, and mistakes. They are kept, as they are in pods
-// (spark/podtemplate). If the API server does not know them either, it drops them from what is created and rejects an apply: then they are left out.
+// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. They
+// are kept, as they are in pods (spark/podtemplate). If the API server does not know them either, it drops them from
+// created objects and rejects an apply. In that case they are left out.
 func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	typed, err := scheme.New((&unstructured.Unstructured{Object: tree}).GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
@@ -223,8 +234,8 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	return known
 }
 
-// kept are those of the objects that nobody wants any more which stay for now: vital ones, as long as what is wanted of their kind does not stand. Clients
-// may be connected by them.
+// kept separates the unwanted objects that stay for now: vital objects, as long as a wanted object of their kind is
+// missing. Clients may be connected through them.
 func (k Keeper) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == dependents.KindOf(object) && !s.Stands })
@@ -237,10 +248,10 @@ func (k Keeper) kept(remove []client.Object, wanted []lifecycle.Surrounding) (st
 	return stay, goes
 }
 
-// lost reports whether one of the objects that were there last, though not as they are wanted, is not any more.
-func (p *look) lost(results []lifecycle.Surrounding) bool {
+// lost reports whether an object that existed after the last try, though not as wanted, does not exist any more.
+func (w *work) lost(results []lifecycle.Surrounding) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
-		return s.Old && !slices.ContainsFunc(p.Set.Others, func(other metav1.PartialObjectMetadata) bool {
+		return s.Old && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {
 			return dependents.KindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
 		})
 	})

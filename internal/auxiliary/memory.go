@@ -14,34 +14,35 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Memory remembers what came of the last try to bring what stands beside each driver to what is wanted.
+// Memory remembers the last try to ensure the auxiliary objects of each owner.
 type Memory struct {
 	tries memory.ByKey[types.NamespacedName, try]
-	// edits are what stands beside drivers as it was written, looked at or first seen, by nameOf.
+	// edits are auxiliary objects as they were written, read or first seen, by nameOf.
 	edits memory.ByKey[types.NamespacedName, map[string]edition]
-	// sweeps are the digests of what was wanted of clusters (DigestOf) when Secrets that they had before were deleted.
+	// sweeps are the digests of the wanted objects of clusters (DigestOf) at the time when their earlier Secrets were
+	// deleted.
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether nothing was left of a cluster's Secrets but those of what is wanted.
+// swept reports whether a cluster has no other Secrets than those of the wanted objects.
 func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
-	was, known := m.sweeps.Get(key)
-	return known && was == wanted
+	digest, known := m.sweeps.Get(key)
+	return known && digest == wanted
 }
 
-// sweep notes that it is so.
+// sweep notes that it has no other Secrets.
 func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
 
-// edition is what an object was like when the operator dealt with it last.
+// edition is the state of an object when the operator last handled it.
 type edition struct {
 	uid        types.UID
 	generation int64
 	version    string    // resourceVersion
-	at         time.Time // when the operator wrote over what was there; zero for an object that it made or found
-	looked     time.Time // when it was read and found right; zero where it was not
+	at         time.Time // when the operator overwrote an existing object; zero for an object that it created or found
+	looked     time.Time // when it was read and found correct; zero if it was not
 }
 
-// olderThan reports whether an object may have been changed since. Of one that is not known nobody knows.
+// olderThan reports whether an object may have been changed since. It returns true for an unknown object.
 func (e edition) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true
@@ -50,20 +51,21 @@ func (e edition) olderThan(object client.Object) bool {
 	return err != nil || order < 0
 }
 
-// wrote notes what was written.
+// wrote notes a write.
 func (m *Memory) wrote(key types.NamespacedName, object client.Object, at time.Time) {
 	m.remember(key, object, func(e *edition) { e.at = at })
 }
 
-// looked notes that an object was read, and is as it should be.
+// looked notes that an object was read and is correct.
 func (m *Memory) looked(key types.NamespacedName, object client.Object, now time.Time) {
 	m.remember(key, object, func(e *edition) { e.looked = now })
 }
 
-// doubtSecrets forgets that Secrets stand, but for some by nameOf: the others are about to be deleted, and one that is wanted again has to be made again.
+// doubtSecrets forgets that Secrets exist, except those with the given nameOf. The others are about to be deleted, and
+// have to be created again if they are wanted again.
 func (m *Memory) doubtSecrets(key types.NamespacedName, but []string) {
 	m.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
-		all = maps.Clone(all) // others read what was there
+		all = maps.Clone(all) // callers still read the old map
 		maps.DeleteFunc(all, func(name string, _ edition) bool {
 			return strings.HasPrefix(name, "Secret/") && !slices.Contains(but, name)
 		})
@@ -73,96 +75,97 @@ func (m *Memory) doubtSecrets(key types.NamespacedName, but []string) {
 
 func (m *Memory) remember(key types.NamespacedName, object client.Object, change func(*edition)) {
 	m.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
-		all = maps.Clone(all) // others read what was there
+		all = maps.Clone(all) // callers still read the old map
 		if all == nil {
 			all = map[string]edition{}
 		}
-		is := all[nameOf(object)]
-		if is.uid != object.GetUID() {
-			is = edition{uid: object.GetUID()}
+		state := all[nameOf(object)]
+		if state.uid != object.GetUID() {
+			state = edition{uid: object.GetUID()}
 		}
-		is.generation, is.version = object.GetGeneration(), object.GetResourceVersion()
-		change(&is)
-		all[nameOf(object)] = is
+		state.generation, state.version = object.GetGeneration(), object.GetResourceVersion()
+		change(&state)
+		all[nameOf(object)] = state
 		return all, true
 	})
 }
 
-// seen is what is remembered of an object; the zero edition of one that nothing is known about.
+// seen returns what is remembered of an object; the zero edition for an unknown object.
 func (m *Memory) seen(key types.NamespacedName, object client.Object) edition {
 	all, _ := m.edits.Get(key)
-	if was := all[nameOf(object)]; was.uid == object.GetUID() {
-		return was
+	if known := all[nameOf(object)]; known.uid == object.GetUID() {
+		return known
 	}
 	return edition{}
 }
 
-// written is what wrote noted of an object; of one that it knows nothing about, the object is taken to be as it was written.
+// written returns what wrote noted of an object. An unknown object is noted as if it had just been written.
 func (m *Memory) written(key types.NamespacedName, object client.Object) (edition, bool) {
-	was := m.seen(key, object)
+	last := m.seen(key, object)
 	switch {
 	case object.GetGeneration() == 0:
 		return edition{}, false
-	case was.uid == "":
+	case last.uid == "":
 		m.wrote(key, object, time.Time{})
 		return edition{}, false
 	}
-	return was, true
+	return last, true
 }
 
+// try is the last try to ensure the auxiliary objects of one owner.
 type try struct {
 	uid      types.UID
 	asked    string // DigestOf
-	failures int    // one after the other
+	failures int    // consecutive
 	until    time.Time
 	results  []lifecycle.Surrounding
 	made     map[string]written // by nameOf
 }
 
-// written is what was written last to one object.
+// written is the last write to one object.
 type written struct {
 	content string
 	at      time.Time
 }
 
-// holds reports whether the object was written so, and so lately that the cache need not show it yet.
+// holds reports whether the object was written with this content, so recently that the cache may not show it yet.
 func (w written) holds(content string, now time.Time) bool {
 	return w.content == content && now.Sub(w.at) < OwnTrust
 }
 
 func (m *Memory) last(key types.NamespacedName, uid types.UID) try {
-	if was, _ := m.tries.Get(key); was.uid == uid {
-		return was
+	if last, _ := m.tries.Get(key); last.uid == uid {
+		return last
 	}
 	return try{}
 }
 
-func (m *Memory) note(key types.NamespacedName, is try) {
-	// What stands and is known to the cache needs no memory.
-	m.tries.Update(key, func(try, bool) (try, bool) { return is, is.failures > 0 || len(is.made) > 0 })
+func (m *Memory) note(key types.NamespacedName, last try) {
+	// An object that exists and is in the cache needs no memory.
+	m.tries.Update(key, func(try, bool) (try, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 
-// Went reports whether this operator has deleted an object and nothing else is left to do about what stands beside the driver: that it is gone tells nothing
-// then. It is not remembered any longer.
-func (m *Memory) Went(key types.NamespacedName, object client.Object) (was bool) {
-	m.tries.Update(key, func(is try, known bool) (try, bool) {
-		if !known || is.failures > 0 || is.made[nameOf(object)].content != gone {
-			return is, known
+// Went reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary objects,
+// so that the deletion event needs no pass. The object is forgotten.
+func (m *Memory) Went(key types.NamespacedName, object client.Object) (deleted bool) {
+	m.tries.Update(key, func(last try, known bool) (try, bool) {
+		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
+			return last, known
 		}
-		is.made, was = maps.Clone(is.made), true // others read what was there
-		delete(is.made, nameOf(object))
-		return is, len(is.made) > 0
+		last.made, deleted = maps.Clone(last.made), true // callers still read the old map
+		delete(last.made, nameOf(object))
+		return last, len(last.made) > 0
 	})
-	return was
+	return deleted
 }
 
-// nothing notes that nothing stands beside a driver and nothing is to.
+// nothing notes that no auxiliary objects exist and none are wanted.
 func (m *Memory) nothing(key types.NamespacedName) {
 	m.tries.Forget(key)
 	m.edits.Forget(key)
 }
 
-// Forget drops all that is remembered of a key.
+// Forget drops everything about a key.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.nothing(key)
 	m.sweeps.Forget(key)

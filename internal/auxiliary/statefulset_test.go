@@ -115,9 +115,9 @@ func TestStrays(t *testing.T) {
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
-			p := &look{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
+			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
-			first, err := k.first(t.Context(), p, object, test.existed)
+			first, err := k.first(t.Context(), w, object, test.existed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,9 +133,9 @@ func TestStrays(t *testing.T) {
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
-		p := &look{scaled: []string{scaled}}
+		w := &work{scaled: []string{scaled}}
 		tree := asTree(t, workerSet(new(int32(2)))).Object
-		if err := p.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
+		if err := w.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
 			t.Fatal(err)
 		}
 		if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != want {
@@ -155,9 +155,9 @@ func TestMarkOf(t *testing.T) {
 // TestKeepScaleOfNone: a set without pods is one that an autoscaler leaves alone for ever.
 func TestKeepScaleOfNone(t *testing.T) {
 	t.Parallel()
-	p := &look{scaled: []string{"c-worker"}}
+	w := &work{scaled: []string{"c-worker"}}
 	tree := asTree(t, workerSet(new(int32(2)))).Object
-	if err := p.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
+	if err := w.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != 2 {

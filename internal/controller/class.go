@@ -11,24 +11,27 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// Class returns how urgent a look at a custom resource is, by what the cache has of it. If that is older than a write of
-// ours, somebody has looked at it. What is gone is urgent while there is something to delete that it left: a replica
-// that stands by has the keys of all that were deleted meanwhile, and the leader has swept what they left. The function
-// waits until the cache is full, or ctx ends: else a shutdown would wait for it.
+// Class returns how urgent a pass over a custom resource is, by its state in the cache. If the cache is older than our
+// own last write, an earlier pass has already handled the object.
+//
+// A key without an object is urgent only while orphans of it have to be deleted. A standby replica has the keys of all
+// objects that were deleted meanwhile, and the leader has already swept those.
+//
+// The function waits until the cache is synced or ctx ends. Without ctx, a shutdown would wait for it.
 func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Class {
-	objects := sync.Pool{New: func() any { return r.kind.New() }} // each event of a pod asks
+	objects := sync.Pool{New: func() any { return r.kind.New() }} // called for each event of a pod
 	return func(request reconcile.Request) queue.Class {
 		object := objects.Get().(client.Object)
 		defer objects.Put(object)
 		err := r.dependents.Client.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
-			if _, unswept := r.departed.Get(request.NamespacedName); unswept {
+			if _, unswept := r.deleted.Get(request.NamespacedName); unswept {
 				return queue.Leaving
 			}
 			return queue.Settled
 		case err != nil:
-			return queue.Changed // the pass meets the error as well, and tells
+			return queue.Changed // the pass meets the same error and reports it
 		}
 		class := classOf(r.kind, object)
 		if class == queue.Fresh && r.writes.After(object) {
@@ -38,8 +41,8 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 	}
 }
 
-// classOf tells how urgent a look at a custom resource is. An edit of the spec is as good as a new one. What is over comes last: there may be any number of it
-// about when the operator starts.
+// classOf returns how urgent a pass over an existing custom resource is. An edit of the spec counts as a new object.
+// Finished objects come last, since there may be any number of them when the operator starts.
 func classOf(kind Kind, object client.Object) queue.Class {
 	switch {
 	case object.GetDeletionTimestamp() != nil:

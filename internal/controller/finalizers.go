@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// release takes off a custom resource the finalizers that another operator of the API left on it (Kind.Inherited.Releases), and reports whether there were any. All
-// that an application has is owned by it, or by its driver, so that Kubernetes' garbage collector does what they waited for. An object that was changed or
-// deleted meanwhile is looked at again.
+// release removes the finalizers that another operator of the API left on a custom resource (Kind.Inherited.Releases).
+// It reports whether there were any. The cleanup that these finalizers waited for is done by Kubernetes' garbage
+// collector, since the application or its driver owns all dependents. If the object was changed or deleted meanwhile, a
+// later pass handles it.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
 	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Releases, finalizer) }
 	has := stored.GetFinalizers()

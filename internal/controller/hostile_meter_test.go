@@ -229,7 +229,7 @@ func (l *hostileLife) pass(o *outcome) error {
 		return fmt.Errorf("encode the status: %w", err)
 	}
 	l.spent.Written += len(patch)
-	for _, event := range append(l.kind.Events(o.object, o.plan), o.told...) {
+	for _, event := range append(l.kind.Events(o.object, o.plan), o.events...) {
 		l.spent.Written += len(event.Message)
 		if event.Type == corev1.EventTypeWarning && !l.spent.Renders && l.spent.Refusal == "" {
 			l.spent.Refusal = event.Reason + ": " + event.Message[:min(len(event.Message), 160)]

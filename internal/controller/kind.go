@@ -1,8 +1,8 @@
-// Package controller turns decisions into API calls. It holds the one reconciler of the operator, whose passes all go the same way:
-// observe, decide, render, apply, record, tell.
+// Package controller turns decisions into API calls. It holds the one reconciler of the operator. Every pass has the
+// same steps: observe, decide, render, apply, record, report.
 //
-// What is particular to a custom resource is a kind. Each step returns what came of it. Here that is put together: one status write at the end, events after
-// it, and the time of the next look.
+// The differences between custom resources are in their kinds (package kind). Each step returns its result. This
+// package combines the results into one status write at the end, the events after it, and the time of the next pass.
 package controller
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// Names of package kind for what the reconciler knows of a custom resource.
+// Names of package kind for what the reconciler needs to know about a custom resource.
 type (
-	// Kind is what it needs to know.
+	// Kind describes one kind of custom resource.
 	Kind = kind.Kind
-	// Runs is what it needs to know of children that are applications.
+	// Runs describes the dependents of a kind that are applications.
 	Runs = kind.Runs
-	// Surroundings is what is to stand beside a driver.
+	// Surroundings is the wanted auxiliary objects of a driver.
 	Surroundings = kind.Surroundings
 	// Event is a Kubernetes Event about the custom resource.
 	Event = kind.Event
 )
 
-// Clock tells the time. The decisions get it as an argument.
+// Clock returns the time. Decisions get it as an argument.
 type Clock func() time.Time

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// read reads a custom resource from the cache. One with a large spec is read from the API server, and may be newer than the cache then.
+// read reads a custom resource from the cache. If its spec is large, it is read from the API server, and may be newer
+// than the cache.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into client.Object) error {
 	if err := r.dependents.Client.Get(ctx, key, into); err != nil {
 		return err
@@ -24,7 +25,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 	live := r.kind.New()
 	switch err := r.dependents.Live.Get(ctx, key, live); {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s is gone, and the cache does not show that yet", key) // no NotFound: the pass after the deletion's event ends what remains
+		// This is no NotFound error: the pass after the deletion event does the rest.
+		return fmt.Errorf("%s is gone, and the cache does not show that yet", key)
 	case err != nil:
 		return fmt.Errorf("read a spec of more than %d bytes, which the cache does not keep: %w", trim.MaxSpec, err)
 	}

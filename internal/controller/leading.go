@@ -9,10 +9,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// whileLeading is the context of a pass. It is bounded in time, and it outlives a shutdown that was asked for: the lease is renewed until the passes in
-// flight are over. It ends with the lease, also while the operator ends: leaderElection.leaseDuration - renewDeadline later another replica may act, which may
-// lead an attempt to its end and clean up before a creation that is late finds nothing in its way. Nothing is given where the lease is not this replica's for
-// sure: one that was stopped wakes with events and timers that ask for passes, and its elector tries for another renewDeadline before it gives up.
+// whileLeading returns the context of a pass, and given = false if the lease is not certainly this replica's. In that
+// case no pass may be made: a process that was stopped wakes up with events and timers in its queue, and its elector
+// retries for another renewDeadline before it gives up.
+//
+// The context has a time limit. It outlives a requested shutdown, since the lease is renewed until the passes in flight
+// have ended. It ends with the lease, also during a shutdown: another replica may act leaderElection.leaseDuration -
+// renewDeadline later. That replica could end the attempt and clean up before a late creation of this one arrives,
+// which would then succeed.
 func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Context, done func(), given bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)
@@ -33,12 +37,12 @@ func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Contex
 	}, given
 }
 
-// ended is what a pass reports. A pass that was ended with its term reports no error: it is made again, since a lease
-// that is renewed late is this replica's again.
+// ended returns the result of a pass. If the pass ended because its term did, it returns no error but requeues: if the
+// lease is renewed late, it is this replica's again.
 func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
 	// The gate may reject a request before the context ends.
 	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) {
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return reconcile.Result{RequeueAfter: requeueSoon}, nil
 	}
 	return result, err
 }

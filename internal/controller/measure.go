@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// subject is the custom resource as metrics know it.
+// subject returns the custom resource as metrics identify it.
 func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	subject := telemetry.Subject{
 		Kind: r.kind.Name, Key: client.ObjectKeyFromObject(object), Created: object.GetCreationTimestamp().Time, Labels: object.GetLabels(),
@@ -21,7 +21,7 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	return subject
 }
 
-// standing is where an object stands by its status. A kind that does not tell has no gauges.
+// standing returns the state of an object by its status. A kind without the function has no gauges.
 func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	if r.kind.Progress.Standing == nil {
 		return telemetry.Standing{}
@@ -29,7 +29,7 @@ func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	return r.kind.Progress.Standing(object)
 }
 
-// measure counts what the stored status holds, of a pass that began at a time by the machine's clock.
+// measure counts what the stored status contains. began is the start of the pass by the machine's clock.
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.acts.Spent

@@ -15,30 +15,31 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// Options are what a Reconciler is made of. All are required but where it says otherwise.
+// Options are the parts of a Reconciler. All are required unless their comment says otherwise.
 type Options struct {
 	Kind    Kind
 	Client  client.Client // reads the cache
 	Live    client.Reader // reads the API server
 	Events  *telemetry.Recorder
 	Metrics *telemetry.Metrics
-	Traces  *telemetry.Traces // nil where nothing is traced
+	Traces  *telemetry.Traces // nil if traces are off
 	Clock   Clock
 	Scope   Scope
 	// Explainer finds out why pods wait.
 	Explainer *explain.Explainer
-	// Optional are the caches of dependents of kinds that a cluster need not have.
+	// Optional are the caches of dependents of kinds that a cluster may lack.
 	Optional *optional.Caches
 	// Sentinels of the kind; nil if it has none.
 	Sentinels *sentinel.Kind
 	// Rush reports whether more runs are due than can be started at once.
 	Rush func() bool
-	// Lead is the terms of this replica; nil without a leader.
+	// Lead is the terms of this replica; nil without leader election.
 	Lead *lease.Lead
-	// StopAsked reports whether somebody asked the operator to end.
+	// StopAsked reports whether a shutdown was requested.
 	StopAsked func() bool
 	Watchdog  *watchdog.Watchdog
-	// ShutdownTimeout is how long a shutdown waits for passes; a pass has less time than that, and at most a minute.
+	// ShutdownTimeout is the time that a shutdown waits for passes. A pass has less time than that, and at most a
+	// minute.
 	ShutdownTimeout time.Duration
 }
 
@@ -52,5 +53,5 @@ func New(o Options) *Reconciler {
 	}
 }
 
-// Ended returns where executors that ended are to be noted until a pass counts them.
+// Ended returns the memory of ended executors that no pass has counted yet.
 func (r *Reconciler) Ended() *feed.Ended { return &r.ends }

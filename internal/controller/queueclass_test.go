@@ -61,7 +61,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
-	left, class := &r.departed, r.Class(t.Context())
+	left, class := &r.deleted, r.Class(t.Context())
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {
@@ -71,7 +71,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	if got := class(request); got != queue.Leaving {
 		t.Errorf("of one that left something: class %d", got)
 	}
-	left.Swept(identity.Key(gone), gone.UID)
+	left.DropUID(identity.Key(gone), gone.UID)
 	if got := class(request); got != queue.Settled {
 		t.Errorf("once that is deleted: class %d", got)
 	}

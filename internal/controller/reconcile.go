@@ -30,13 +30,13 @@ import (
 )
 
 const (
-	// passTimeout bounds one pass, so that a hanging API call cannot hold a worker for ever. Where a shutdown has less time than that, a
-	// pass has too: see passLimit.
+	// passTimeout bounds one pass, so that a hanging API call cannot occupy a worker for ever. A pass has less time if
+	// a shutdown has less than that (passLimit).
 	passTimeout = time.Minute
-	// maxRounds bounds how often one pass decides again from facts that its own actions brought up.
+	// maxRounds is the most decisions of one pass. A pass decides again if its own actions bring up new facts.
 	maxRounds = 5
-	// lookAgain is the safety net where an informer's event is what really wakes the key.
-	lookAgain = time.Second
+	// requeueSoon is the delay of a pass that an informer's event normally triggers sooner.
+	requeueSoon = time.Second
 )
 
 // Reconciler makes passes over the custom resources of one kind.
@@ -46,7 +46,7 @@ type Reconciler struct {
 	clock      Clock
 	dependents dependents.Client // how objects are read, created and deleted
 	explains   *explain.Explainer
-	sentinels  *sentinel.Kind // nil where the kind has none
+	sentinels  *sentinel.Kind // nil if the kind has none
 	rush       func() bool    // whether more runs are due than can be started at once; nil: never
 	hangs      *watchdog.Watchdog
 	term
@@ -54,14 +54,14 @@ type Reconciler struct {
 	memories
 }
 
-// term is when passes may be made, and for how long.
+// term says whether and for how long passes may be made.
 type term struct {
-	lead  *lease.Lead   // the terms of this replica; nil without a leader
-	asked func() bool   // whether somebody asked the operator to end; nil: nobody can
+	lead  *lease.Lead   // the terms of this replica; nil without leader election
+	asked func() bool   // reports whether a shutdown was requested; nil if it never is
 	limit time.Duration // of one pass
 }
 
-// reports is where the operator tells what it does.
+// reports are the outputs of the operator.
 type reports struct {
 	events  *telemetry.Recorder
 	metrics *telemetry.Metrics
@@ -70,65 +70,65 @@ type reports struct {
 
 // memories are what this process remembers of custom resources between passes.
 type memories struct {
-	writes   statuswrite.Own
-	paces    statuswrite.Paces
-	waits    hold.Memory
-	budgets  apianswer.Replies // what was said against a driver's budget
-	around   auxiliary.Memory
-	ends     feed.Ended                                          // executors that ended, until they are counted
-	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
-	departed dependents.Departed                                 // what those left that are gone; a sweep forgets it
-	caught   statuswrite.CaughtUp
+	writes    statuswrite.Own
+	paces     statuswrite.Paces
+	waits     hold.Memory
+	budgets   apianswer.Replies // rejections of drivers' budgets
+	auxiliary auxiliary.Memory
+	ends      feed.Ended                                          // executors that ended, until they are counted
+	lacks     memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
+	deleted   dependents.DeletedOwners                            // deleted objects whose orphans are not swept yet
+	caught    statuswrite.CaughtUp
 }
 
-// forget drops what is remembered of a custom resource, but for what those of its name have left that are gone.
+// forget drops everything about a custom resource except the orphans of deleted objects with its name.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.around.Forget, m.paces.Forget, m.ends.Forget, m.lacks.Forget,
+		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.paces.Forget, m.ends.Forget, m.lacks.Forget,
 	} {
 		forget(key)
 	}
 	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
-// outcome is what a pass came to so far: a decision that was carried out, of a view that has what came up meanwhile.
+// outcome is the result of a pass so far: the view with all new facts, and the decision that was carried out.
 type outcome struct {
 	dependents.View
 	object client.Object // the custom resource with the status that Decide wrote
 	plan   lifecycle.Plan
-	acts   apply.Outcome   // of all rounds; its warnings are of the last
-	told   []Event         // about what stands beside the driver
-	remove []client.Object // what stands beside a driver that does not go on
+	acts   apply.Outcome   // of all rounds, but the warnings of the last round only
+	events []Event         // about auxiliary objects
+	remove []client.Object // auxiliary objects of a driver that has ended
 }
 
-// Scope says in which namespaces custom resources are acted on.
+// Scope decides in which namespaces the operator acts on custom resources.
 type Scope interface {
-	// Serves reports whether the custom resources of a namespace are to be acted on now.
+	// Serves reports whether the operator acts on the custom resources of a namespace now.
 	Serves(ctx context.Context, namespace string) (bool, error)
-	// Watched returns the namespaces that the caches hold; an empty name is all of them.
+	// Watched returns the namespaces that the caches hold. An empty name stands for all.
 	Watched() []string
 }
 
 // Reconcile makes one pass. It is the only place where the steps meet:
 //
-//	observe  children from the cache; a stale read of the object itself is waited out
-//	decide   the dialect, pure
-//	render   the dialect, pure
-//	apply    creates, adopts and deletes; a fact that comes up (refused, found live) leads back to decide
-//	surround what stands beside the driver for others; no failure there holds anything up
-//	record   one status patch, skipped when nothing changed
-//	tell     events and metrics, of what was stored
+//	observe   reads the dependents from the cache; waits if the object itself is stale
+//	decide    the dialect, pure
+//	render    the dialect, pure
+//	apply     creates, adopts and deletes; a new fact (rejected, found live) leads back to decide
+//	auxiliary ensures the objects beside the driver that others than Spark need; its failures never stop a pass
+//	record    writes one status patch, or nothing if nothing changed
+//	report    emits events and metrics of what was stored
 //
-// An error is weather: it is logged by the caller and tried again with backoff. Whatever is for good is in the status instead.
+// An error is transient. The caller logs it and retries with backoff. A permanent failure is in the status instead.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
+		return reconcile.Result{}, nil // shutting down: passes in flight are finished, no new one begins
 	}
 	ctx, done, leads := r.whileLeading(ctx)
 	defer done()
 	defer r.sentinels.PassEnded()
 	if !leads {
-		return reconcile.Result{RequeueAfter: lookAgain}, nil // the lease may still be renewed, late
+		return reconcile.Result{RequeueAfter: requeueSoon}, nil // the lease may still be renewed, late
 	}
 	defer r.hangs.Pass(r.kind.Name, req.NamespacedName, r.limit)()
 	result, err := r.pass(ctx, req)
@@ -145,7 +145,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, err
 	case !served:
 		r.forget(req.NamespacedName)
-		r.departed.Forget(req.NamespacedName)
+		r.deleted.Forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if r.lead != nil && !r.caught.In(r.lead.Terms()) {
@@ -155,9 +155,9 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		}
 	}
 	again := time.Duration(0)
-	changed, unswept := r.dependents.Sweep(ctx, &r.departed, req.NamespacedName)
+	changed, unswept := r.dependents.Sweep(ctx, &r.deleted, req.NamespacedName)
 	if changed {
-		again = lookAgain
+		again = requeueSoon
 	}
 	stored := r.kind.New()
 	switch err := r.read(ctx, req.NamespacedName, stored); {
@@ -166,19 +166,19 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("read the custom resource: %w", err)
 	}
-	if unswept != nil { // which holds nothing up: what is in the way of another of the name, that one's status tells
-		log.FromContext(ctx).V(1).Info("what one of this name left that is gone is not deleted yet", "cause", unswept.Error())
-		again = lookAgain
+	if unswept != nil { // no reason to stop: if an orphan blocks a name that this object needs, its status says so
+		log.FromContext(ctx).V(1).Info("orphans of a deleted object with the same name still exist", "cause", unswept.Error())
+		again = requeueSoon
 	}
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
-		return reconcile.Result{RequeueAfter: lookAgain}, err
+		return reconcile.Result{RequeueAfter: requeueSoon}, err
 	}
-	if apart, result, err := r.apart(ctx, stored); apart || err != nil {
+	if handled, result, err := r.handledElsewhere(ctx, stored); handled || err != nil {
 		return result, err
 	}
 	began := time.Now()
 	r.metrics.Meet(r.subject(stored), r.standing(stored))
-	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
+	// A status stores no finer time. So the time that a later pass reads equals the one that was decided with.
 	sight, err := r.observer().Look(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
 	if err != nil {
 		return reconcile.Result{}, err
@@ -189,7 +189,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
-// missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it.
+// missing finishes the pass of a key without a custom resource. again and unswept are the results of the sweep.
 func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
 	if unswept != nil || again > 0 {
 		return reconcile.Result{RequeueAfter: again}, unswept
@@ -201,9 +201,11 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
-// apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
-func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
-	later := reconcile.Result{RequeueAfter: lookAgain}
+// handledElsewhere reports whether nothing is to be decided about an object in this pass: another operator acts on it,
+// it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are not
+// synced.
+func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
+	later := reconcile.Result{RequeueAfter: requeueSoon}
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
 		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
@@ -219,13 +221,13 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 	}
 	r.sentinels.Forget(identity.Key(stored))
 	if released, err := r.release(ctx, stored); released || err != nil {
-		return true, later, err // what was written comes back as an event
+		return true, later, err // the write comes back as an event
 	}
 	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.Needs), later, nil
 }
 
-// conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
-// that cannot be had, so that the rest of it is stored, and with it what the application waits for.
+// conclude decides, applies and records, or waits. If a reason to wait lasts, it becomes a fact: the next decision
+// requests nothing that is impossible now, so that the rest of it is stored together with the wait reason.
 func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Sight, began time.Time) (reconcile.Result, error) {
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
@@ -234,7 +236,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	if held != nil && held.Lasts() {
 		done.View = done.Learn(func(seen *lifecycle.Observed) {
 			seen.Weather = held.Weather()
-			// What failed may have taken effect since.
+			// The failed request may have taken effect since.
 			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
 		})
 		if done, err = r.settle(ctx, done); err != nil {
@@ -258,28 +260,28 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 		r.waits.Forget(key)
 		return result, nil
 	}
-	_, err = r.wait(ctx, key, done.View, note(done.acts.Hindered)) // the decision says when to try again
+	_, err = r.wait(ctx, key, done.View, note(done.acts.Hindered)) // the decision sets the time of the next try
 	return result, err
 }
 
-// passLimit bounds a pass so that one which a shutdown meets is over, and its Events are written, before the shutdown's time is up. The
-// lease is released then, whoever is still at work.
+// passLimit bounds a pass so that it ends, and its Events are written, before the time of a shutdown is up. Then the
+// lease is released, even if passes are still running.
 func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)
 }
 
-// settle decides and applies until an application brings up no new fact. Each round starts from the stored object, so that nothing
-// of a decision that did not come to pass is kept.
+// settle decides and applies until no new fact comes up. Each round starts from the stored object, so that nothing of a
+// discarded decision is kept.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explains: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
-		came, err := applier.Apply(ctx, o.View, apply.Decision{Object: o.object, Plan: o.plan, Begun: r.waits.Begun(identity.Key(o.Owner), o.Now)})
-		o.View = o.Add(came.Found, came.Made)
-		fact := came.Fact
-		came.Fact, o.acts.Warnings = nil, nil
-		o.acts = o.acts.Then(came)
+		result, err := applier.Apply(ctx, o.View, apply.Decision{Object: o.object, Plan: o.plan, Begun: r.waits.Begun(identity.Key(o.Owner), o.Now)})
+		o.View = o.Add(result.Found, result.Made)
+		fact := result.Fact
+		result.Fact, o.acts.Warnings = nil, nil
+		o.acts = o.acts.Then(result)
 		if err != nil {
 			return o, err
 		}
@@ -291,7 +293,8 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Do)
 }
 
-// finish records and tells. A conflict ends the pass without an error: somebody changed the object, which is an event of its own.
+// finish records and reports. A conflict ends the pass without an error: the change that caused it triggers an event of
+// its own.
 func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Sight, began time.Time) (reconcile.Result, error) {
 	if o.acts.Expired {
 		r.forget(key)
@@ -301,28 +304,29 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 		return o.plan.Lacks, o.plan.Lacks != lifecycle.Lacks{}
 	})
 	check := lifecycle.Soonest(sight.Check, o.acts.Check)
-	o, again := r.surround(ctx, o, began)
+	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.Check)
 	written, rest, err := r.record(ctx, o)
 	switch {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return reconcile.Result{RequeueAfter: requeueSoon}, nil
 	case apierrors.IsNotFound(err):
-		return reconcile.Result{}, nil // deleted meanwhile; its own event tells
+		return reconcile.Result{}, nil // deleted meanwhile; its own event reports that
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	case rest > 0:
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, rest)}, nil
 	}
 	if written {
-		r.tell(ctx, o, began)
+		r.report(ctx, o, began)
 	}
 	r.ends.Counted(key, sight.Ends)
 	r.metrics.Is(r.subject(o.object), r.standing(o.object))
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }
 
-// forget drops what is remembered of a custom resource (memories.forget), here and in what the reconciler uses.
+// forget drops what is remembered of a custom resource, in this reconciler (memories.forget) and in the packages that
+// it uses.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.memories.forget(key)
 	r.sentinels.Forget(key)

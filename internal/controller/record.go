@@ -18,8 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
-// record writes the status if it changed, and reports whether it did; what is of the crowd alone may have to rest first, for as long as it returns. The patch carries
-// the resourceVersion that the decision was made from: a change by anybody meanwhile is a conflict, which ends the pass.
+// record writes the status if it changed, and reports whether it did. A change that concerns only executors may be
+// debounced: then record writes nothing and returns the time to wait. The patch carries the resourceVersion that the
+// decision was made from, so that any change since then is a conflict, which ends the pass.
 func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest time.Duration, _ error) {
 	key := identity.Key(o.Owner)
 	patch, err := statuswrite.Patch(o.Owner, o.object, r.kind.Status)
@@ -55,13 +56,14 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 	return true, 0, nil
 }
 
-// acted reports whether the pass did something that is stored or told at once. That takes along whatever rests.
+// acted reports whether the pass did something that has to be stored or reported at once. Then the debounced changes
+// are written with it.
 func (o outcome) acted() bool {
-	return len(o.told)+len(o.acts.Warnings)+len(o.Made) > 0 || o.acts.Hindered != nil
+	return len(o.events)+len(o.acts.Warnings)+len(o.Made) > 0 || o.acts.Hindered != nil
 }
 
-// metadataOf names an object for a request of which nothing but metadata is to come back: the whole object, as JSON, would cost the API server and the operator
-// more than the write of a status itself.
+// metadataOf names an object for a request whose answer is to contain nothing but metadata. The whole object as JSON
+// would cost the API server and the operator more than the status write itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {
@@ -83,16 +85,17 @@ func writeResult(err error) string {
 	return telemetry.WriteFailed
 }
 
-// NoEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with
-// nothing changed is let through.
+// NoEchoes drops the event that brings back our own status write. It would cause a useless pass after each write. An
+// event with an unchanged resourceVersion is passed on.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.Echo(e.ObjectNew)
 	}}
 }
 
-// stale reports whether a read from the cache is older than what we wrote ourselves, which is on its way here. Where it has been for long, the API server is
-// asked: after a restore of its store it will not come, and the application would never be looked at again.
+// stale reports whether an object read from the cache is older than our own last write, whose event is still on its
+// way. If it stays older for long, stale reads the API server: after a restore of its store the event never comes, and
+// the application would never get another pass.
 func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, error) {
 	ahead, doubted := r.writes.Ahead(stored, r.clock())
 	if !ahead {
@@ -100,7 +103,8 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	}
 	key := client.ObjectKeyFromObject(stored)
 	if !doubted {
-		// It may have come between the read and the look at what was written, and its event may have been left out as an echo. From now on it is none.
+		// The write may have reached the cache between the read and the check, and its event may have been dropped as
+		// an echo. Later events of it are not dropped.
 		if err := r.read(ctx, key, stored); err != nil {
 			return true, client.IgnoreNotFound(err)
 		}

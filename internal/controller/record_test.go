@@ -106,8 +106,8 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pass > 1 && result.RequeueAfter != lookAgain {
-			t.Errorf("pass %d looks again after %s, want %s", pass, result.RequeueAfter, lookAgain)
+		if pass > 1 && result.RequeueAfter != requeueSoon {
+			t.Errorf("pass %d looks again after %s, want %s", pass, result.RequeueAfter, requeueSoon)
 		}
 	}
 	if decided != 1 {
@@ -227,7 +227,7 @@ func TestActed(t *testing.T) {
 		want bool
 	}{
 		{"nothing", outcome{}, false},
-		{"an event of what stands beside the driver", outcome{told: []Event{{}}}, true},
+		{"an event of what stands beside the driver", outcome{events: []Event{{}}}, true},
 		{"a warning", outcome{acts: apply.Outcome{Warnings: []string{"w"}}}, true},
 		{"something was made", outcome{View: dependents.View{Made: []client.Object{&corev1.Pod{}}}}, true},
 		{"something cannot be deleted", outcome{acts: apply.Outcome{Hindered: &apianswer.Wait{}}}, true},

@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// wait logs and tells what holds up a pass, and returns when to try again. Weather is an error in its first second, most is over by then.
+// wait logs and reports why a pass has to wait, and returns when to try again. It returns a transient error as an error
+// in the first second only, since most are gone by then.
 func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, h *hold.Hold) (time.Duration, error) {
 	r.metrics.Held(r.kind.Name, key, h.Reason)
 	if err := h.Passing(); err != nil {

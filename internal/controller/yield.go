@@ -6,10 +6,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxYield is how old a custom resource may be that still yields to a rush.
+// maxYield is the age after which a custom resource no longer yields to a rush of runs.
 const maxYield = 15 * time.Second
 
-// yields reports whether a custom resource's launch is put off since there is a rush.
+// yields reports whether the launch of a custom resource is postponed because of a rush of runs.
 func (r *Reconciler) yields(stored client.Object) bool {
 	return r.kind.Served.Yields != nil && r.kind.Served.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush != nil && r.rush()
 }

@@ -18,20 +18,21 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ReasonNameTaken is the cause's reason when the name of an object of ours belongs to somebody else.
+// ReasonNameTaken is the reason of the cause if the name of our object belongs to somebody else's object.
 const ReasonNameTaken = "NameTaken"
 
-// Creation is what came of creating an object. The zero value is an object that existed already and is as good as new.
+// Creation is the result of creating an object. The zero value means that a suitable object already existed.
 type Creation struct {
 	Made    client.Object    // the object, if it was created
-	Refused *lifecycle.Cause // why it cannot be created
-	Older   client.Object    // an object of another attempt that has the name, with its kind
+	Refused *lifecycle.Cause // why the API server rejects it
+	Older   client.Object    // an object of another attempt with the same name; its kind is set
 }
 
-// CreateOne creates an object of an attempt, and looks at what exists only when that is refused. Mount is the pod of the
-// attempt that mounts the object, or the object itself. An error is transient, or a *apianswer.Wait.
+// CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
+// Mount is the pod of the attempt that mounts the object, or the object itself. An error is transient, or a
+// *apianswer.Wait.
 func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
-	err := c.Create(ctx, object) // which changes nothing of it but by an answer that it was created
+	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
 	case err == nil:
 		return Creation{Made: object}, nil
@@ -41,26 +42,26 @@ func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object 
 	return creationRefused(object, err)
 }
 
-// creationRefused makes a cause of a rejection, and returns any other answer to a creation as an error; see
+// creationRefused returns a rejection as a cause, and any other answer to a creation as an error; see
 // apianswer.OfCreation.
 func creationRefused(object client.Object, err error) (Creation, error) {
 	cause, err := apianswer.OfCreation(object, err)
 	return Creation{Refused: cause}, err
 }
 
-// adopt deals with a name that is taken, by a live read of who has it:
+// adopt handles an existing object of the name, by a live read of it. The object may belong to:
 //
 //	nobody any more       wait a moment, then create again
-//	somebody else         refused for good, by name; theirs is never touched
-//	  but it is going     wait until it is gone
-//	one of this name      wait until it is gone: a custom resource of the name that was deleted before this one was made
-//	a pod that goes       wait until it is gone: another operator lets the driver pod own what belongs to it
-//	another operator      made again, where this custom resource is its controller
-//	another operator      a PodGroup that one of this API left for the application: made again
+//	somebody else         reject, and name that object; it is never changed
+//	  but being deleted   wait until it is gone
+//	a deleted namesake    wait until it is gone: its custom resource had this name and was deleted before
+//	a pod that ends       wait until it is gone: another operator makes the driver pod the owner of the driver's objects
+//	another operator      replace it, if this custom resource is its controller
+//	another operator      replace it, if it is a PodGroup that the other operator left for this application
 //	another attempt       a fact: the decision did not know that it still exists
-//	this very attempt     adopted: it was made by a pass that did not come to write it down
-//	  but it is going     wait until it is gone
-//	  but different       an immutable ConfigMap from an older spec: made again, unless a driver already uses it
+//	this very attempt     adopt it: an earlier pass created it and stored nothing
+//	  but being deleted   wait until it is gone
+//	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //
 // A Secret is not read: see remakeSecret.
 func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
@@ -81,7 +82,7 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case !identity.BelongsTo(existing, owner):
 		return c.whoseElse(ctx, existing, gvk.Kind, owner)
 	case IsPodGroup(object) && identity.Attempt(existing) == 0:
-		return c.remake(ctx, owner, object, existing, mount) // another operator's, of an application that was taken over
+		return c.remake(ctx, owner, object, existing, mount) // another operator's, from before the take-over
 	case identity.Attempt(existing) != identity.Attempt(object):
 		existing.GetObjectKind().SetGroupVersionKind(gvk)
 		return Creation{Older: existing}, nil
@@ -93,12 +94,12 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	return c.remake(ctx, owner, object, existing, mount)
 }
 
-// whoseElse deals with a name that an object of somebody else has.
+// whoseElse handles a name that somebody else's object has.
 func (c Client) whoseElse(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
 	why := c.WhyFreed(existing, kind, owner)
 	if why == "" {
 		var err error
-		if why, err = c.LeftWithPod(ctx, existing, kind, owner); err != nil {
+		if why, err = c.FreedWithPod(ctx, existing, kind, owner); err != nil {
 			return Creation{}, err
 		}
 	}
@@ -109,12 +110,12 @@ func (c Client) whoseElse(ctx context.Context, existing client.Object, kind stri
 	return Creation{Refused: &cause}, nil
 }
 
-// WhyFreed returns why the name of an object of somebody else will become free; see identity.WhyFreed.
+// WhyFreed returns why the name of somebody else's object will become free; see identity.WhyFreed.
 func (c Client) WhyFreed(existing client.Object, kind string, owner client.Object) string {
 	return identity.WhyFreed(existing, kind, owner, c.GroupKind(owner))
 }
 
-// GroupKind is the kind of a custom resource; empty if the scheme has no type of it.
+// GroupKind returns the kind of a custom resource. It is empty if the scheme has no type for it.
 func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	gvk, err := apiutil.GVKForObject(owner, c.Scheme())
 	if err != nil {
@@ -123,10 +124,10 @@ func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	return gvk.GroupKind()
 }
 
-// LeftWithPod says why a name of ours is going to be free that belongs to nobody but pods that are gone or being deleted;
-// nothing where it is not. Another operator lets the driver pod own what belongs to it, and the garbage collector comes to
-// that some time after the pod.
-func (c Client) LeftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
+// FreedWithPod returns why a name will become free if only pods own the object, and all of them are gone or being
+// deleted. Otherwise it returns "". Another operator makes the driver pod the owner of the driver's objects, and the
+// garbage collector deletes these some time after the pod.
+func (c Client) FreedWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
 		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
@@ -148,14 +149,14 @@ func (c Client) LeftWithPod(ctx context.Context, existing client.Object, kind st
 		kind, existing.GetName(), refs[0].Name), nil
 }
 
-// NameTaken says who has a name of ours.
+// NameTaken returns a cause that names the owner of an existing object.
 func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: ReasonNameTaken, Message: fmt.Sprintf(
 		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name",
 		kind, existing.GetName(), identity.OwnerInWords(existing))}
 }
 
-// sameContent compares what cannot be changed in place. Whatever else exists under our identity is as good as new.
+// sameContent compares content that cannot be changed in place. Other kinds with our identity always count as equal.
 func sameContent(existing, wanted client.Object) bool {
 	config, ok := wanted.(*corev1.ConfigMap)
 	if !ok {
@@ -165,7 +166,8 @@ func sameContent(existing, wanted client.Object) bool {
 	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
 
-// mounted reports whether the pod of an attempt exists that mounts an object of it. Then the object stays as it is.
+// mounted reports whether the attempt's pod that mounts the object exists. In that case the object has to stay as it
+// is.
 func (c Client) mounted(ctx context.Context, owner, object client.Object, mount *corev1.Pod) (bool, error) {
 	pod, _, err := c.ReadLive(ctx, mount)
 	if err != nil {
@@ -174,8 +176,8 @@ func (c Client) mounted(ctx context.Context, owner, object client.Object, mount 
 	return identity.BelongsTo(pod, owner) && identity.Attempt(pod) == identity.Attempt(object), nil
 }
 
-// remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has
-// mounted it.
+// remake replaces an object with content of an older render, unless the attempt's driver pod exists, which has mounted
+// it.
 func (c Client) remake(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
 		return Creation{}, err
@@ -196,9 +198,9 @@ func (c Client) remake(ctx context.Context, owner, object, existing client.Objec
 	return Creation{Made: made}, nil
 }
 
-// remakeSecret deals with the name of a Secret that is taken. The pod that mounts it tells whether an earlier pass got
-// further: then it stays, as that may be reading it. Else one of this application's attempt is made again; what is still
-// in the way then is somebody else's.
+// remakeSecret handles an existing Secret of the name. If the pod that mounts it exists, an earlier pass got further
+// and the Secret stays, since the pod may be reading it. Otherwise it replaces a Secret of this application's attempt.
+// If the name is still taken then, the Secret is somebody else's.
 func (c Client) remakeSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
 		return Creation{}, err

@@ -30,20 +30,20 @@ type Client struct {
 	Optional *optional.Caches
 }
 
-// Labelled finds the dependents of a custom resource in the caches: its labelled pods, and the metadata of everything
-// else that it owns. Nobody may change these objects.
+// Labelled returns the dependents of a custom resource in the caches: its labelled pods, and the metadata of all other
+// objects that it owns. Callers must not change these objects.
 func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev1.Pod, others []metav1.PartialObjectMetadata, err error) {
-	// Made once, for a list of each kind.
+	// Created once for the lists of all kinds.
 	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(identity.CacheIndex, string(owner.GetUID()))}
-	of := []client.ListOption{client.InNamespace(owner.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
+	options := []client.ListOption{client.InNamespace(owner.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
 	var list corev1.PodList
-	if err := c.List(ctx, &list, of...); err != nil {
+	if err := c.List(ctx, &list, options...); err != nil {
 		return nil, nil, fmt.Errorf("list pods in the cache: %w", err)
 	}
 	add := func(from client.Reader, kind schema.GroupVersionKind) error {
 		items := &metav1.PartialObjectMetadataList{}
 		items.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := from.List(ctx, items, of...); err != nil {
+		if err := from.List(ctx, items, options...); err != nil {
 			return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
 		}
 		for i := range items.Items {
@@ -68,18 +68,19 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	return list.Items, others, nil
 }
 
-// What is listed live is in no cache, so that nothing trimmed it: a tenant may have any number of objects with our labels,
-// of 1.5 MiB each. They are read in pages, of which few are in memory at a time, whichever namespaces they are of.
+// Objects that are listed live come from no cache, so that nothing has trimmed them. A tenant may have any number of
+// objects with our labels, of 1.5 MiB each. They are read in pages. Only a few pages are in memory at a time, for all
+// namespaces together.
 const (
-	// LivePage is how many objects are in a page.
+	// LivePage is the number of objects in a page.
 	LivePage  = 20
 	livePages = 2
 )
 
-// pagesInMemory has room for each page that is in memory.
+// pagesInMemory has a slot for each page in memory.
 var pagesInMemory = make(chan struct{}, livePages)
 
-// EachLive lists objects live and calls do with each. Do may not keep the object: only a part of it, or a copy of a part.
+// EachLive lists objects live and calls do with each. Do may keep copies of parts of the object, but not the object.
 func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
 	for {
@@ -91,7 +92,7 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do
 	}
 }
 
-// onePage reads one page, and returns where the next one begins.
+// onePage reads one page and returns the continuation of the list.
 func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case pagesInMemory <- struct{}{}:
@@ -105,7 +106,7 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(run
 	return page.GetContinue(), meta.EachListItem(page, do)
 }
 
-// LivePods lists pods live, as the cache would keep them, with the volume that holds a driver's configuration.
+// LivePods lists pods live, trimmed as in the cache, but with the volume that holds a driver's configuration.
 func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	ctx = transport.WithKept(ctx, trim.KeptLive)
@@ -130,7 +131,7 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	return pods, err
 }
 
-// ReadLive reads the object of the same kind and name as the given one. Of an optional kind it is metadata alone.
+// ReadLive reads the object with the kind and name of the given one. For an optional kind it reads only metadata.
 func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {
@@ -150,7 +151,7 @@ func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Obje
 	return existing, gvk, nil
 }
 
-// DeleteOne deletes the very object that was seen: another one of its name is left alone, by a precondition on the UID.
+// DeleteOne deletes exactly the object that was seen. A precondition on the UID protects another object with its name.
 func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
 	err := c.Delete(ctx, object, append(how, client.Preconditions{UID: new(object.GetUID())})...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -162,26 +163,26 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 	return nil
 }
 
-// requestsAtOnce bounds the requests that one pass has in flight when it creates, corrects or deletes objects.
+// requestsAtOnce is the most concurrent requests of one pass that creates, corrects or deletes objects.
 const requestsAtOnce = 8
 
-// SideBySide calls a function for each number below n, for a few of them at a time, and waits for all.
-func SideBySide(n int, one func(i int)) {
+// SideBySide calls a function for each number below n, a few of them concurrently, and waits for all.
+func SideBySide(n int, do func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
 	var all sync.WaitGroup
 	for i := range n {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			one(i)
+			do(i)
 		})
 	}
 	all.Wait()
 }
 
-// OnEach calls a function with each object, for a few of them at a time, and returns what became of each.
-func OnEach(objects []client.Object, one func(client.Object) error) []error {
+// OnEach calls a function with each object, a few of them concurrently, and returns the error of each.
+func OnEach(objects []client.Object, do func(client.Object) error) []error {
 	errs := make([]error, len(objects))
-	SideBySide(len(objects), func(i int) { errs[i] = one(objects[i]) })
+	SideBySide(len(objects), func(i int) { errs[i] = do(objects[i]) })
 	return errs
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// Another operator of the same API leaves pods without our labels, and other objects that only their owner reference
-// tells. The pods are cached with ours, indexed by the label that names their custom resource, and given an identity by
-// the dialect (kind.Inherited.Adopt). The others are met by their names: what the custom resource controls is replaced by
-// what has the name now; the rest goes with the custom resource.
+// Another operator of the same API leaves pods without our labels, and other objects that only an owner reference
+// identifies. The pods are in the same cache as ours, indexed by the label with the name of their custom resource. The
+// dialect gives them an identity (kind.Inherited.Adopt). The other objects are found by their names: an object of ours
+// replaces one that the custom resource controls. The rest is deleted with the custom resource.
 
-// Inherited lists the pods in the cache that another operator made for a custom resource, as the dialect reads them.
+// Inherited lists the pods in the cache that another operator created for a custom resource, with the identity that the
+// dialect gave them.
 func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.Object) ([]corev1.Pod, error) {
 	if in.Adopt == nil {
 		return nil, nil
@@ -34,9 +35,9 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	return in.Adopt(owner, pods.Items), nil
 }
 
-// GroupLeft finds the object by which another operator let a batch scheduler know an attempt, given by the identity that
-// it is to have. It is in no cache, for want of our labels. Nil is none.
-func (c Client) GroupLeft(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
+// InheritedGroup reads the pod group that another operator created for an attempt. The argument has the identity that
+// the group is to have. No cache contains the group, since it lacks our labels. The result is nil if there is none.
+func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(group), existing)
 	switch {
@@ -52,8 +53,8 @@ func (c Client) GroupLeft(ctx context.Context, group *metav1.PartialObjectMetada
 	return existing, nil
 }
 
-// Identify gives those of the pods, read live, that carry no labels of ours their identity. Pods of somebody else are left
-// as they are.
+// Identify gives an identity to those of the pods, read live, that carry none of our labels. It does not change the
+// pods of somebody else.
 func Identify(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
 	if in.Adopt == nil {
 		return pods
@@ -77,7 +78,7 @@ func identifyOne(in kind.Inherited, owner, object client.Object) client.Object {
 	return &Identify(in, owner, []corev1.Pod{*pod})[0]
 }
 
-// Selector selects, live, the drivers of a custom resource and the pods that submit them; or all pods that may be its own.
+// Selector selects, for live reads, the drivers of a custom resource and the pods that submit them, or all its pods.
 func Selector(in kind.Inherited, owner client.Object, all bool) labels.Selector {
 	key, value := in.NameLabel, owner.GetName()
 	if in.Adopt == nil {

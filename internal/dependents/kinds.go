@@ -14,12 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// KindBudget is the kind of the object that keeps a driver from evictions.
+// KindBudget is the kind of the object that protects a driver from evictions.
 const KindBudget = "PodDisruptionBudget"
 
-// Kinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the
-// cache. A kind that a submission makes and that is missing here would outlive its attempt. Secrets are not among them:
-// the operator may not read them.
+// Kinds are the kinds of an attempt's objects besides pods. The caches hold only their metadata, since no decision
+// reads their content. If a submission creates a kind that is missing here, its objects outlive the attempt. Secrets
+// are not among them, since the operator may not read them.
 var Kinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
@@ -27,11 +27,11 @@ var Kinds = []schema.GroupVersionKind{
 	policyv1.SchemeGroupVersion.WithKind(KindBudget),
 }
 
-// KindOf is an object's kind as it tells itself; empty for an object of a Go type that was not given one.
+// KindOf returns the kind in an object's own type information. It is empty for a Go type that was not given one.
 func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// AlwaysWatched reports whether an object is of one of Kinds. Another may be of a kind whose watch has not begun yet, and
-// be deleted before it does.
+// AlwaysWatched reports whether an object is of one of Kinds. The watch of another kind may not have started yet, and
+// the object may be deleted before it does.
 func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }
@@ -48,13 +48,13 @@ func IsSecret(object client.Object) bool {
 	return typed || KindOf(object) == "Secret"
 }
 
-// IsPodGroup reports whether an object is by what a batch scheduler knows a gang.
+// IsPodGroup reports whether an object is the pod group of a batch scheduler.
 func IsPodGroup(object client.Object) bool {
 	kind := object.GetObjectKind().GroupVersionKind()
 	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
 }
 
-// includes reports whether an attempt's object is of the part that an action is about.
+// includes reports whether an object of an attempt belongs to the part that an action is about.
 func includes(part lifecycle.Part, object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	switch part {
@@ -69,15 +69,15 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		if IsPodGroup(object) {
 			return true
 		}
-		// One that ended by itself is kept for its log as long as the attempt's driver is.
+		// An executor that ended by itself is kept for its log as long as the attempt's driver exists.
 		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
 		return isPod && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && !ended
 	}
 	return false
 }
 
-// Targets returns those of the objects that an action is to delete. What is being deleted already is left alone, but for
-// pods that are given no more time. Secrets go by their labels.
+// Targets returns those of the objects that an action deletes. Objects that are already being deleted are left out,
+// except pods whose deletion is to be forced. Secrets are deleted by their labels.
 func Targets(objects []client.Object, action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range objects {

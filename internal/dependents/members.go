@@ -15,15 +15,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// StatefulSet is the kind that keeps the pods of a standalone cluster.
+// StatefulSet is the kind of the objects that own the pods of a standalone cluster.
 var StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 
-// The pods of a standalone cluster are made by its StatefulSets, and have one of these as their only owner. They are found
-// as all pods are, by their labels; that they are the cluster's, its StatefulSets tell: anybody who may create pods can
-// set a label.
+// The pods of a standalone cluster are created by its StatefulSets, and each has one of these as its only owner. They
+// are found by their labels, as all pods are. But only the StatefulSet proves that a pod belongs to the cluster, since
+// anybody who may create pods can set a label.
 
-// AddMembers takes into a set those of the pods that a StatefulSet of the custom resource keeps, and those that have lost
-// theirs.
+// AddMembers adds to a set those of the pods that a StatefulSet of the custom resource owns, and those that have lost
+// their StatefulSet.
 func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, pods []corev1.Pod) error {
 	asked := map[types.UID]keeper{}
 	for i := range pods {
@@ -46,7 +46,7 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 		switch {
 		case keeper == setOurs:
 			set.Members = append(set.Members, pods[i])
-		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache has not heard yet that it has no owner any more
+		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache does not show yet that it has no owner
 			set.Strays = append(set.Strays, stray(pods[i]))
 		}
 	}
@@ -54,23 +54,23 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 	return nil
 }
 
-// stray is a pod that has lost its StatefulSet, with its kind: it is deleted by that.
+// stray returns a pod that has lost its StatefulSet, with its kind, which a deletion needs.
 func stray(pod corev1.Pod) corev1.Pod {
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return pod
 }
 
-// keeper says whose a StatefulSet is.
+// keeper says to whom a StatefulSet belongs.
 type keeper int
 
 const (
 	setOthers keeper = iota // somebody else's
 	setOurs                 // the custom resource's
-	setGone                 // nobody's, since it is gone
+	setGone                 // nobody's, since it does not exist any more
 )
 
-// keeps tells whether a StatefulSet is the custom resource's. One that another operator made is in no cache before it was
-// given our labels, and one that was made just now may not be there yet.
+// keeps returns to whom a StatefulSet belongs. The cache lacks an inherited one that does not have our labels yet, and
+// may lack one that was just created.
 func (c Client) keeps(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (keeper, error) {
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil
@@ -81,7 +81,7 @@ func (c Client) keeps(ctx context.Context, set *Set, owner client.Object, ref *m
 	case apierrors.IsNotFound(err):
 		return setGone, nil
 	case err != nil:
-		return setOthers, fmt.Errorf("look whose StatefulSet %s is: %w", ref.Name, err)
+		return setOthers, fmt.Errorf("read StatefulSet %s to find its owner: %w", ref.Name, err)
 	case live.UID != ref.UID:
 		return setGone, nil
 	case identity.OwnedBy(live, owner.GetUID()):
@@ -90,9 +90,9 @@ func (c Client) keeps(ctx context.Context, set *Set, owner client.Object, ref *m
 	return setOthers, nil
 }
 
-// SweepStrays deletes the pods of a standalone cluster that is gone which no StatefulSet keeps: one was being replaced
-// when the cluster was deleted, so that Kubernetes finds no owner of theirs that went. Pods without our labels are
-// somebody else's to delete. Empty is an empty object of the cluster's kind.
+// SweepStrays deletes the pods of a deleted standalone cluster that have lost their StatefulSet. The StatefulSet was
+// being replaced when the cluster was deleted, so that Kubernetes does not see that an owner of the pods is gone. Pods
+// without our labels are somebody else's. Empty is an empty object of the cluster's kind.
 func (c Client) SweepStrays(ctx context.Context, key types.NamespacedName, empty client.Object) error {
 	var pods corev1.PodList
 	err := c.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{identity.ClusterNameLabel: key.Name}, client.UnsafeDisableDeepCopy)
@@ -105,9 +105,9 @@ func (c Client) SweepStrays(ctx context.Context, key types.NamespacedName, empty
 	}
 	switch err := c.Live.Get(ctx, key, empty); {
 	case err == nil:
-		return nil // one of its name exists, and takes them over
+		return nil // a new cluster has this name, and takes them over
 	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("look whether %s is gone: %w", key, err)
+		return fmt.Errorf("read whether %s still exists: %w", key, err)
 	}
 	for i := range strays {
 		if err := c.DeleteOne(ctx, &strays[i]); err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The operator makes Secrets for pods that run spark-submit and for Connect servers, and deletes them by the labels that
-// say whose they are. It never reads one, and has no right to: a name does not tell whose a Secret is, so nothing is
-// decided by it (docs/decisions/0005-spark-submit-in-a-pod.md).
+// The operator creates Secrets for pods that run spark-submit and for Connect servers, and deletes them by the labels
+// that identify their owner. It never reads a Secret, and has no right to. Since a name does not prove whose a Secret
+// is, no decision depends on it (docs/decisions/0005-spark-submit-in-a-pod.md).
 
-// DeleteSecrets deletes the Secrets of an attempt, by whose they are.
+// DeleteSecrets deletes the Secrets of an attempt by their labels.
 func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt int32) error {
 	err := c.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{
 		identity.AppUIDLabel:  string(owner.GetUID()),
@@ -29,8 +29,8 @@ func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt 
 	return nil
 }
 
-// MayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that
-// tells. Every Connect server may have a Secret.
+// MayHaveSecrets reports whether an attempt was launched through spark-submit, as far as its remaining objects show
+// that. Every Connect server may have a Secret.
 func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) bool {
 	if secrets.Servers {
 		return true

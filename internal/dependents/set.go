@@ -18,23 +18,24 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Set are the dependents of one custom resource, as they were seen.
+// Set is the dependents of one custom resource, as they were seen.
 type Set struct {
 	Drivers    []corev1.Pod
 	Submitters []corev1.Pod // pods that run spark-submit
 	Executors  []corev1.Pod
 	Members    []corev1.Pod                   // the pods of a standalone cluster
-	Strays     []corev1.Pod                   // pods of a standalone cluster whose StatefulSet was replaced and has no successor yet
+	Strays     []corev1.Pod                   // pods of a standalone cluster whose StatefulSet is being replaced
 	Others     []metav1.PartialObjectMetadata // of Kinds and of optional kinds
-	Runs       []client.Object                // of a kind that starts applications
-	// By what an executor names its driver: the drivers' UIDs, and the applications of Spark that sets have executors of.
+	Runs       []client.Object                // of a kind that creates applications
+	// How an executor names its driver: by the driver's UID, or by the id of the Spark application that a StatefulSet
+	// or Deployment of executors belongs to.
 	driverUIDs map[types.UID]bool
 	setDrivers map[identity.SetDriver]bool
 }
 
-// Sort tells drivers, submitters and executors apart and leaves out what only carries the label: the controller of the
-// first two is the custom resource, of the UID given; an executor is owned by the custom resource or by such a driver, or
-// belongs to a set of the driver's. Anybody who may create pods can set a label.
+// Sort separates drivers, submitters and executors, and leaves out pods that only carry the label, since anybody who
+// may create pods can set a label. Drivers and submitters have the custom resource of the given UID as their
+// controller. An executor is owned by the custom resource or by such a driver, or belongs to a set of the driver.
 func Sort(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
 	executors := 0
@@ -70,8 +71,8 @@ func Sort(pods []corev1.Pod, uid types.UID) Set {
 	return s
 }
 
-// indexOf prepares Drives. Anybody who may create pods can create thousands of drivers and executors: they are not
-// compared with each other.
+// indexOf prepares Drives. Anybody who may create pods can create thousands of drivers and executors, so they are not
+// compared pair by pair.
 func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]bool) {
 	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range drivers {
@@ -83,8 +84,8 @@ func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]b
 	return uids, ofSets
 }
 
-// goesOnWithSets reports whether executors of a set can be a driver's: it has told Spark's id of the application, and
-// has not ended.
+// goesOnWithSets reports whether a driver can have executors of a set: it has published Spark's id of the application,
+// and has not ended.
 func goesOnWithSets(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
@@ -106,7 +107,7 @@ func (s *Set) Drives(executor *corev1.Pod) bool {
 	return identity.InSet(executor) && s.setDrivers[identity.SetDriverOf(executor)]
 }
 
-// CompareNames orders executors as people count them: exec-9 before exec-10.
+// CompareNames orders executors by number: exec-9 before exec-10.
 func CompareNames(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -117,8 +118,8 @@ func CompareNames(a, b string) int {
 	return 1
 }
 
-// Facts reads the dependents into what decisions are made by. The order is fixed, so that the same objects give the same
-// decision. Runs are left out: their kind reads them.
+// Facts reads the dependents into facts for decisions. Their order is fixed, so that the same objects give the same
+// decision. Runs are left out, since their kind reads them.
 func (s *Set) Facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range s.Drivers {
@@ -157,8 +158,8 @@ func (s *Set) Facts() lifecycle.Observed {
 	return seen
 }
 
-// DriverFacts reads a driver. The version on one that another operator made is that of the Spark which submitted it, in
-// that operator's own image, and tells nothing of the driver's.
+// DriverFacts reads a driver. It ignores the version on an inherited driver, which is the version of the spark-submit
+// in the other operator's image, and not the driver's.
 func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	if d.AttemptID != "" {
@@ -167,7 +168,7 @@ func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// Has reports whether the set has an object, by its UID. Executors, members and runs do not count.
+// Has reports whether the set contains an object, by its UID. It does not search executors, members and runs.
 func (s *Set) Has(object metav1.Object) bool {
 	uid := object.GetUID()
 	hasUID := func(pod corev1.Pod) bool { return pod.UID == uid }
@@ -175,8 +176,8 @@ func (s *Set) Has(object metav1.Object) bool {
 		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
 }
 
-// Behind reports whether pods, read live, are further than this set shows them: one has started, is ready or over, or an
-// executor is missing here. Executors are compared only if they are asked for.
+// Behind reports whether pods that were read live are further than this set shows: a driver has started, is ready or
+// has ended, or an executor is missing here or in another phase. Executors are compared only on request.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
@@ -203,7 +204,7 @@ func (s *Set) Behind(live Set, executors bool) bool {
 	})
 }
 
-// Deletable lists what an attempt may have to lose: all that the set has but members, strays and runs.
+// Deletable lists all objects that an attempt may have to delete. Members, strays and runs are not among them.
 func (s *Set) Deletable() []client.Object {
 	var all []client.Object
 	for i := range s.Drivers {
@@ -221,8 +222,8 @@ func (s *Set) Deletable() []client.Object {
 	return all
 }
 
-// IsStray reports whether a pod of a standalone cluster has lost its StatefulSet. That it had one, a label tells that
-// Kubernetes gives such pods.
+// IsStray reports whether a pod of a standalone cluster has lost its StatefulSet. A label that Kubernetes sets on such
+// pods shows that the pod had one.
 func IsStray(pod *corev1.Pod) bool {
 	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil &&
 		pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name

@@ -15,32 +15,37 @@ import (
 )
 
 const (
-	// maxEnds bounds how many executors of a namespace that failed Ended remembers at once, each with what the cache keeps of a pod: a few megabytes.
+	// maxEnds is the most failed executors of a namespace that Ended remembers. Each is as large as a pod in the cache,
+	// so that all take a few megabytes.
 	maxEnds = 1000
-	// maxGone bounds how many others it does, of each little more than its name: some megabytes too.
+	// maxGone is the most other executors of a namespace. Each is little more than its name; together they take some
+	// megabytes.
 	maxGone = 4000
-	// allEnds is how many times as many it remembers of all namespaces together. Each namespace may have one in ownEnds of
-	// its own bound whatever the others have, so that none pushes out the executors of another.
+	// allEnds times these bounds is the most for all namespaces together. Whatever the others use, each namespace may
+	// use one part in ownEnds of its own bound, so that no namespace pushes out the executors of another.
 	allEnds = 4
 	ownEnds = 10
 )
 
-// Ended remembers executors that failed, from the watch event that tells so until a pass has counted them, and those that are gone, from when they went. Spark deletes
-// an executor a second after it failed: a pass that comes later than that sees neither, and would take it for one that completed. And where passes are seconds
-// late, the executors of a short run come and go between two of them, or before what is put off of them is stored. A new process remembers none.
+// Ended remembers failed executors from their watch event until a pass has counted them, and deleted executors from
+// their deletion on.
+//
+// Spark deletes an executor a second after it failed. A later pass sees neither the failure nor the pod, and would
+// count the executor as completed. And if passes are seconds late, the executors of a short run come and go between two
+// passes, or before a debounced status is written. A new process remembers none.
 type Ended struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]map[types.UID]End
 	held map[endsOf]int
 }
 
-// endsOf is whose executors are counted.
+// endsOf is a group of executors that has a bound of its own.
 type endsOf struct {
-	namespace string // "": of all
+	namespace string // "": all
 	gone      bool
 }
 
-// full reports whether no more executors of a namespace are remembered.
+// full reports whether no more executors of a namespace can be remembered.
 func (e *Ended) full(namespace string, gone bool) bool {
 	most := maxEnds
 	if gone {
@@ -50,11 +55,11 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
 
-// hold counts so many more of a namespace.
+// hold adds a number to the count of a namespace and to the count of all.
 func (e *Ended) hold(namespace string, gone bool, more int) {
-	for _, of := range []endsOf{{namespace, gone}, {"", gone}} {
-		if e.held[of] += more; e.held[of] == 0 {
-			delete(e.held, of)
+	for _, group := range []endsOf{{namespace, gone}, {"", gone}} {
+		if e.held[group] += more; e.held[group] == 0 {
+			delete(e.held, group)
 		}
 	}
 }
@@ -62,15 +67,15 @@ func (e *Ended) hold(namespace string, gone bool, more int) {
 // End is an executor that ended.
 type End struct {
 	Pod   corev1.Pod
-	Gone  bool // without having been seen to fail
-	Taken bool // while it ran (lifecycle.ExecutorTaken)
+	Gone  bool // deleted without having been seen to fail
+	Taken bool // deleted by somebody else while it ran (lifecycle.ExecutorTaken)
 }
 
-// Note remembers an executor. One that was seen to fail is not one that is gone as well.
-func (e *Ended) Note(key types.NamespacedName, is End) {
+// Note remembers an executor. An executor that was seen to fail is not noted again when it is deleted.
+func (e *Ended) Note(key types.NamespacedName, end End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, known := e.keys[key][is.Pod.UID]; known || e.full(key.Namespace, is.Gone) {
+	if _, known := e.keys[key][end.Pod.UID]; known || e.full(key.Namespace, end.Gone) {
 		return
 	}
 	if e.keys == nil {
@@ -79,23 +84,23 @@ func (e *Ended) Note(key types.NamespacedName, is End) {
 	if e.keys[key] == nil {
 		e.keys[key] = map[types.UID]End{}
 	}
-	e.keys[key][is.Pod.UID] = is
-	e.hold(key.Namespace, is.Gone, 1)
+	e.keys[key][end.Pod.UID] = end
+	e.hold(key.Namespace, end.Gone, 1)
 }
 
-// Of returns the executors that a pass is to count, whether or not they are still there.
+// Of returns the executors that a pass has to count, whether or not their pods still exist.
 func (e *Ended) Of(key types.NamespacedName) []End {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Collect(maps.Values(e.keys[key]))
 }
 
-// Counted forgets executors that a stored pass has counted.
-func (e *Ended) Counted(key types.NamespacedName, those []End) {
+// Counted forgets executors that are counted in a stored status.
+func (e *Ended) Counted(key types.NamespacedName, ends []End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range those {
-		e.drop(key, those[i].Pod.UID)
+	for i := range ends {
+		e.drop(key, ends[i].Pod.UID)
 	}
 	if len(e.keys[key]) == 0 {
 		delete(e.keys, key)
@@ -103,9 +108,9 @@ func (e *Ended) Counted(key types.NamespacedName, those []End) {
 }
 
 func (e *Ended) drop(key types.NamespacedName, uid types.UID) {
-	if is, known := e.keys[key][uid]; known {
+	if end, known := e.keys[key][uid]; known {
 		delete(e.keys[key], uid)
-		e.hold(key.Namespace, is.Gone, -1)
+		e.hold(key.Namespace, end.Gone, -1)
 	}
 }
 
@@ -119,8 +124,9 @@ func (e *Ended) Forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// Left is what is remembered of an executor that is gone: as one that failed where it was on its way to that, else as one that has done its work.
-func Left(pod *corev1.Pod) corev1.Pod {
+// LastState returns what is remembered of a deleted executor: it failed if it was about to fail, and otherwise
+// completed.
+func LastState(pod *corev1.Pod) corev1.Pod {
 	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {
 		return *pod

@@ -1,5 +1,6 @@
-// Package feed brings the events of children to the queues of those whose children they are: at once what somebody waits for, gathered what nobody does. What of
-// them no later look could find out, it remembers.
+// Package feed puts the owners of dependents into the controllers' queues when the dependents change: at once if a
+// decision waits for the change, and otherwise a little later, so that several changes need one pass. It also remembers
+// those executors that a later pass could no longer find.
 package feed
 
 import (
@@ -19,104 +20,106 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Listener brings the events of one kind of children to the controllers of all kinds of custom resources. At the informer each of these would have two goroutines
-// of its own, which every event wakes, mostly to find that it is another's: that costs more than what is done about the event.
+// Listener is one informer event handler for one kind of dependents. It passes each event on to the controllers of all
+// kinds of custom resources. If each controller had a handler of its own at the informer, each would have two
+// goroutines that every event wakes, mostly for nothing: that costs more than the work on the event.
 //
-// A controller that is made once the operator runs listens for itself, since what there is was told already.
+// A controller that is created while the operator runs has a handler of its own, since the informer has already
+// delivered the existing objects to the shared one.
 type Listener struct {
 	cache cache.Cache
-	of    client.Object
+	kind  client.Object
 
-	mu      sync.Mutex
-	awaited int           // ears that were made and do not listen yet
-	ears    []*Ear        // nothing more comes once all listen
-	all     chan struct{} // closed when they do
-	told    toolscache.ResourceEventHandlerRegistration
-	failed  error
+	mu           sync.Mutex
+	awaited      int           // shared sources that exist and have not started yet
+	sources      []*Source     // the started ones; complete when awaited is 0
+	all          chan struct{} // closed when all sources have started
+	registration toolscache.ResourceEventHandlerRegistration
+	err          error
 }
 
-// NewListener returns a listener to the objects of a cache that are as one.
-func NewListener(of client.Object, in cache.Cache) *Listener {
-	return &Listener{cache: in, of: of, all: make(chan struct{})}
+// NewListener returns a listener to the objects in a cache that have the kind of the given object.
+func NewListener(kind client.Object, in cache.Cache) *Listener {
+	return &Listener{cache: in, kind: kind, all: make(chan struct{})}
 }
 
-// Ear is a controller that listens.
-type Ear struct {
+// Source is the event source of one controller.
+type Source struct {
 	*Listener
-	shares     bool // with the other ears what the informer tells
+	shared     bool // whether it shares the informer event handler of the Listener
 	handler    handler.EventHandler
 	predicates []predicate.Predicate
-	heard      chan error // one, once the queue has had all that there was
+	synced     chan error // gets one value, once the queue has all objects that existed
 
 	ctx   context.Context
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-var _ source.SyncingSource = &Ear{}
+var _ source.SyncingSource = &Source{}
 
-// Ear is what has a controller listen. Whoever makes one that shares starts it: the others wait for it.
-func (l *Listener) Ear(shares bool, to handler.EventHandler, predicates ...predicate.Predicate) *Ear {
-	if shares {
+// Source returns a source for one controller. A shared source has to be started: the others wait for it.
+func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...predicate.Predicate) *Source {
+	if shared {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.awaited++
 	}
-	return &Ear{Listener: l, shares: shares, handler: to, predicates: predicates, heard: make(chan error, 1)}
+	return &Source{Listener: l, shared: shared, handler: to, predicates: predicates, synced: make(chan error, 1)}
 }
 
 // String implements fmt.Stringer, for the log.
-func (e *Ear) String() string {
-	return fmt.Sprintf("children: %T %s", e.of, e.of.GetObjectKind().GroupVersionKind().Kind)
+func (s *Source) String() string {
+	return fmt.Sprintf("dependents: %T %s", s.kind, s.kind.GetObjectKind().GroupVersionKind().Kind)
 }
 
 // Start implements source.Source.
-func (e *Ear) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	e.ctx, e.queue = ctx, queue
-	go func() { e.heard <- e.join(ctx) }()
+func (s *Source) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	s.ctx, s.queue = ctx, queue
+	go func() { s.synced <- s.join(ctx) }()
 	return nil
 }
 
 // WaitForSync implements source.SyncingSource.
-func (e *Ear) WaitForSync(ctx context.Context) error {
+func (s *Source) WaitForSync(ctx context.Context) error {
 	select {
-	case err := <-e.heard:
+	case err := <-s.synced:
 		return err
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil // the operator ends
+			return nil // the operator is shutting down
 		}
-		return fmt.Errorf("timed out waiting for %s", e)
+		return fmt.Errorf("timed out waiting for %s", s)
 	}
 }
 
-// join begins to listen and waits until all was told that there was.
-func (e *Ear) join(ctx context.Context) error {
-	informer, err := e.cache.GetInformer(ctx, e.of)
+// join registers the event handler and waits until it has received all existing objects.
+func (s *Source) join(ctx context.Context) error {
+	informer, err := s.cache.GetInformer(ctx, s.kind)
 	if err != nil {
 		return err
 	}
-	told, err := e.listen(ctx, informer)
-	if err == nil && !toolscache.WaitForCacheSync(ctx.Done(), told.HasSynced) {
+	registration, err := s.register(ctx, informer)
+	if err == nil && !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		err = ctx.Err()
 	}
 	return err
 }
 
-// listen has the informer tell the ear. The last of those that share has it tell all of them.
-func (e *Ear) listen(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
-	if !e.shares {
-		return informer.AddEventHandler(e)
+// register adds the event handler to the informer. The last shared source that starts adds the handler of all.
+func (s *Source) register(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
+	if !s.shared {
+		return informer.AddEventHandler(s)
 	}
-	e.mu.Lock()
-	e.ears = append(e.ears, e)
-	if e.awaited--; e.awaited == 0 {
-		e.told, e.failed = informer.AddEventHandler(e.Listener)
-		close(e.all)
+	s.mu.Lock()
+	s.sources = append(s.sources, s)
+	if s.awaited--; s.awaited == 0 {
+		s.registration, s.err = informer.AddEventHandler(s.Listener)
+		close(s.all)
 	}
-	e.mu.Unlock()
+	s.mu.Unlock()
 	select {
-	case <-e.all:
-		return e.told, e.failed
+	case <-s.all:
+		return s.registration, s.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -124,58 +127,58 @@ func (e *Ear) listen(ctx context.Context, informer cache.Informer) (toolscache.R
 
 // OnAdd implements toolscache.ResourceEventHandler.
 func (l *Listener) OnAdd(object any, initial bool) {
-	for _, ear := range l.ears {
-		ear.OnAdd(object, initial)
+	for _, s := range l.sources {
+		s.OnAdd(object, initial)
 	}
 }
 
 // OnUpdate implements toolscache.ResourceEventHandler.
-func (l *Listener) OnUpdate(was, is any) {
-	for _, ear := range l.ears {
-		ear.OnUpdate(was, is)
+func (l *Listener) OnUpdate(old, changed any) {
+	for _, s := range l.sources {
+		s.OnUpdate(old, changed)
 	}
 }
 
 // OnDelete implements toolscache.ResourceEventHandler.
 func (l *Listener) OnDelete(object any) {
-	for _, ear := range l.ears {
-		ear.OnDelete(object)
+	for _, s := range l.sources {
+		s.OnDelete(object)
 	}
 }
 
-// OnAdd brings to the queue that an object has come.
-func (e *Ear) OnAdd(object any, initial bool) {
+// OnAdd implements toolscache.ResourceEventHandler.
+func (s *Source) OnAdd(object any, initial bool) {
 	come, ok := object.(client.Object)
 	if !ok {
 		return
 	}
 	created := event.CreateEvent{Object: come, IsInInitialList: initial}
-	for _, p := range e.predicates {
+	for _, p := range s.predicates {
 		if !p.Create(created) {
 			return
 		}
 	}
-	e.handler.Create(e.ctx, created, e.queue)
+	s.handler.Create(s.ctx, created, s.queue)
 }
 
-// OnUpdate brings to the queue that an object has changed.
-func (e *Ear) OnUpdate(was, is any) {
-	before, ok := was.(client.Object)
-	now, both := is.(client.Object)
+// OnUpdate implements toolscache.ResourceEventHandler.
+func (s *Source) OnUpdate(old, changed any) {
+	before, ok := old.(client.Object)
+	now, both := changed.(client.Object)
 	if !ok || !both {
 		return
 	}
-	changed := event.UpdateEvent{ObjectOld: before, ObjectNew: now}
-	for _, p := range e.predicates {
-		if !p.Update(changed) {
+	update := event.UpdateEvent{ObjectOld: before, ObjectNew: now}
+	for _, p := range s.predicates {
+		if !p.Update(update) {
 			return
 		}
 	}
-	e.handler.Update(e.ctx, changed, e.queue)
+	s.handler.Update(s.ctx, update, s.queue)
 }
 
-// OnDelete brings to the queue that an object is gone, or was found to be while nobody watched.
-func (e *Ear) OnDelete(object any) {
+// OnDelete implements toolscache.ResourceEventHandler. The deletion may have been missed while the watch was broken.
+func (s *Source) OnDelete(object any) {
 	last, unseen := object.(toolscache.DeletedFinalStateUnknown)
 	if unseen {
 		object = last.Obj
@@ -185,10 +188,10 @@ func (e *Ear) OnDelete(object any) {
 		return
 	}
 	deleted := event.DeleteEvent{Object: gone, DeleteStateUnknown: unseen}
-	for _, p := range e.predicates {
+	for _, p := range s.predicates {
 		if !p.Delete(deleted) {
 			return
 		}
 	}
-	e.handler.Delete(e.ctx, deleted, e.queue)
+	s.handler.Delete(s.ctx, deleted, s.queue)
 }

@@ -32,7 +32,7 @@ func TestEarOfTheUnseen(t *testing.T) {
 			notes := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 				told = append(told, "went "+e.Object.GetName())
 			}}
-			NewListener(pod, nil).Ear(false, notes).OnDelete(test.object)
+			NewListener(pod, nil).Source(false, notes).OnDelete(test.object)
 			if diff := cmp.Diff(test.want, told); diff != "" {
 				t.Error(diff)
 			}

@@ -17,63 +17,66 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// gather is how long news is waited with that nobody waits for, for more of the same: five executors that start are fifteen events within a second or two, and
-// each look at the application costs as much as all of them together. A status tells of executors later than that anyway (quiet).
+// gather is the delay of events that no decision waits for. More of them come in that time: five executors that start
+// cause fifteen events within a second or two, and each pass costs as much as all of these events. The status shows
+// executors later than that anyway (quiet).
 const gather = time.Second
 
-// gathered is a queue that takes in what can wait.
+// gathered is a queue whose Add waits for gather.
 type gathered struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
 
-// Arrivals brings the events of children to the queue, and those that one has come gathered: this operator made it, most likely in the pass that is still at
-// work, or another made it for an object whose own coming tells the same.
+// Arrivals puts the owners of dependents into the queue, and delays the event of a creation. This operator probably
+// created the dependent in the pass that is still running. Otherwise another operator created it for an object whose
+// own creation is an event as well.
 type Arrivals struct{ handler.EventHandler }
 
-// Create puts the owner into the queue, to be looked at with what else comes.
+// Create queues the owner with a delay.
 func (a Arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	a.EventHandler.Create(ctx, e, gathered{q})
 }
 
-// Pods brings the events of pods to the queue: those of drivers and of executors that fail at once, and those of other executors and of drivers
-// that are about to start gathered. It notes the executors that fail, or are gone.
+// Pods puts the owners of pods into the queue: at once for drivers and for executors that fail, and with a delay for
+// other executors and for drivers that are starting. It notes the executors that failed or were deleted.
 type Pods struct {
 	handler.EventHandler
 	Owner handler.MapFunc
 	Ended *Ended
-	// Leads is closed when this process acts: what one that stands by has seen, another has counted.
+	// Leads is closed when this process acts. While it is on standby, the leader counts the executors that it sees.
 	Leads <-chan struct{}
-	// Counts is set where those are counted that are gone.
+	// Counts says that deleted executors are counted.
 	Counts bool
 }
 
-// Create puts the owner of a pod that has come into the queue.
+// Create queues the owner of a new pod.
 func (w Pods) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.Object) {
 		w.EventHandler.Create(ctx, e, gatheredUnless(w.see(ctx, nil, e.Object), e.Object, q))
 	}
 }
 
-// Update does so with one that has changed.
+// Update queues the owner of a changed pod.
 func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.ObjectNew) || w.concerned(ctx, e.ObjectOld) {
 		w.EventHandler.Update(ctx, e, gatheredUnless(w.see(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
 	}
 }
 
-// Delete does so with one that is gone.
+// Delete queues the owner of a deleted pod.
 func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.Counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
-		// The last state of a pod that went unwatched is an old one.
+		// If the deletion was missed, the last known state of the pod is too old to tell.
 		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, overlay.ExecutorContainer)
-		w.note(ctx, End{Pod: Left(pod), Gone: true, Taken: taken})
+		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
 	}
 	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
 }
 
-// concerned reports whether a pod is of the kind's at all: every kind hears of all pods, and most are another's.
+// concerned reports whether a pod belongs to a custom resource of this kind. Every kind receives the events of all
+// pods, and most belong to another kind.
 func (w Pods) concerned(ctx context.Context, pod client.Object) bool {
 	return len(w.Owner(ctx, pod)) > 0
 }
@@ -85,7 +88,8 @@ func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimiting
 	return q
 }
 
-// starts reports whether a driver is on its way and lacks nothing, of which no status tells but that of a driver that spark-submit makes: its name, a little later.
+// starts reports whether a driver is starting without a problem. No status shows that state, except the name of a
+// driver that spark-submit creates, which can come a little later.
 func starts(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
@@ -95,7 +99,7 @@ func starts(object client.Object) bool {
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
-// see notes an executor that fails now, and reports whether it does.
+// see notes an executor that has just failed, and reports whether it has.
 func (w Pods) see(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
@@ -104,15 +108,15 @@ func (w Pods) see(ctx context.Context, before, now client.Object) (fails bool) {
 	return true
 }
 
-// note notes an executor that failed, or is gone, where this process acts.
-func (w Pods) note(ctx context.Context, is End) {
+// note notes an executor that failed or was deleted, if this process acts.
+func (w Pods) note(ctx context.Context, end End) {
 	select {
 	case <-w.Leads:
 	default:
 		return
 	}
-	for _, request := range w.Owner(ctx, &is.Pod) {
-		w.Ended.Note(request.NamespacedName, is)
+	for _, request := range w.Owner(ctx, &end.Pod) {
+		w.Ended.Note(request.NamespacedName, end)
 	}
 }
 

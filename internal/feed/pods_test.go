@@ -87,8 +87,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestLeft: what is remembered of an executor that is gone, by what it was at.
-func TestLeft(t *testing.T) {
+// TestLastState: what is remembered of an executor that is gone, by what it was at.
+func TestLastState(t *testing.T) {
 	t.Parallel()
 	runs := endedExecutor("1", -1)
 	runs.Status.Phase = corev1.PodRunning
@@ -104,7 +104,7 @@ func TestLeft(t *testing.T) {
 		"it had failed":        {endedExecutor("1", 1), lifecycle.DriverFailed},
 		"it was evicted":       {evicted, lifecycle.DriverFailed},
 	} {
-		was := Left(c.pod)
+		was := LastState(c.pod)
 		facts := lifecycle.ExecutorFacts(&was, overlay.ExecutorContainer)
 		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || was.UID != c.pod.UID || len(was.OwnerReferences) != 1 {
 			t.Errorf("%s: %+v of %+v", name, facts, was)

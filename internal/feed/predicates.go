@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OwnerOf maps a dependent to the custom resource of a kind that is to see its changes; see identity.CustomResource.
+// OwnerOf maps a dependent to the custom resource of a kind whose passes depend on it; see identity.CustomResource.
 func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, dependent client.Object) []reconcile.Request {
 		key, found := identity.CustomResource(dependent, kind, nameLabel)
@@ -27,12 +27,12 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// comingAndGoing passes on that an object appeared or went. Nothing is decided by what one of childKinds holds.
+// comingAndGoing passes on creations and deletions. No decision depends on the content of these kinds.
 func comingAndGoing() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// ChangesOf passes on what of a child kind anything is decided by.
+// ChangesOf passes on the events of a kind of dependents that decisions depend on.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
 	if slices.Contains(vital, kind) {
 		return comingOrChanged()
@@ -40,22 +40,25 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 	return comingAndGoing()
 }
 
-// comingOrChanged passes on as well that somebody may have changed what stands beside a driver: a Service has no generation, and its metadata does not tell.
+// comingOrChanged also passes on changes of auxiliary objects by others. Any change of the resourceVersion counts: a
+// Service has no generation, and its metadata does not show who changed what.
 func comingOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
-// ComingOrEdited passes on as well that what stands beside a driver was edited by somebody else: its generation moved, and what it was made of did not.
+// ComingOrEdited also passes on edits of auxiliary objects by others: the generation changed, and the digest of the
+// wanted content did not.
 func ComingOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := e.ObjectOld, e.ObjectNew
-		return identity.IsAuxiliary(is) && was.GetGeneration() != is.GetGeneration() && was.GetLabels()[lifecycle.ContentLabel] == is.GetLabels()[lifecycle.ContentLabel]
+		before, after := e.ObjectOld, e.ObjectNew
+		return identity.IsAuxiliary(after) && before.GetGeneration() != after.GetGeneration() && before.GetLabels()[lifecycle.ContentLabel] == after.GetLabels()[lifecycle.ContentLabel]
 	}}
 }
 
-// Relabelled passes on namespaces that come and those whose labels change. One that goes takes everything with it.
+// Relabelled passes on new namespaces and changes of their labels. The deletion of a namespace deletes its content as
+// well.
 func Relabelled() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool { return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) },

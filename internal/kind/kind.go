@@ -1,4 +1,5 @@
-// Package kind says what the reconciler needs to know about a kind of custom resource: pure functions of a dialect, and what they can do.
+// Package kind describes what the reconciler needs to know about a kind of custom resource: the pure functions of its
+// dialect, and its capabilities.
 package kind
 
 import (
@@ -16,21 +17,23 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind is what the reconciler needs to know about a custom resource. Its functions are pure: they read nothing but their arguments,
-// and may be called again for the same object in one pass. The zero value of each capability is a kind without it.
+// Kind is what the reconciler needs to know about a kind of custom resource. Its functions are pure: they read only
+// their arguments, and may be called again for the same object in one pass. The zero value of a capability means that
+// the kind lacks it.
 type Kind struct {
-	// Name of the controller in logs, metrics and the queue, such as "sparkapplication".
+	// Name is the name of the controller in logs, metrics and the queue, such as "sparkapplication".
 	Name string
 	// New returns an empty object.
 	New func() client.Object
-	// Status returns a pointer to the object's status, which is what a pass writes.
+	// Status returns a pointer to the object's status, which a pass writes.
 	Status func(client.Object) any
-	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
+	// Decide computes the object's status, in memory, from the observed facts, and returns the plan.
 	Decide func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan
-	// Events returns what to tell about a plan once the status that holds it is stored.
+	// Events returns the Events of a plan, which are emitted once its status is stored.
 	Events func(client.Object, lifecycle.Plan) []Event
-	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is
-	// the user's: no attempt of this spec can be rendered. Without the function the kind has no attempts.
+	// Render returns the objects that a Create action creates. Objects.Driver is created last, and may be a pod that
+	// creates the driver pod. An error is the user's: no attempt of this spec can be rendered. A kind without the
+	// function has no attempts.
 	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
 
 	Definition Definition
@@ -41,104 +44,115 @@ type Kind struct {
 	Inherited  Inherited
 	Crowd      Crowd
 	Secrets    Secrets
-	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them
-	// is left out.
+	// Runs describes the kind's dependents if they are applications. Such a kind has no pods and no other objects of
+	// its own, and the capabilities that concern these are unset.
 	Runs *Runs
 }
 
-// Definition is what must be served before anything is decided.
+// Definition describes what the API server must serve before the kind can be reconciled.
 type Definition struct {
-	// Keeps are fields, with dots between their names, that the installed definition must have: another operator's definition of the same kind would
-	// drop them without a word, and with them what a decision remembers for the next.
+	// Keeps are fields, in dotted notation, that the installed definition must have. Another operator's definition of
+	// the same kind would silently drop them, and with them the memory that one decision leaves to the next.
 	Keeps []string
-	// Needs are optional kinds of children without which nothing can be decided: passes wait until their caches are full.
+	// Needs are optional kinds of dependents without which nothing can be decided. Passes wait until their caches are
+	// synced.
 	Needs []schema.GroupVersionKind
 }
 
-// Served says which objects are acted on, and when.
+// Served says on which objects the operator acts, and when.
 type Served struct {
-	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
-	// Without the function all are.
+	// Selects reports whether the operator acts on an object at all. Other objects are not changed, including their
+	// status and finalizers. Without the function, all objects are selected.
 	Selects func(client.Object) bool
-	// Sentinels says that objects with the label sentinelLabel are there to probe the operator: nothing is decided about them, and their status is not written.
+	// Sentinels says that objects with the label sentinelLabel only probe the operator: nothing is decided about them,
+	// and their status is not written.
 	Sentinels bool
-	// Yields says that an object was not looked at yet and that its launch may wait for a few seconds while many runs are to be started. Without the
-	// function none waits.
+	// Yields reports whether an object is new and its launch may wait for a few seconds while many runs have to be
+	// started. Without the function, no launch waits.
 	Yields func(client.Object) bool
 }
 
-// Progress is what a status tells of where an object stands.
+// Progress reads the state of an object from its status.
 type Progress struct {
-	// Observed returns the generation that the status was last decided for; 0 where there was none. Without the function no look is more urgent for being the
-	// first.
+	// Observed returns the generation that the status was last decided for; 0 if there was none. Without the function,
+	// a first pass is not more urgent than others.
 	Observed func(client.Object) int64
-	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
+	// Standing returns the state of an object for the metrics. Without the function there are no gauges.
 	Standing func(client.Object) telemetry.Standing
-	// NoApplication leaves the kind out of the metrics that count SparkApplications alone.
+	// NoApplication excludes the kind from the metrics that count only SparkApplications.
 	NoApplication bool
-	// Concludes says that a pass which wrote a status decided all that follows from what it saw, so that nothing follows from the status itself: the next look is
-	// due when something else changes, or when the plan says. The machine's simulator looks no sooner either.
+	// Concludes says that a pass decides everything that follows from its facts, so that the event of its own status
+	// write needs no pass. The next pass is due when something else changes, or at the time in the plan. The simulator
+	// of the state machine makes no earlier passes either.
 	Concludes bool
 }
 
-// Executors is what the reconciler needs to know of executors, which the driver makes.
+// Executors is what the reconciler needs to know about executors, which the driver creates.
 type Executors struct {
-	// Render returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id. It is never
-	// created, only asked about. Without the function nobody asks.
+	// Render returns the pod that the driver with the given UID would request as the executor with the given id. The
+	// pod is never created, only used in dry runs. Without the function there are no dry runs.
 	Render func(object client.Object, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
-	// Labels are the labels that an object gives its executors besides its own. Without the function there are none.
+	// Labels returns the labels that an object gives its executors besides its own. Without the function there are
+	// none.
 	Labels func(client.Object) map[string]string
-	// Remembers is what a status remembers of executors that were counted: of those that come and go between two looks nobody else tells. Without the function
-	// they are not counted.
+	// Remembers returns the part of a status about counted executors. It is the only record of executors that come and
+	// go between two passes. Without the function they are not counted.
 	Remembers func(client.Object) *v1beta2.OperatorStatus
 }
 
-// Beside is what stands beside the driver for others than Spark.
+// Beside describes the auxiliary objects of a driver: objects that others than Spark need.
 type Beside struct {
-	// Wanted returns what is to stand there, of the object as Decide left it, and what writes into that object what became of it. It is told what Decide was
-	// told. Without the function there is nothing.
+	// Wanted returns the wanted auxiliary objects for the object as Decide left it, and the functions that write their
+	// state into the object's status. It gets the same facts as Decide. Without the function there are none.
 	Wanted func(client.Object, lifecycle.Observed) Surroundings
-	// Vital names kinds of it that its clients cannot do without. An object of such a kind that is not wanted any more stays
-	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
+	// Vital names kinds of auxiliary objects that clients cannot do without. An unwanted object of such a kind stays
+	// until the wanted ones of the kind exist, and somebody else's edits of one are reversed. All other kinds come and
+	// go with the driver.
 	Vital []string
-	// Sets says that StatefulSets among what is wanted keep the kind's pods, so that each pod belongs to the custom resource
-	// which owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
+	// Sets says that the kind's pods belong to StatefulSets among the wanted objects, so that each pod belongs to the
+	// custom resource that owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
 	Sets bool
-	// Closed are ports, by name and number, that no Service of the kind has any more, whoever wrote them: an update of a vital Service removes them.
+	// Closed are ports, by name and number, that no Service of the kind may have any more, whoever added them. An
+	// update of a vital Service removes them.
 	Closed map[string]int32
 }
 
-// Inherited is what another operator of the API left.
+// Inherited describes the objects that another operator of the API created and that this one continues.
 type Inherited struct {
-	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: identity.AppUIDLabel, identity.AttemptLabel, and a
-	// controller for a driver. Candidates carry none of our labels, and the object's name as NameLabel, which ours have as well. Without the
-	// function there is no other operator.
+	// Adopt returns those of the pods that another operator created for the object, with the identity that they lack:
+	// identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of our labels,
+	// and have the object's name as NameLabel, which our pods have as well. Without the function there is no other
+	// operator.
 	Adopt     func(object client.Object, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
-	// GroupLeft returns the identity, with our labels, of an object that another operator made for the object's attempt and that its pods do not lead to;
-	// nil where there is none to be expected. Without the function there is none.
-	GroupLeft func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
-	// Releases are finalizers by which another operator of the API kept its custom resources until it had cleaned up. Nobody else takes them off, and one
-	// that is deleted would stay for ever.
+	// PodGroup returns the identity, with our labels, of the pod group that another operator created for the object's
+	// attempt, which cannot be found through its pods. It returns nil if none is to be expected. Without the function
+	// there is none.
+	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
+	// Releases are finalizers of another operator of the API, which kept its custom resources until it had cleaned up.
+	// Nobody else removes them, so that a deleted custom resource would stay for ever.
 	Releases []string
 }
 
-// Crowd is what of a status may be put off for some seconds (quiet, patience, arrival), since it tells of executors one by one.
+// Crowd describes the changes of a status that may be debounced for some seconds (quiet, patience, arrival), since they
+// concern single executors.
 type Crowd struct {
-	// Fields are what tells of them, as paths of JSON names with dots. Without them nothing is put off.
+	// Fields are the fields with such changes, as paths of JSON names with dots. Without them nothing is debounced.
 	Fields []string
-	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
-	// next transition takes their place. Without it none is.
+	// Minor reports whether nobody waits for a transition, since the status shows the same as before. It is debounced
+	// like other executor changes, and the next transition replaces it. Without the function there is no such
+	// transition.
 	Minor func(lifecycle.Transition) bool
-	// News lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
-	// then. The status must need nothing but the next look at it to tell.
+	// News also debounces the events of failed executors. Such an executor is remembered until it is stored, whether or
+	// not its pod still exists then. The events must not need more than the next pass can see.
 	News bool
 }
 
 // Secrets says which attempts may have Secrets.
 type Secrets struct {
-	Runners bool // those that a pod submits
-	// Servers says that every attempt may have one, whatever its objects show. The operator must have the right to delete Secrets then.
+	Runners bool // attempts that a pod submits
+	// Servers says that every attempt may have a Secret, whatever its objects show. The operator must then have the
+	// right to delete Secrets.
 	Servers bool
 }
 
@@ -149,45 +163,51 @@ type Event struct {
 	Message string // for people
 }
 
-// Surroundings is what is to stand beside a driver for others than Spark.
+// Surroundings is the wanted auxiliary objects of a driver.
 type Surroundings struct {
-	// Objects that are wanted. Each has the owner's identity and a digest of itself as lifecycle.ContentLabel.
+	// Objects are the wanted objects. Each has the owner's identity and its own digest as lifecycle.ContentLabel.
 	Objects []client.Object
-	// Unsettled leaves everything as it is: an attempt is on its way out, or the application is.
+	// Unsettled leaves all objects unchanged: an attempt or the application is ending.
 	Unsettled bool
-	// Stays leaves Services as they are, though nothing is wanted any more: they go with the driver's pod. What leads to them from outside goes at once, as the
-	// next application may want the same address.
+	// Stays leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's pod.
+	// Objects that lead to them from outside are deleted at once, since the next application may want the same address.
 	Stays bool
-	// Read names the Services among Objects whose address the status lacks.
+	// Read names the Services among Objects whose address is missing in the status.
 	Read []string
-	// Told writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is called once
-	// in every pass that is not Unsettled, and must come to the same whenever it is told the same.
+	// Told writes the state of the objects into the object's status, in memory, and returns the Events to emit once
+	// that is stored. It is called once in every pass that is not Unsettled, and must return the same for the same
+	// arguments.
 	Told func([]lifecycle.Surrounding, time.Time) []Event
-	// Decides is there instead of Told where the object lives by its surroundings. It returns what goes on from the pass's plan.
+	// Decides replaces Told if the state of the object depends on its auxiliary objects. It returns a plan that
+	// continues the pass's plan.
 	Decides func([]lifecycle.Surrounding, time.Time) lifecycle.Plan
 }
 
-// Runs is what the reconciler needs to know about the children of a kind that starts applications: each is a custom resource that another Kind
-// carries through its life. Its functions are pure, as a Kind's are.
+// Runs is what the reconciler needs to know about the runs of a kind that creates applications. Each run is a custom
+// resource that another Kind handles. Its functions are pure, as a Kind's are.
 //
-// A run is its owner's by the owner's UID among its owner references, whatever labels it has. Its name is computed from what it is for, so that
-// creating one twice finds the first.
+// A run belongs to an owner if its owner references contain the owner's UID, whatever labels it has. Its name is
+// computed from its purpose, so that a second creation finds the first.
 type Runs struct {
 	// New returns an empty run, and List an empty list of them.
 	New  func() client.Object
 	List func() client.ObjectList
-	// Facts reads what decisions need to know of one. What changes nothing of it wakes nobody.
+	// Facts reads what decisions need to know about a run. A change that does not change the facts triggers no pass.
 	Facts func(client.Object) lifecycle.Run
-	// Head is a run with its metadata and what Facts reads, and nothing that a tenant can make large.
+	// Head returns a run with its metadata and the fields that Facts reads, without anything that a tenant can make
+	// large.
 	Head func(client.Object) client.Object
-	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
+	// Render returns the run that a Create action creates. An error is the user's: no run of this spec can be created.
 	Render func(client.Object, lifecycle.Action) (client.Object, error)
-	// Labels are what all runs of an owner have: they are looked for live by these.
+	// Labels returns the labels of all runs of an owner, by which runs are listed live.
 	Labels func(client.Object) map[string]string
-	// PodLabel is the label by which the pods of a run name its owner; empty where none does, and then nothing is known of a run whose object is gone.
+	// PodLabel is the label with which the pods of a run name its owner. If it is empty, nothing is known about a run
+	// whose object is deleted.
 	PodLabel string
-	// Due tells when a run was to start, of the object as it was stored before; zero for one that has no time, since somebody asked for it.
+	// Due returns when a run was to start, by the object as it was stored before. It returns zero for a run that
+	// somebody requested, which has no time.
 	Due func(object client.Object, run client.Object) time.Time
-	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
+	// Result returns the result of a run in a notice, as metrics count it (telemetry.RunSkipped...). It is empty for
+	// other notices.
 	Result func(lifecycle.Notice) string
 }

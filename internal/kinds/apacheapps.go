@@ -21,10 +21,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ApacheApplicationName is the controller's name: a plain sparkapplication is one of sparkoperator.k8s.io.
+// ApacheApplicationName is the controller's name. The name sparkapplication belongs to sparkoperator.k8s.io.
 const ApacheApplicationName = "apachesparkapplication"
 
-// ApacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
+// ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass reads the current
+// settings.
 func ApacheApplications(now func() config.Configuration) kind.Kind {
 	type application = sparkv1.SparkApplication
 	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
@@ -64,7 +65,7 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 			Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
 		},
 		Crowd: kind.Crowd{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
-		// Only pods that run spark-submit have one.
+		// Only pods that run spark-submit have Secrets.
 		Secrets: kind.Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
 	}
 }
@@ -84,7 +85,7 @@ func apacheOptions(cfg config.Configuration) apacheapp.Options {
 	}
 }
 
-// ownAccount is the operator's service account.
+// ownAccount returns the operator's service account.
 func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 	if cfg.Identity.ServiceAccount == "" {
 		return dialect.ServiceAccount{}
@@ -92,16 +93,17 @@ func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 	return dialect.ServiceAccount{Namespace: cfg.Identity.Namespace, Name: cfg.Identity.ServiceAccount}
 }
 
-// actsOn reports whether an object is to be acted on: a selector, to which the configuration was held, selects its labels.
+// actsOn returns a function that reports whether a selector matches an object's labels. The configuration's validation
+// has checked the selector.
 func actsOn(selector string) func(client.Object) bool {
-	by, err := labels.Parse(selector)
+	parsed, err := labels.Parse(selector)
 	if err != nil {
-		by = labels.Nothing()
+		parsed = labels.Nothing()
 	}
-	return func(object client.Object) bool { return by.Matches(labels.Set(object.GetLabels())) }
+	return func(object client.Object) bool { return parsed.Matches(labels.Set(object.GetLabels())) }
 }
 
-// apacheStanding reads where a SparkApplication of spark.apache.org stands from its status.
+// apacheStanding reads the state of a SparkApplication of spark.apache.org from its status.
 func apacheStanding(app *sparkv1.SparkApplication) telemetry.Standing {
 	s := &app.Status
 	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}

@@ -22,8 +22,9 @@ import (
 // ClusterName is the controller's name.
 const ClusterName = "sparkcluster"
 
-// SparkClusters are the SparkClusters of spark.apache.org/v1: standalone clusters. They have no attempts and no drivers: all that one is made of stands
-// beside, in every phase that wants it, and its pods are what the StatefulSets among that keep.
+// SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
+// no attempts and no drivers. All their objects are auxiliary objects, in every phase that wants them, and their pods
+// belong to the StatefulSets among these.
 func SparkClusters(now func() config.Configuration) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
@@ -44,7 +45,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.Surroundings {
 				return asSurroundings(clusters().Surroundings(sc, seen))
 			}),
-			// Drivers of the cluster reach its master by its Service, and run on.
+			// Drivers of the cluster reach its master through its Service, and run on.
 			Vital: []string{"Service"},
 			Sets:  true,
 		},
@@ -63,7 +64,7 @@ func clusterOptions(cfg config.Configuration) apachecluster.Options {
 	}
 }
 
-// clusterStanding reads where a SparkCluster stands from its status.
+// clusterStanding reads the state of a SparkCluster from its status.
 func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
 	s := &sc.Status
 	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}
@@ -79,13 +80,14 @@ func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
 	return standing
 }
 
-// The kinds that standalone clusters are made of besides those that every application has.
+// The kinds of a standalone cluster's objects that applications do not have.
 var (
 	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 	autoscalerKind  = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 )
 
-// clusterKinds are those kinds, where clusters are served. Every cluster has them, but the right to see them is not in every installation.
+// clusterKinds returns these kinds if clusters are served. Every Kubernetes cluster has them, but not every
+// installation has the right to list them.
 func clusterKinds(cfg config.Configuration) []schema.GroupVersionKind {
 	if !cfg.SparkClusters() {
 		return nil

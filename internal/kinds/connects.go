@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// SparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
-// what stands beside it.
+// SparkConnects returns the kind of the SparkConnects of sparkoperator.k8s.io/v1alpha1, which are Spark Connect
+// servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object.
 func SparkConnects(cfg config.Configuration) kind.Kind {
 	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
 	return kind.Kind{
@@ -36,14 +36,14 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 				return asSurroundings(dialect.Surroundings(sc))
 			}),
 			Vital: []string{"Service"},
-			// The kubeflow operator writes these on the Service for clients.
+			// The kubeflow operator writes these ports to the Service for clients.
 			Closed: map[string]int32{
 				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
 			},
 		},
 		Inherited: kind.Inherited{Adopt: typed.With(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
-		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
-		// long, and executors that crash one after the other come by dozens a minute.
+		// A change of the counts also changes the time of the last change. Failed executors are remembered only for
+		// events: a server lives long, and executors that crash one after the other may be dozens a minute.
 		Crowd:   kind.Crowd{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, News: true},
 		Secrets: kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// gangKinds are those by which batch schedulers know a gang.
+// gangKinds returns the kinds of the pod groups of batch schedulers.
 func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	if !cfg.BatchScheduler.Enabled {
 		return nil

@@ -1,4 +1,4 @@
-// Package kinds makes the five kinds of custom resources of a configuration.
+// Package kinds builds the five kinds of custom resources from a configuration.
 package kinds
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// SparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
+// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2.
 func SparkApplications(cfg config.Configuration) kind.Kind {
 	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
 	return kind.Kind{
@@ -44,14 +44,15 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 		Beside: kind.Beside{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.Surroundings {
 			return asSurroundings(applications.Surroundings(app, seen))
 		})},
-		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, GroupLeft: typed.With(applications.GroupLeft)},
+		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.GroupLeft)},
 		Crowd: kind.Crowd{
-			// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
+			// The counts of failed executors are not among them: once its pod is gone, a failed executor would count as
+			// completed.
 			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
-			// RUNNING either way: the first executors are there, and not yet enough of them.
+			// The state is RUNNING before and after: the first executors run, but not enough of them.
 			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
 		},
-		// Only pods that run spark-submit have one.
+		// Only pods that run spark-submit have Secrets.
 		Secrets: kind.Secrets{Runners: applications.Submission != v1beta2.SubmissionModeNative},
 	}
 }
@@ -62,7 +63,9 @@ func asSurroundings(wanted dialect.Surroundings) kind.Surroundings {
 		out.Objects = append(out.Objects, object)
 	}
 	if wanted.Told != nil {
-		out.Told = func(is []lifecycle.Surrounding, now time.Time) []kind.Event { return asEvents(wanted.Told(is, now)) }
+		out.Told = func(results []lifecycle.Surrounding, now time.Time) []kind.Event {
+			return asEvents(wanted.Told(results, now))
+		}
 	}
 	return out
 }
@@ -75,7 +78,7 @@ func asEvents(told []dialect.Event) []kind.Event {
 	return events
 }
 
-// Optional are the kinds of children that the configuration switches on and that a cluster may not have.
+// Optional returns the kinds of dependents that the configuration switches on and that a cluster may lack.
 func Optional(cfg config.Configuration) []schema.GroupVersionKind {
 	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
 }

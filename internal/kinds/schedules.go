@@ -19,12 +19,12 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
+// Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
 func Schedules(cfg config.Configuration) kind.Kind {
 	dialect := sparkschedule.Schedules{Options: sparkschedule.Options{
 		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
 		Applications:       dialectOptions(cfg),
-		Zones:              time.LoadLocation, // cmd/spark-operator has the database in the binary
+		Zones:              time.LoadLocation, // cmd/spark-operator embeds the time zone database
 	}}
 	type schedule = v1beta2.ScheduledSparkApplication
 	return kind.Kind{
@@ -36,7 +36,7 @@ func Schedules(cfg config.Configuration) kind.Kind {
 		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
-			NoApplication: true, // its runs are counted as the applications that they are
+			NoApplication: true, // its runs are counted as applications
 		},
 		Runs: &kind.Runs{
 			New:   func() client.Object { return &v1beta2.SparkApplication{} },
@@ -54,7 +54,7 @@ func Schedules(cfg config.Configuration) kind.Kind {
 	}
 }
 
-// headOfRun is an application that was listed live, as far as a schedule needs it.
+// headOfRun returns the part of an application, listed live, that a schedule needs.
 func headOfRun(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
 	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}
@@ -63,7 +63,7 @@ func headOfRun(object client.Object) client.Object {
 	return head
 }
 
-// resultOf is what a notice of a schedule says became of a run.
+// resultOf returns what became of a run, by a notice of its schedule.
 func resultOf(notice lifecycle.Notice) string {
 	switch notice.Cause.Reason {
 	case machine.ReasonCompleted:
@@ -80,7 +80,8 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf tells when a run was to start: at the time of its schedule that it is for, or with its jitter, which the status had in what comes next.
+// dueOf returns when a run was to start: the time of its schedule, or that time with its jitter if the status had it as
+// the next run.
 func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {
@@ -96,7 +97,8 @@ func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	return due
 }
 
-// standingOfSchedule reads where a schedule stands from its status. It waits where a run is due that does not start.
+// standingOfSchedule reads the state of a schedule from its status. The schedule waits if a run is due that does not
+// start.
 func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) telemetry.Standing {
 	standing := telemetry.Standing{State: string(s.Status.ScheduleState)}
 	for _, name := range []string{sparkoperator.ConditionStalled, sparkoperator.ConditionReconciling, sparkoperator.ConditionSuspended} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// standingOf reads where a SparkApplication stands from its status.
+// standingOf reads the state of a SparkApplication from its status.
 func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	s := &app.Status
 	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitsFor(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
@@ -22,7 +22,8 @@ func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	return standing
 }
 
-// serverStanding reads where a SparkConnect stands from its status. How its executors ended is not counted: the server replaces them.
+// serverStanding reads the state of a SparkConnect from its status. It does not count how executors ended, since the
+// server replaces them.
 func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	s := &sc.Status
 	standing := telemetry.Standing{
@@ -34,7 +35,7 @@ func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	return standing
 }
 
-// remembered reads what a status holds for the operator itself.
+// remembered reads the part of a status that the operator keeps for itself.
 func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return
@@ -45,7 +46,7 @@ func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	}
 }
 
-// waitsFor is the reason that the conditions give for not being what was asked for, where that is still to come.
+// waitsFor returns the wait reason from the conditions if the wanted state is still to come.
 func waitsFor(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason
@@ -62,7 +63,7 @@ func waitsFor(conditions []metav1.Condition, fresh bool) string {
 	return ready.Reason
 }
 
-// executorLabelsOf are the labels that an application gives its executors.
+// executorLabelsOf returns the labels that an application gives its executors.
 func executorLabelsOf(app *v1beta2.SparkApplication) map[string]string {
 	return app.Spec.Executor.Labels
 }

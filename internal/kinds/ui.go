@@ -9,8 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// uiKinds are the kinds of what leads to drivers from outside the cluster, as far as they are switched on: applications of spark.apache.org ask for them by
-// their specs, where the configuration allows that. Ingresses are in every cluster, but the right to see them is not in every installation.
+// uiKinds returns the kinds that lead to drivers from outside the cluster, as far as they are switched on. Applications
+// of spark.apache.org request them in their specs if the configuration allows that. Every cluster has Ingresses, but
+// not every installation has the right to list them.
 func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	listed := cfg.Exposure.Enabled && cfg.ApacheApplications()
 	if *cfg.UI.Ingress.Enabled || listed {

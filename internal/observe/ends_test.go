@@ -77,7 +77,7 @@ func TestObserveGone(t *testing.T) {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
-		o.Ended.Note(key, feed.End{Pod: feed.Left(test.gone), Gone: true})
+		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
 		s := Sight{View: dependents.View{Owner: app, Set: dependents.Sort(test.there, app.UID)}, Ends: o.Ended.Of(key)}
 		if failed := unseen(test.there, s.Ends); len(failed) > 0 {
 			t.Errorf("%s: %d pods are decided by that are gone", test.name, len(failed))
@@ -124,7 +124,7 @@ func TestObserveTaken(t *testing.T) {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
-		o.Ended.Note(key, feed.End{Pod: feed.Left(taken), Gone: true, Taken: true})
+		o.Ended.Note(key, feed.End{Pod: feed.LastState(taken), Gone: true, Taken: true})
 		s := Sight{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ends: o.Ended.Of(key)}
 		var got []lifecycle.DriverPhase
 		for _, e := range o.gone(s) {

@@ -78,16 +78,16 @@ func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) 
 // addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the group
 // before the custom resource is deleted, and until then it may reserve unused capacity. The pass goes on if the read fails.
 func (o Observer) addGroup(ctx context.Context, s *Sight) {
-	if o.Kind.Inherited.GroupLeft == nil || s.Owner.GetDeletionTimestamp() != nil {
+	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return
 	}
-	group := o.Kind.Inherited.GroupLeft(s.Owner, s.Seen)
+	group := o.Kind.Inherited.PodGroup(s.Owner, s.Seen)
 	if group == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	existing, err := o.Dependents.GroupLeft(ctx, group, s.Owner)
+	existing, err := o.Dependents.InheritedGroup(ctx, group, s.Owner)
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("cannot read the pod group of another operator", "cause", err.Error())

@@ -16,10 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// gatherFor is how long events of pods are gathered that come soon after one another. A status tells of them that much later at most.
+// gatherFor is the time for which consecutive events of pods are gathered. A status shows them at most that much later.
 const gatherFor = 100 * time.Millisecond
 
-// newCache makes the cache of the operator's objects. It hears of pods by a connection of their own; of all else at once.
+// newCache creates the cache of the operator's objects. It receives the events of pods, gathered, through a connection
+// of their own, and all other events at once.
 func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) (cache.Cache, error) {
 	client, err := transport.Client(rc, options.HTTPClient, trim.Kept, gatherFor, hangs.Decode)
 	if err != nil {
@@ -29,11 +30,11 @@ func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) 
 	return cache.New(rc, options)
 }
 
-// cacheOptions say what is watched: our pods, the metadata of our other children, the custom resources; and of each only the
-// fields that somebody reads. What else lives in a namespace, and how much of it, does not matter.
+// cacheOptions selects what is watched: our pods, the metadata of our other dependents, and the custom resources; of
+// each only the fields that the operator reads. Other objects in a namespace cost nothing, however many there are.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
-		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
+		// A read of an unwatched object is an error in the program, and no reason to watch it.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            trim.Resource,
 		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trim.Pod}},
@@ -45,7 +46,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		options.ByObject[identity.MetadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
 	if cfg.WatchesAll() {
-		return options // what is outside may come in at any time
+		return options // any namespace may become served at any time
 	}
 	for _, name := range cfg.Namespaces.Names {
 		if options.DefaultNamespaces == nil {

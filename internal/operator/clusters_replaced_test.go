@@ -70,8 +70,8 @@ func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
 			w.sparkCluster("c", notRolled)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 			set, before := w.set("c-worker"), w.memberUIDs("c")
-			hindrance := test.begin(w)
-			t.Cleanup(func() { _ = w.API.Delete(context.Background(), hindrance) })
+			obstacle := test.begin(w)
+			t.Cleanup(func() { _ = w.API.Delete(context.Background(), obstacle) })
 			refused := func(ctx context.Context) error {
 				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
 				return says(fmt.Sprint(err), test.says)
@@ -83,7 +83,7 @@ func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), is); err != nil || is.UID != set.UID || is.DeletionTimestamp != nil {
 				t.Fatalf("the set is gone, or going: %v, since %v", err, is.DeletionTimestamp)
 			}
-			if err := w.API.Delete(t.Context(), hindrance); err != nil {
+			if err := w.API.Delete(t.Context(), obstacle); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Wait(t, "it to be let in", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })

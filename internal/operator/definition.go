@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// publishedSchema is what of a published schema tells which fields the API server keeps (OpenAPI v3).
+// publishedSchema is the part of a published schema (OpenAPI v3) that shows which fields the API server keeps.
 type publishedSchema struct {
 	Kinds      []schema.GroupVersionKind   `json:"x-kubernetes-group-version-kind"`
 	Preserves  bool                        `json:"x-kubernetes-preserve-unknown-fields"`
 	Properties map[string]*publishedSchema `json:"properties"`
 }
 
-// keeps reports whether an object of this schema may have a field.
+// keeps reports whether the API server keeps a field in an object of this schema.
 func (d *publishedSchema) keeps(field []string) bool {
 	switch {
 	case d == nil:
@@ -31,14 +31,15 @@ func (d *publishedSchema) keeps(field []string) bool {
 	return d.Properties[field[0]].keeps(field[1:])
 }
 
-// pruned returns those of the fields that the API server drops from objects of a kind, because the definition that is installed is another's: the
-// same kind by name, without the fields in which this operator remembers. It would forget each decision with the pass that made it.
+// pruned returns those of the fields that the API server drops from objects of a kind, since the installed definition
+// is another operator's: the same kind by name, without the fields in which this operator stores its decisions. Without
+// them it would forget each decision at the end of the pass.
 func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKind, fields []string) ([]string, error) {
-	asked, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the schema of %s: %w", kind.Kind, err)
 	}
-	paths, err := asked.OpenAPIV3().Paths()
+	paths, err := discoveryClient.OpenAPIV3().Paths()
 	if err != nil {
 		return nil, fmt.Errorf("list published schemas: %w", err)
 	}
@@ -53,7 +54,7 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	return missing(text, kind, fields)
 }
 
-// missing reads a published schema for pruned.
+// missing returns the result of pruned from the text of a published schema.
 func missing(text []byte, kind schema.GroupVersionKind, fields []string) (dropped []string, err error) {
 	var document struct {
 		Components struct {

@@ -13,10 +13,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
-// Settings returns the configuration as it is now. It is meant for kinds, which ask anew in each pass.
+// Settings returns the current configuration, for kinds that read it in each pass.
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
-// wakesOf is a source of the custom resources in namespaces whose turn it is: inside lists those of one.
+// wakesOf returns an event source that queues the custom resources of the namespaces that become served or unserved.
+// inside lists those of one namespace.
 func wakesOf(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaces(func(name string) {

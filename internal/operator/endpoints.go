@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// addApacheEndpoints serves the metrics and the probes at the addresses as well at which scrapers and probes of the operator of spark.apache.org look for them
-// (its ports are 19090 and 19091).
+// addApacheEndpoints also serves the metrics and the probes at the addresses where the scrapers and probes of the
+// operator of spark.apache.org expect them (its ports are 19090 and 19091).
 func (op *Operator) addApacheEndpoints() error {
 	cfg := op.config.Apache
 	return errors.Join(
@@ -25,12 +25,12 @@ func (op *Operator) addApacheEndpoints() error {
 	)
 }
 
-// serve has a handler answer at an address, also where another replica leads.
+// serve serves a handler at an address, also while another replica leads.
 func (op *Operator) serve(name, address string, handler http.Handler) error {
 	if address == config.Off {
 		return nil
 	}
-	// Now, so that an address that is taken stops the start and not the operator.
+	// The address is bound now, so that an address in use prevents the start and does not end a running operator.
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -48,7 +48,8 @@ func metricsAt(path string) http.Handler {
 	return mux
 }
 
-// apacheProbes answers as that operator does: 200 healthy or 500 unhealthy, 200 started or 400. It has no other paths.
+// apacheProbes answers as that operator does: 200 for healthy and 500 for unhealthy, 200 for started and 400 for not
+// started. It has no other paths.
 func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(check func(*http.Request) error, good string, code int, bad string) http.HandlerFunc {
@@ -66,7 +67,7 @@ func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	return mux
 }
 
-// all passes if each check does.
+// all returns a check that passes if each check does.
 func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	return func(req *http.Request) error {
 		for _, check := range checks {
@@ -78,7 +79,7 @@ func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	}
 }
 
-// reading lets nothing but reads through, and tells browsers to do nothing with what they get.
+// reading accepts only requests that read, and sets headers that forbid browsers to use the answers.
 func reading(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		header := w.Header()

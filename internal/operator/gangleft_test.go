@@ -74,7 +74,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 	w := newWorld(t)
 	kind := tiny.Kind()
 	kind.Executors.Remembers = typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
-	kind.Inherited.GroupLeft = typed.With(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
+	kind.Inherited.PodGroup = typed.With(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
 		group := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tiny.Meta(app, "", 1).Labels
 		return group

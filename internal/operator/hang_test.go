@@ -110,7 +110,7 @@ func TestHangingNamespace(t *testing.T) {
 	for i := range 3 * cfg.Controller.Workers {
 		hostile.Application(fmt.Sprint("hangs-", i))
 	}
-	for range firstLooks(cfg.Controller.Workers) { // as many as are at first looks at a time
+	for range firstPasses(cfg.Controller.Workers) { // as many as are at first looks at a time
 		<-at
 	}
 	calm.Application("pi")

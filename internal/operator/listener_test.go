@@ -84,19 +84,19 @@ func TestListener(t *testing.T) {
 	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
 	var first, second, late heard
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-	ears := []*feed.Ear{l.Ear(true, first.handler()), l.Ear(true, second.handler(), noChanges)}
+	sources := []*feed.Source{l.Source(true, first.handler()), l.Source(true, second.handler(), noChanges)}
 
-	must(ears[0].Start(ctx, nil))
+	must(sources[0].Start(ctx, nil))
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	if err := ears[0].WaitForSync(short); err == nil {
+	if err := sources[0].WaitForSync(short); err == nil {
 		t.Error("one ear did not wait for the other, of which nobody would hear what there was")
 	}
-	must(ears[1].Start(ctx, nil))
-	for _, e := range ears {
+	must(sources[1].Start(ctx, nil))
+	for _, e := range sources {
 		must(e.WaitForSync(ctx))
 	}
-	later := l.Ear(false, late.handler())
+	later := l.Source(false, late.handler())
 	must(later.Start(ctx, nil))
 	must(later.WaitForSync(ctx))
 

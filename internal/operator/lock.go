@@ -13,21 +13,22 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// stopAsked reports whether somebody asked the operator to end. Where it ends and nobody did, it has lost its lease.
+// stopAsked reports whether a shutdown was requested. If the operator stops without a request, it has lost its lease.
 func (op *Operator) stopAsked() bool {
 	until := op.until.Load()
 	return until != nil && (*until).Err() != nil
 }
 
-// lock is the leader election's, and knows until when the lease is this replica's. The elector tells of a lease that is lost by ending the manager: too late
-// where the process was stopped, and not at all to a pass where the manager is ending already.
+// lock is the lock of the leader election. It also records until when the lease is this replica's. The elector reports
+// a lost lease only by stopping the manager. That is too late if the process was suspended, and never reaches a pass if
+// the manager is stopping already.
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
 	lead lease.Lead
 }
 
-// newLock makes the lock of an operator that has a leader; else nil. It is of use once it was connected.
+// newLock returns the lock of an operator with leader election, and nil otherwise. It can be used after connect.
 func newLock(cfg config.Configuration) *lock {
 	if !*cfg.LeaderElection.Enabled {
 		return nil
@@ -35,7 +36,8 @@ func newLock(cfg config.Configuration) *lock {
 	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
 }
 
-// connect makes what the lock stands before: what the manager would make for itself. It writes a timeout and a name into its configuration, which are for it alone.
+// connect creates the underlying lock as the manager would do it. It uses a copy of rc, since the lock writes a timeout
+// and a name into its configuration.
 func (l *lock) connect(rc *rest.Config, events recorder.Provider, election config.LeaderElection) (err error) {
 	if l == nil {
 		return nil
@@ -56,8 +58,8 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-// Get implements resourcelock.Interface. The elector asks where a renewal failed: what another has is not this replica's, whatever the clocks say, which may have
-// stood still with the machine.
+// Get implements resourcelock.Interface. The elector calls it after a failed renewal. A lease that another replica
+// holds is not this replica's, whatever the clocks say, which may have stood still with the machine.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != l.Identity() {
@@ -66,7 +68,8 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// write notes the term of a lease that was renewed, from before it was asked for: the others count from after that. One that is released is over at once.
+// write records the term of a renewed lease. The term counts from before the request, since the other replicas count
+// from after it. A released lease ends its term at once.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
 		l.lead.End()
@@ -80,7 +83,7 @@ func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error
 	return err
 }
 
-// terms are the leader's; nil without a leader.
+// terms returns the terms of the leader; nil without leader election.
 func (l *lock) terms() *lease.Lead {
 	if l == nil {
 		return nil

@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// mappings remembers which resource each kind is. The mapper behind it walks all groups that the API server serves for each answer, and a cache of several
-// namespaces asks it with every list of every pass: that was a fifth of what the operator allocated.
+// mappings remembers the resource of each kind. For each answer, the underlying mapper walks all groups that the API
+// server serves. A cache of several namespaces queries it with every list of every pass, which caused a fifth of the
+// operator's allocations.
 type mappings struct {
 	meta.RESTMapper
 	known memory.ByKey[schema.GroupVersionKind, *meta.RESTMapping]
@@ -23,8 +24,8 @@ func newMappings(rc *rest.Config, client *http.Client) (meta.RESTMapper, error) 
 	return &mappings{RESTMapper: mapper}, err
 }
 
-// RESTMapping answers for one version from what is known. Who asks for several, or for any, is answered by the mapper behind; and so is each who asks for
-// what is not served, since it may be soon.
+// RESTMapping answers requests for one version from memory. The underlying mapper answers requests for several versions
+// or any version, and for kinds that are not served, since they may be served soon.
 func (m *mappings) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if len(versions) != 1 {
 		return m.RESTMapper.RESTMapping(kind, versions...)

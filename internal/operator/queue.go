@@ -7,12 +7,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
-// wakes it does not matter, so the priorities that handlers know of are left out.
+// queueOf returns a function that creates the queue of a kind's controller. Namespaces take turns, and the custom
+// resource in the cache decides how urgent its key is. The event that queues the key does not matter, so the queue
+// ignores the priorities of event handlers.
 func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
-			Name: name, Limiter: limiter, Workers: op.config.Controller.Workers, FreshAtOnce: firstLooks(op.config.Controller.Workers),
+			Name: name, Limiter: limiter, Workers: op.config.Controller.Workers, FreshAtOnce: firstPasses(op.config.Controller.Workers),
 			Class:  class,
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})
@@ -23,6 +24,7 @@ func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class
 	}
 }
 
-// firstLooks is how many of the workers may be at first looks: a quarter is left to what goes on. A launch holds its worker while the API server finds an address for a
-// Service, one after the other for all that ask: for seconds where many are launched at once.
-func firstLooks(workers int) int { return max(1, workers-workers/4) }
+// firstPasses returns the most workers that may make first passes. A quarter is reserved for objects that are already
+// in progress. A launch occupies its worker while the API server allocates an address for a Service, which it does one
+// by one: that takes seconds if many applications are launched at once.
+func firstPasses(workers int) int { return max(1, workers-workers/4) }

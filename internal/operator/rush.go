@@ -4,15 +4,16 @@ import (
 	"sync"
 )
 
-// rush tells whether more is due of a kind that starts runs than its workers can take at once: a thousand schedules may be due at one minute. A run's launch is
-// several writes, and as many launches as starts at a time would let each schedule's run come half as fast. What is asked for by the clock is started first.
+// rush detects that more schedules are due than the workers can handle at once: a thousand schedules may be due in the
+// same minute. The launch of a run takes several writes. If launches had the same priority, each schedule's run would
+// be created half as fast. So runs that the clock demands are created first.
 type rush struct {
 	mu     sync.Mutex
-	queues map[string]func() int // of the kinds with Runs, by name: how many of them are due
+	queues map[string]func() int // the number of due keys of each kind with Runs, by the kind's name
 	atOnce int
 }
 
-// watch minds how long a controller's queue is.
+// watch adds a controller's queue.
 func (u *rush) watch(name string, due func() int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

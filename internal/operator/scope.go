@@ -21,16 +21,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
-// scope says whose custom resources are acted on: those of all namespaces, of the namespaces that are named, or of those that are named or have
-// the labels that are selected (docs/decisions/0008-namespaces-by-label.md).
+// scope decides in which namespaces the operator acts on custom resources: in all namespaces, in named ones, or in
+// those that are named or have selected labels (docs/decisions/0008-namespaces-by-label.md).
 //
-// With names alone nothing else is ever watched. With a selector, or names that may change (dynamic.go), everything is, and what is outside is left alone here: a namespace may
-// come in at any time, and what is in it is known then.
+// With fixed names, only these namespaces are watched. With a selector, or with names that may change (dynamic.go), all
+// namespaces are watched, and the scope filters them here: a namespace may become served at any time, and its objects
+// are known then.
 type scope struct {
 	names    []string
-	selector labels.Selector // nil where none is configured: what is watched is served
+	selector labels.Selector // nil if none is configured
 	cache    client.Reader
-	// live has the names where they change while the operator runs; nil where they do not.
+	// live has the names if they can change while the operator runs; otherwise it is nil.
 	live *settings.Live
 }
 
@@ -46,7 +47,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	return s, nil
 }
 
-// Watched are the namespaces that the caches hold; an empty name is all of them.
+// Watched returns the namespaces that the caches hold. An empty name stands for all.
 func (s *scope) Watched() []string {
 	if len(s.names) == 0 || s.selector != nil || s.live != nil {
 		return []string{metav1.NamespaceAll}
@@ -54,10 +55,11 @@ func (s *scope) Watched() []string {
 	return s.names
 }
 
-// namespaceKind is watched, as metadata, where a selector is configured.
+// namespaceKind is watched, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Serves reports whether a namespace's custom resources are to be acted on now. One that is not known yet is not served: its coming wakes them.
+// Serves reports whether the operator acts on a namespace's custom resources now. A namespace that the cache does not
+// have yet is not served. The event of its creation queues them.
 func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
@@ -80,16 +82,16 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	return s.selector.Matches(labels.Set(namespace.Labels)), nil
 }
 
-// inNamespace maps a namespace to its custom resources of a kind, so that each is looked at again where the scope changes.
+// inNamespace maps a namespace to its custom resources of a kind, so that each gets a pass when the scope changes.
 func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err != nil {
-			return nil // Add could not have watched the kind
+			return nil // Add could not have watched the kind without a type
 		}
 		list := empty.(client.ObjectList)
 		if err := cache.List(ctx, list, client.InNamespace(namespace.GetName())); err != nil {
-			return nil // the cache is being stopped
+			return nil // the cache is stopping
 		}
 		var all []reconcile.Request
 		_ = meta.EachListItem(list, func(item runtime.Object) error {

@@ -21,33 +21,34 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/runs"
 )
 
-// lookAgain is how long the operator waits before it looks again whether a kind is served.
-const lookAgain = time.Second
+// servedInterval is the time between two checks whether a kind is served.
+const servedInterval = time.Second
 
-// waitServed waits until the API server serves a kind, by a definition that keeps the fields that are given: an installation creates the definitions
-// and the operator in one go, and a definition takes a moment to be served, or to take another's place.
+// waitServed waits until the API server serves a kind with a definition that keeps the given fields. An installation
+// creates the definitions and the operator together, and it takes a moment until a definition is served or replaces
+// another operator's.
 func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
-	told := false
+	logged := false
 	for {
 		why, err := op.unserved(gvk, fields)
 		if err != nil || why == nil {
 			return err
 		}
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
 		}
 		select {
 		case <-ctx.Done():
 			return why
-		case <-time.After(lookAgain):
+		case <-time.After(servedInterval):
 		}
 	}
 }
 
-// unserved says why a kind is not served as it must be; an error is not about that.
+// unserved returns why a kind is not served as required. An error means that this could not be found out.
 func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -61,7 +62,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	dropped, err := pruned(op.GetConfig(), op.GetHTTPClient(), gvk, fields)
 	switch {
 	case apierrors.IsForbidden(err):
-		op.GetLogger().Info("the definition cannot be looked at; it is taken to be this operator's", "kind", gvk.Kind, "error", err.Error())
+		op.GetLogger().Info("cannot read the schema of the installed definition, assuming that it is this operator's", "kind", gvk.Kind, "error", err.Error())
 		return nil, nil
 	case err != nil:
 		return err, nil
@@ -72,9 +73,9 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	return nil, nil
 }
 
-// AddWhenServed gives the operator a kind that a cluster need not have. Where its definition, or that of its runs or of another kind that it needs, is
-// missing, is another operator's, or may not be listed, that is told in the log, everything else is served meanwhile, and the kind begins without a restart
-// once it can. It is called before the operator starts.
+// AddWhenServed adds a kind that a cluster may lack. It is called before the operator starts. The kind waits if its
+// definition, or that of its runs or of another kind that it needs, is missing, is another operator's or may not be
+// listed. The reason is logged, and everything else is served meanwhile. The kind begins without a restart once it can.
 func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -89,7 +90,7 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 		}
 		later.needs = append(slices.Clone(later.needs), run)
 	}
-	if later.hindrance(ctx) == nil {
+	if later.obstacle(ctx) == nil {
 		return begin(ctx)
 	}
 	later.begin = func(ctx context.Context) error {
@@ -101,7 +102,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce is what begins a kind, with the index of its runs before it. That can be made once, however often the rest is tried.
+// indexOnce returns a function that indexes the runs of a kind and then begins it. The index can be created only once,
+// however often the rest is retried.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
@@ -115,47 +117,48 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 	}
 }
 
-// whenServed waits for a kind for as long as the operator runs.
+// whenServed waits for a kind as long as the operator runs.
 type whenServed struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
-	needs  []schema.GroupVersionKind // other kinds without which it cannot begin
+	needs  []schema.GroupVersionKind // other kinds that it needs to begin
 	fields []string
 	begin  func(context.Context) error
 }
 
-// hindrance says why the kind cannot begin now; nil where it can.
-func (s *whenServed) hindrance(ctx context.Context) error {
+// obstacle returns why the kind cannot begin now; nil if it can.
+func (s *whenServed) obstacle(ctx context.Context) error {
 	for _, other := range s.needs {
-		if err := s.op.hindrance(ctx, other, nil); err != nil {
+		if err := s.op.obstacle(ctx, other, nil); err != nil {
 			return fmt.Errorf("%s is needed: %w", other.Kind, err)
 		}
 	}
-	return s.op.hindrance(ctx, s.kind, s.fields)
+	return s.op.obstacle(ctx, s.kind, s.fields)
 }
 
 var _ manager.LeaderElectionRunnable = &whenServed{}
 
-// NeedLeaderElection says no: one that stands by has its caches full when it takes over.
+// NeedLeaderElection returns false: a standby replica has its caches synced when it takes over.
 func (*whenServed) NeedLeaderElection() bool { return false }
 
-// Start waits and begins. Nothing that goes wrong ends it, since its end with an error would be the operator's.
+// Start waits and begins the kind. It returns no error, since that would end the operator.
 func (s *whenServed) Start(ctx context.Context) error {
 	log := s.op.GetLogger().WithValues("kind", s.kind.Kind, "group", s.kind.Group, "version", s.kind.Version)
-	told := ""
-	// An installation creates the definitions and the operator in one go: they come within seconds, or hardly ever.
-	after := min(lookAgain, s.op.optional.Interval)
+	logged := ""
+	// An installation creates the definitions and the operator together: the definitions come within seconds, or hardly
+	// ever.
+	after := min(servedInterval, s.op.optional.Interval)
 	for {
-		why := s.hindrance(ctx)
+		why := s.obstacle(ctx)
 		if why == nil {
 			if why = s.begin(ctx); why == nil {
 				log.Info("a kind is served from now on")
 				return nil
 			}
 		}
-		if what := why.Error(); what != told && ctx.Err() == nil {
-			told = what
-			log.Info("a kind is not served yet; everything else is, and it begins without a restart once it can", "why", told)
+		if what := why.Error(); what != logged && ctx.Err() == nil {
+			logged = what
+			log.Info("a kind is not served yet; everything else is, and it begins without a restart once it can", "why", logged)
 		}
 		select {
 		case <-ctx.Done():
@@ -166,13 +169,14 @@ func (s *whenServed) Start(ctx context.Context) error {
 	}
 }
 
-// hindrance says why a kind cannot be served now, and what to do about it; nil where it can.
-func (op *Operator) hindrance(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
+// obstacle returns why a kind cannot be served now and what to do about it; nil if it can.
+func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	why, err := op.unserved(gvk, fields)
 	if err != nil || why != nil {
 		return errors.Join(why, err)
 	}
-	// A cache that may not be filled would hold up the operator's readiness, and its controller would end the operator.
+	// A cache without the right to list would keep the operator from becoming ready, and its controller would end the
+	// operator.
 	namespaces := op.config.Namespaces.Names
 	if op.config.WatchesAll() {
 		namespaces = []string{metav1.NamespaceAll}
@@ -190,7 +194,8 @@ func (op *Operator) hindrance(ctx context.Context, gvk schema.GroupVersionKind, 
 	return nil
 }
 
-// fillCache watches a kind and waits until the cache has all of it. One that cannot be filled is given up, so that readiness does not wait for it.
+// fillCache watches a kind and waits until the cache has all its objects. If that fails it removes the informer, so
+// that readiness does not wait for it.
 func (op *Operator) fillCache(ctx context.Context, object client.Object) error {
 	limited, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()

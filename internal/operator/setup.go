@@ -1,5 +1,5 @@
-// Package operator is the process: a manager with a reconciler for each kind that is served, what the caches watch, the queues, the scope of namespaces, the
-// leader's lock, and the endpoints.
+// Package operator sets up the process: a manager with a reconciler for each served kind, the watches of the caches,
+// the queues, the scope of namespaces, the lock of the leader, and the endpoints.
 package operator
 
 import (
@@ -44,29 +44,29 @@ import (
 )
 
 const (
-	// An error backs off from errorDelay to maxErrorDelay, for each object on its own; events of pods are never held up by it.
+	// Errors back off from errorDelay to maxErrorDelay, separately for each object. They never delay events of pods.
 	errorDelay    = 200 * time.Millisecond
 	maxErrorDelay = time.Minute
 )
 
-// Environment is what the operator gets from its process rather than from its configuration file.
+// Environment is what the operator gets from its process and not from its configuration file.
 type Environment struct {
-	// Rest reaches the API server. Its rate limits are taken off: the server's priority and fairness decides.
+	// Rest connects to the API server. Its rate limits are removed: the server's priority and fairness decides.
 	Rest *rest.Config
 	// Log receives everything that is logged.
 	Log logr.Logger
 	// Registerer receives the metrics of ours; the process's own is sigs.k8s.io/controller-runtime's metrics.Registry.
 	Registerer prometheus.Registerer
-	// Version of the operator, as traces tell it.
+	// Version is the operator's version in traces.
 	Version string
-	// CPU is how much CPU the process has used, and Hogs is called with how many pieces of work seem to take a core each
-	// for seconds whenever that has changed. Both may be nil.
+	// CPU returns the CPU time that the process has used. Hogs is called whenever the number of work items that seem to
+	// have used a core for seconds changes. Both may be nil.
 	CPU  func() time.Duration
 	Hogs func(n int)
-	// SkipNameValidation allows several operators in one process, as tests want.
+	// SkipNameValidation allows several operators in one process, for tests.
 	SkipNameValidation bool
 
-	// wrap stands between the reconcilers and the API server in tests that let writes fail.
+	// wrap wraps the client of the reconcilers in tests that let writes fail.
 	wrap func(client.Client) client.Client
 }
 
@@ -85,14 +85,14 @@ type Operator struct {
 	allowed   explain.Allowance // of all kinds together
 	pods      *feed.Listener
 	others    []*feed.Listener // of dependents.Kinds
-	lock      *lock            // nil without a leader
+	lock      *lock            // nil without leader election
 	hangs     *watchdog.Watchdog
-	// until is the context that Start was given; nil before that.
+	// until is the context of Start; nil before Start.
 	until atomic.Pointer[context.Context]
 }
 
-// newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
-// an API server that cannot be reached is told at the start.
+// newOperator creates an operator without reconcilers, which Add adds. It reads the API server's discovery, so that an
+// unreachable API server is reported at the start.
 func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
@@ -124,7 +124,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
 		return nil, err
 	}
-	if err := op.watchChildren(ctx); err != nil {
+	if err := op.watchDependents(ctx); err != nil {
 		return nil, err
 	}
 	op.optional = optional.New(op, kinds.Optional(cfg), cacheOptions(cfg))
@@ -134,19 +134,19 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, op.addProbes()
 }
 
-// Start runs the operator until ctx ends, finishes the passes in flight, and writes the Events that they told. The manager cannot do that last: it
-// stops what needs no leader before the reconcilers, and all that needs one at once.
+// Start runs the operator until ctx ends, finishes the passes in flight, and writes their Events. The manager cannot
+// write them last: it stops runnables that need no leader before the reconcilers, and all that need one at once.
 func (op *Operator) Start(ctx context.Context) error {
-	told, finish := context.WithCancel(context.WithoutCancel(ctx))
+	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
-	go func() { written <- op.recorder.Start(told) }()
+	go func() { written <- op.recorder.Start(recording) }()
 	op.until.Store(&ctx)
 	err := op.Manager.Start(ctx)
 	finish()
 	return errors.Join(err, <-written, op.traces.Close())
 }
 
-// unlimited leaves the content type unset, by which built-in kinds are spoken of in protobuf and custom resources in JSON.
+// unlimited leaves the content type unset, so that built-in kinds are read as protobuf and custom resources as JSON.
 func unlimited(base *rest.Config) *rest.Config {
 	unlimited := rest.CopyConfig(base)
 	unlimited.QPS = -1
@@ -186,13 +186,13 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		LeaseDuration:           &election.LeaseDuration.Duration,
 		RenewDeadline:           &election.RenewDeadline.Duration,
 		RetryPeriod:             &election.RetryPeriod.Duration,
-		// Safe, because passes in flight are finished before the manager returns, and nothing acts after it did.
+		// This is safe, because passes in flight are finished before the manager returns, and nothing acts after that.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &cfg.Controller.ShutdownTimeout.Duration,
 		Controller: ctrlconfig.Controller{
 			CacheSyncTimeout:   cfg.Controller.CacheSyncTimeout.Duration,
 			RecoverPanic:       new(true),
-			EnableWarmup:       new(true), // one that stands by has its caches full when it takes over
+			EnableWarmup:       new(true), // a standby replica has its caches synced when it takes over
 			SkipNameValidation: new(env.SkipNameValidation),
 		},
 	}
@@ -202,8 +202,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 	return options
 }
 
-// watchChildren indexes what reconcilers look up, which also begins to watch it.
-func (op *Operator) watchChildren(ctx context.Context) error {
+// watchDependents indexes the dependents that reconcilers look up, which also starts their watches.
+func (op *Operator) watchDependents(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	op.pods = feed.NewListener(objects[0], op.GetCache())
 	for _, kind := range dependents.Kinds {
@@ -218,14 +218,14 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 	return nil
 }
 
-// addProbes answers /healthz while the process runs and none of its work hangs for long, and /readyz while the caches
-// are full and none of its work hangs. One that stands by is ready as well.
+// addProbes adds /healthz, which passes while the process runs and none of its work hangs for long, and /readyz, which
+// passes while the caches are synced and none of its work hangs. A standby replica is ready as well.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
 }
 
-// synced fails while the caches are not full.
+// synced returns an error until the caches are synced.
 func (op *Operator) synced(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
@@ -235,19 +235,21 @@ func (op *Operator) synced(req *http.Request) error {
 	return nil
 }
 
-// backoff is the rate limiter of a kind's queue. Only errors pass through it.
+// backoff returns the rate limiter of a kind's queue. Only errors use it.
 func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
 }
 
-// namespaced is the key of a custom resource from the namespace of a child and the name in its owner reference.
+// namespaced returns the key of a custom resource from the namespace of a dependent and the name in its owner
+// reference.
 func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that is not served yet begins when it is.
-// Where there are no others than SparkApplications of sparkoperator.k8s.io, the operator waits for these, for as long as the configuration lets the first
-// lists take: it has nothing else to do.
+// NewOperator creates the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that
+// is not served yet begins once it is. If SparkApplications of sparkoperator.k8s.io are the only applications,
+// NewOperator waits until they are served, at most for controller.cacheSyncTimeout, since the operator has nothing else
+// to do.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
@@ -278,7 +280,7 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, nil
 }
 
-// newTraces returns nil where the configuration wants none.
+// newTraces returns nil if the configuration switches traces off.
 func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {
 	if cfg.Endpoint == "" {
 		return nil, nil

@@ -310,7 +310,7 @@ func TestLastEvents(t *testing.T) {
 func TestFirstLooks(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
-		if got := firstLooks(workers); got != want {
+		if got := firstPasses(workers); got != want {
 			t.Errorf("%d of %d, want %d", got, workers, want)
 		}
 	}

@@ -22,11 +22,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 )
 
-// Add gives the operator a kind to reconcile.
+// Add adds a kind to reconcile.
 //
-// The queue is fed by every event of the custom resource and of its pods, and by the coming and going of its other children; what nobody waits for may wait
-// for more of the same (gather). But for a status of ours that comes back (NoEchoes) there is no predicate that drops an update, since every update may hold the
-// fact that a decision waits for.
+// Every event of the custom resource and of its pods, and every creation and deletion of its other dependents, queues
+// the object. Events that nobody waits for are delayed, so that more of them come (gather). Apart from the echo of our
+// own status write (NoEchoes), no predicate drops updates, since every update may contain the fact that a decision
+// waits for.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -38,7 +39,7 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
 }
 
-// attach begins to reconcile a kind that is served, whether the operator runs already or not.
+// attach starts to reconcile a served kind, whether the operator runs already or not.
 func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
 	if err != nil {
@@ -57,7 +58,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	owner := feed.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := ctrl.Options{
-		// The queue hands out no more than Workers at a time, unless one namespace has more than half of them.
+		// The queue hands out no more than Workers keys at a time, unless one namespace has more than half of them.
 		MaxConcurrentReconciles: op.config.Controller.Workers + queue.Reserve(op.config.Controller.Workers),
 		RateLimiter:             backoff[reconcile.Request](), NewQueue: op.queueOf(kind.Runs != nil, r.Class(ctx)),
 	}
@@ -65,10 +66,10 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	if kind.Runs != nil {
 		work = runs.Watch(kind.Runs, work, gvk.GroupKind())
 	} else {
-		early := op.until.Load() == nil // all that are made before the operator starts are started with it
-		work = work.WatchesRawSource(op.pods.Ear(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
+		early := op.until.Load() == nil // all sources that are created before the operator starts are started with it
+		work = work.WatchesRawSource(op.pods.Source(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
 		for i, child := range dependents.Kinds {
-			work = work.WatchesRawSource(op.others[i].Ear(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.Unexpected(owner)))
+			work = work.WatchesRawSource(op.others[i].Source(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.Unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
@@ -90,7 +91,8 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 			return fmt.Errorf("controller %s: %w", kind.Name, err)
 		}
 	}
-	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
+	// The kind is watched from the start, also while another replica leads: readiness then means that this replica
+	// could take over.
 	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {
 		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 	}

@@ -27,14 +27,15 @@ type Acts struct {
 	Known      []client.Object // the runs that were seen, or made, so far
 }
 
-// Created is what came of an attempt to start a run.
+// Created is the result of a request to create a run.
 type Created struct {
-	Run     client.Object    // which exists now; nil if the API server refused it for good
+	Run     client.Object    // the existing run; nil if the API server rejected it
 	Since   time.Time        // when it was created
-	Refused *lifecycle.Cause // why there is none
+	Refused *lifecycle.Cause // why there is no run
 }
 
-// Create creates a run that was rendered for an action, and looks at what exists only when that is refused. An error is transient, or an *apianswer.Wait.
+// Create creates a run that was rendered for an action. It reads the existing object only if the API server answers
+// AlreadyExists. An error is transient, or an *apianswer.Wait.
 func (a Acts) Create(ctx context.Context, run client.Object, action lifecycle.Action) (Created, error) {
 	if err := verify(run, a.Owner, action); err != nil {
 		return Created{}, err
@@ -51,7 +52,8 @@ func (a Acts) Create(ctx context.Context, run client.Object, action lifecycle.Ac
 	}
 }
 
-// verify refuses to create a run that a later pass could not find again. It guards against a fault in a dialect, not against users.
+// verify rejects a run that a later pass could not find again. It guards against an error in a dialect, not against
+// users.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
@@ -62,12 +64,12 @@ func verify(run, owner client.Object, action lifecycle.Action) error {
 	return nil
 }
 
-// adopt deals with a run's name that is taken, by a live read of who has it:
+// adopt handles an existing object with a run's name, by a live read of it. The object may belong to:
 //
 //	nobody any more     wait a moment, then create again
-//	the same owner      it was made by a pass that did not come to write it down; what has become of it since does not matter
-//	one of this name    wait until it is gone: it belongs to a custom resource of the owner's name that was deleted
-//	somebody else       refused, by name; theirs is never touched
+//	the same owner      an earlier pass created it and stored nothing; whatever happened to it since does not matter
+//	a deleted namesake  wait until it is gone: its owner had this owner's name and was deleted
+//	somebody else       reject, and name that object; it is never changed
 func (a Acts) adopt(ctx context.Context, run client.Object) (Created, error) {
 	existing, gvk, err := a.Dependents.ReadLive(ctx, run)
 	switch {
@@ -79,14 +81,15 @@ func (a Acts) adopt(ctx context.Context, run client.Object) (Created, error) {
 		return Created{Run: existing, Since: existing.GetCreationTimestamp().Time}, nil
 	case identity.Orphan(existing, a.Owner, a.Dependents.GroupKind(a.Owner)):
 		return Created{}, &apianswer.Wait{Reason: dependents.ReasonNameTaken,
-			Message: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
+			Message: fmt.Sprintf("%s %q still exists from a deleted object with the same name; the run starts once it is gone", gvk.Kind, existing.GetName())}
 	}
-	return Created{Refused: &lifecycle.Cause{Reason: dependents.ReasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
+	return Created{Refused: &lifecycle.Cause{Reason: dependents.ReasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and belongs to somebody else (%s); delete or rename it",
 		gvk.Kind, existing.GetName(), identity.OwnerInWords(existing))}}, nil
 }
 
-// Confirm reads live whether a run exists that was not seen, and returns those that were not: a cache that does not show one may only be late. Where it is, it
-// may lack others too, and all are read. Without a name it reads all.
+// Confirm reads live whether a run exists that was not seen, since a cache that does not show a run may only be late.
+// It returns the runs that were not seen. If the cache lacks one, it may lack others too, so all are read. Without a
+// name it reads all.
 func (a Acts) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
@@ -99,14 +102,14 @@ func (a Acts) Confirm(ctx context.Context, name string) (heads []client.Object, 
 	if err != nil && !missing {
 		return nil, nil, err
 	}
-	known := func(one client.Object) bool { return one.GetUID() == run.GetUID() }
+	known := func(other client.Object) bool { return other.GetUID() == run.GetUID() }
 	if missing || !identity.OwnedBy(run, a.Owner.GetUID()) || slices.ContainsFunc(a.Known, known) {
 		return nil, nil, nil
 	}
 	return a.confirmAll(ctx)
 }
 
-// confirmAll reads live which runs there are that were not seen.
+// confirmAll reads live all runs that were not seen.
 func (a Acts) confirmAll(ctx context.Context) (heads []client.Object, facts []lifecycle.Run, err error) {
 	known := map[types.UID]bool{}
 	for _, run := range a.Known {
@@ -127,8 +130,9 @@ func (a Acts) confirmAll(ctx context.Context) (heads []client.Object, facts []li
 	return heads, facts, nil
 }
 
-// Delete deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
-// until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (Observe).
+// Delete deletes a run with all its dependents. A run that has ended is deleted in the background, as kubectl does it.
+// A run that has not ended is deleted in the foreground, so that it exists until the pods that the operator created for
+// it are gone. A driver that spark-submit created is waited for after that (Observe).
 func (a Acts) Delete(ctx context.Context, name string) error {
 	for _, run := range a.Known {
 		if run.GetName() != name || run.GetDeletionTimestamp() != nil {
@@ -143,8 +147,8 @@ func (a Acts) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// Start is a run that a pass started, or found to be started by one before it.
+// Start is a run that this pass started or that an earlier pass had started.
 type Start struct {
 	Name    string
-	Due, At time.Time // when it was to start (zero if somebody asked for it), and when it was created
+	Due, At time.Time // when it was to start (zero if somebody requested it), and when it was created
 }

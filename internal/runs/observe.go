@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Observe finds the runs of an owner in the cache and reads them into facts, which also tell of runs that are gone and
-// whose pods have not stopped. The runs are the cache's own objects, which nobody may change. The order is fixed, so that
-// the same objects give the same decision.
+// Observe finds the runs of an owner in the cache and reads them into facts. The facts include deleted runs whose pods
+// have not stopped. The runs are the cache's own objects and must not be changed. Their order is fixed, so that the
+// same objects give the same decision.
 func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
 	list := of.List()
 	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
@@ -44,16 +44,16 @@ func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner clie
 	return runs, append(facts, stopping...), err
 }
 
-// stoppingRuns are the runs whose applications are gone and of which a pod has not stopped yet.
+// stoppingRuns returns the runs whose applications are deleted and which have a pod that has not stopped yet.
 //
-// A run's application can be gone while its driver still stops: a deletion in the background waits for no pod, and one in
-// the foreground not for a driver that spark-submit made, whose owner reference does not block (that would take a right
-// on finalizers that drivers' service accounts do not have). Such a run goes on until its pods have stopped, and only
-// they tell of it.
+// A run's application can be gone while its driver still stops. A deletion in the background waits for no pod. A
+// deletion in the foreground does not wait for a driver that spark-submit created, whose owner reference does not block
+// (that would take a right on finalizers that drivers' service accounts do not have). Such a run goes on until its pods
+// have stopped, and only the pods show that it exists.
 //
 // Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
-// exist: Kubernetes' garbage collector deletes such a pod, and what it deletes comes to an end. What is older than the
-// owner belongs to an earlier owner of that name.
+// exist: Kubernetes' garbage collector deletes such a pod, so that it ends in time. A pod that is older than the owner
+// belongs to an earlier owner of that name.
 func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
 	if of.PodLabel == "" {
 		return nil, nil
@@ -91,13 +91,13 @@ func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner
 	return stopping, nil
 }
 
-// hasUID matches the run of a UID.
+// hasUID matches the run with a UID.
 func hasUID(uid types.UID) func(lifecycle.Run) bool {
 	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
 }
 
-// isGone reports whether the cache shows no application of an owner reference any more. One that exists counts by
-// itself, or is not the schedule's.
+// isGone reports whether the cache no longer has the application of an owner reference. An existing application is
+// counted by itself, or does not belong to the schedule.
 func isGone(ctx context.Context, cache client.Reader, of *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
 	run := of.New()
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)

@@ -28,12 +28,12 @@ import (
 const (
 	// indexOwner finds runs by the UIDs of their owners.
 	indexOwner = "owner-uid"
-	// indexPods finds the pods that run a driver or submit one by the owner of the run that they are labelled with.
+	// indexPods finds drivers and their submitters by the owner of their run, which a label names.
 	indexPods = "run-owner"
 )
 
-// Index lets Observe find runs and their pods in the cache, also those that are in the cache already. It can be called
-// once for an indexer.
+// Index lets Observe find runs and their pods in the cache, including those that the cache already has. It can be
+// called once for an indexer.
 func Index(ctx context.Context, of *kind.Runs, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, of.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
@@ -61,8 +61,8 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// Watch wakes the owner, of a kind, of a run that comes, goes or changes, at once, and of a run a pod of which stops. A
-// pod's other events wake nobody: for as long as the run's application exists, that tells the rest.
+// Watch queues the owner, of the given kind, at once: when a run is created, changed or deleted, and when a pod of a
+// run stops. Other events of pods queue nothing: as long as the run's application exists, its own events report them.
 func Watch(of *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if of.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(of)), builder.WithPredicates(stops()))
@@ -102,7 +102,7 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// stops passes on that a pod has stopped, or was deleted without having been seen to stop.
+// stops passes on the event that a pod has stopped, or was deleted before it was seen to stop.
 func stops() predicate.Predicate {
 	stopped := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
@@ -118,8 +118,8 @@ func stops() predicate.Predicate {
 	}
 }
 
-// hasStopped reports whether nothing of Spark runs in a pod any more, nor ever will: its container has ended, or it is
-// deleted and was never scheduled to a node.
+// hasStopped reports whether no Spark process runs in a pod any more, nor ever will: its container has ended, or the
+// pod is being deleted and was never scheduled to a node.
 func hasStopped(pod *corev1.Pod) bool {
 	phase := lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {

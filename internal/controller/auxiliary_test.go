@@ -19,7 +19,7 @@ func TestBesideFor(t *testing.T) {
 		{0, 4 * time.Second, 2 * time.Second},
 		{0, 0, 0},
 	} {
-		if got := besideFor(test.spent, test.left); got != test.want {
+		if got := auxiliaryTimeout(test.spent, test.left); got != test.want {
 			t.Errorf("after %s with %s left: %s, want %s", test.spent, test.left, got, test.want)
 		}
 	}

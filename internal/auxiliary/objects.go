@@ -16,9 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// Which objects stand beside a driver, or are what a standalone cluster is made of, and how the cache shows them (surround.go).
+// This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
+// wanted ones (see ensure.go).
 
-// standsBeside guards against a fault in a dialect: a later pass must find the object again, and see whether it differs.
+// standsBeside guards against an error in a dialect: a later pass has to find the object again, and to see whether it
+// differs.
 func standsBeside(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
@@ -26,7 +28,7 @@ func standsBeside(object, owner client.Object) error {
 	return identity.Verify(object, owner, identity.Attempt(object))
 }
 
-// clusterAddress is the address of a Service, where it has one.
+// clusterAddress returns the cluster IP of a Service; "" if it has none.
 func clusterAddress(object client.Object) string {
 	address := ""
 	switch o := object.(type) {
@@ -41,40 +43,42 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
+// surroundingKinds are the kinds of auxiliary objects. An unwanted object of another kind is never deleted here.
 var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
 
-// unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
-func (p *look) unwanted(wanted []client.Object) []client.Object {
+// unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, it adds
+// the pods that have lost their StatefulSet, since no other one will adopt them.
+func (w *work) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
-	for i := range p.Set.Others {
-		other := &p.Set.Others[i]
+	for i := range w.Set.Others {
+		other := &w.Set.Others[i]
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
 		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}
 	if len(wanted) == 0 {
-		for i := range p.Set.Strays {
-			remove = append(remove, &p.Set.Strays[i])
+		for i := range w.Set.Strays {
+			remove = append(remove, &w.Set.Strays[i])
 		}
 	}
 	return remove
 }
 
-// inCache is an object's metadata as the cache shows it; nil where it shows none.
-func (p *look) inCache(object client.Object) *metav1.PartialObjectMetadata {
-	for i := range p.Set.Others {
-		if other := &p.Set.Others[i]; nameOf(other) == nameOf(object) {
+// inCache returns an object's metadata from the cache; nil if the cache does not have the object.
+func (w *work) inCache(object client.Object) *metav1.PartialObjectMetadata {
+	for i := range w.Set.Others {
+		if other := &w.Set.Others[i]; nameOf(other) == nameOf(object) {
 			return other
 		}
 	}
 	return nil
 }
 
-// cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
-func (p *look) cached(object client.Object) string {
-	other := p.inCache(object)
+// cached returns the digest of an object in the cache. It is "" if the cache does not have the object, and "?" if the
+// object has no digest or is being deleted.
+func (w *work) cached(object client.Object) string {
+	other := w.inCache(object)
 	if other == nil {
 		return ""
 	}
@@ -84,10 +88,10 @@ func (p *look) cached(object client.Object) string {
 	return "?"
 }
 
-// nameOf tells the objects around one driver apart.
+// nameOf identifies an object among those of one owner.
 func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
 
-// DigestOf names what is asked for. Where it changes, what was said before does not count any more.
+// DigestOf identifies a set of requests. If it changes, earlier results do not count any more.
 func DigestOf(wanted, remove []client.Object) string {
 	var words []string
 	for _, object := range wanted {

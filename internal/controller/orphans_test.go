@@ -133,17 +133,17 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	w.Create(tiny.Driver(other, 1))
 	waitCached(w, r, app.UID, 10)
 
-	r.departed.Note(app)
+	r.deleted.Note(app)
 	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
-		again, err := r.dependents.Sweep(ctx, &r.departed, identity.Key(app))
+		again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 		return errors.Join(err, want(again, false))
 	})
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(left, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
-	if uids, known := r.departed.Get(identity.Key(app)); known {
+	if uids, known := r.deleted.Get(identity.Key(app)); known {
 		t.Errorf("it is still remembered: %v", uids)
 	}
 }
@@ -189,15 +189,15 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w.Create(tiny.Driver(app, 1))
 			configMap(w, app, "conf", appRef(app))
 			waitCached(w, r, app.UID, 2)
-			r.departed.Note(app)
-			if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
+			r.deleted.Note(app)
+			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.Stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
-				again, err := r.dependents.Sweep(ctx, &r.departed, identity.Key(app))
+				again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 				if err != nil {
 					return err
 				}
@@ -240,9 +240,9 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 			executor.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
 			w.Create(executor)
 			waitCached(w, r, app.UID, 2)
-			r.departed.Note(app)
+			r.deleted.Note(app)
 			// Kubernetes deletes such an executor too, if the operator leaves that to it.
-			if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again != (c.left != nil) {
+			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again != (c.left != nil) {
 				t.Errorf("sweep = %v, %v", again, err)
 			}
 			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
@@ -262,8 +262,8 @@ func TestSweepOfAnother(t *testing.T) {
 	before.UID = "before"
 	w.Create(tiny.Driver(app, 1))
 	waitCached(w, r, app.UID, 1)
-	r.departed.Note(before)
-	if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
+	r.deleted.Note(before)
+	if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.Stays()); diff != "" {
@@ -299,10 +299,10 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	keeps.fails.Store(true)
 	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.Namespace, Name: "gone"}}
 	for _, key := range keys {
-		r.departed.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
+		r.deleted.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
 	}
 
-	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > lookAgain {
+	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > requeueSoon {
 		t.Errorf("the pass over the other one ended with %v, %v", result, err)
 	}
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
@@ -317,14 +317,14 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 
 	keeps.fails.Store(false)
 	for _, key := range keys {
-		if _, known := r.departed.Get(key); !known {
+		if _, known := r.deleted.Get(key); !known {
 			t.Errorf("what %s has left is forgotten", key)
 		}
 		testkit.Wait(t, "the sweep", func(ctx context.Context) error {
 			if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key}); err != nil {
 				return err
 			}
-			_, known := r.departed.Get(key)
+			_, known := r.deleted.Get(key)
 			return want(known, false)
 		})
 	}
@@ -364,7 +364,7 @@ func TestDepartedNotes(t *testing.T) {
 					t.Error("the deletion wakes nobody")
 				}
 			}
-			got, _ := r.departed.Get(types.NamespacedName{Namespace: "ns", Name: "pi"})
+			got, _ := r.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("remembered (-want +got):\n%s", diff)
 			}
@@ -373,7 +373,7 @@ func TestDepartedNotes(t *testing.T) {
 				by.Deletions(standsBy).Delete(event.DeleteEvent{Object: app})
 				by.Deletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
-			if got, known := by.departed.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
+			if got, known := by.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
 				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)
 			}
 		})

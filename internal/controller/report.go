@@ -16,29 +16,30 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// reasonWarning is the Event's reason for what a rendered submission warns of.
+// reasonWarning is the reason of the Event for a warning about a rendered submission.
 const reasonWarning = sparkconnect.EventWarning
 
-// maxWarnings bounds how many of them a pass tells one by one.
+// maxWarnings is the most warnings that a pass emits as Events of their own.
 const maxWarnings = 5
 
-// tell logs, counts and emits what the stored status holds. It runs after the write, so that nothing is told that did not come to
-// pass; a crash in between loses an event, never a fact.
-func (r *Reconciler) tell(ctx context.Context, o outcome, began time.Time) {
+// report logs, counts and emits what the stored status contains. It runs after the write, so that everything it reports
+// has been stored. A crash in between loses an event, never a fact.
+func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	logger := log.FromContext(ctx)
 	for _, t := range o.plan.Trail {
-		// Not the message: it may quote the last words of a tenant's program, which are nobody's but the tenant's.
+		// The message is not logged: it may quote the last output of a tenant's program, which only the tenant may
+		// read.
 		values := []any{"from", t.From, "to", t.To, "attempt", t.Attempt, "outcome", t.Outcome, "reason", t.Cause.Reason}
 		if driver := o.Seen.Driver(t.Attempt); driver != nil && driver.HasExit {
 			values = append(values, "exitCode", driver.ExitCode)
 		}
 		logger.Info("phase entered", values...)
 	}
-	r.tellRuns(ctx, o)
+	r.reportRuns(ctx, o)
 	r.measure(o, began)
 
 	ref := r.reference(o.Owner)
-	for _, event := range append(r.kind.Events(o.object, o.plan), o.told...) {
+	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
 		r.events.Event(ref, o.Now, event.Type, event.Reason, conf.HideAddresses(event.Message))
 	}
 	for _, warning := range fewWarnings(o.acts.Warnings) {
@@ -46,7 +47,8 @@ func (r *Reconciler) tell(ctx context.Context, o outcome, began time.Time) {
 	}
 }
 
-// fewWarnings keeps the first of many: a spec may hold hundreds of settings that are warned of, and each Event is a write.
+// fewWarnings keeps the first maxWarnings: a spec may hold hundreds of settings that cause a warning, and each Event is
+// a write.
 func fewWarnings(all []string) []string {
 	if len(all) <= maxWarnings {
 		return all
@@ -58,15 +60,15 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	ref := corev1.ObjectReference{
 		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 	}
-	// An object read through a typed client has no kind of its own; the scheme knows it.
+	// An object read through a typed client does not contain its own kind. The scheme knows it.
 	if gvk, err := apiutil.GVKForObject(obj, r.dependents.Client.Scheme()); err == nil {
 		ref.APIVersion, ref.Kind = gvk.GroupVersion().String(), gvk.Kind
 	}
 	return ref
 }
 
-// tellRuns logs and counts what the stored status holds of runs.
-func (r *Reconciler) tellRuns(ctx context.Context, o outcome) {
+// reportRuns logs and counts what the stored status contains about runs.
+func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return
 	}

@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Deletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
-// while this process stands by, another deletes what is left. Of one that was only found to be missing nobody knows how it was deleted: its children may be to stay.
+// Deletions passes on all events of a kind's own objects. It notes the deleted ones before their keys come to the
+// queue, if leads is closed: while this process is on standby, the leader deletes the orphans. If the informer missed
+// the deletion itself, the object is not noted, since it may have been deleted with orphaned dependents.
 func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
@@ -20,20 +21,21 @@ func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 		}
 		select {
 		case <-leads:
-			r.departed.Note(object)
+			r.deleted.Note(object)
 		default:
 		}
 		return true
 	}}
 }
 
-// Unexpected leaves out that an object was deleted which stood beside a driver until a pass deleted it, that driver being over. Its owner is at rest.
+// Unexpected drops the deletion events of auxiliary objects that a pass deleted after their driver had ended. Nothing
+// is left to do for their owner.
 func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
-	if !r.kind.Progress.Concludes { // and may wait for what it had to be gone
+	if !r.kind.Progress.Concludes { // without Concludes, a decision may wait for the deletion of objects
 		return predicate.Funcs{}
 	}
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		requests := owner(context.Background(), e.Object)
-		return !slices.ContainsFunc(requests, func(of reconcile.Request) bool { return r.around.Went(of.NamespacedName, e.Object) })
+		return !slices.ContainsFunc(requests, func(request reconcile.Request) bool { return r.auxiliary.Went(request.NamespacedName, e.Object) })
 	}}
 }

@@ -41,7 +41,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	r := &Reconciler{
 		kind: kind, dependents: dependents.Client{Client: testkit.Client(t, v1beta2.AddToScheme)}, reports: reports{metrics: metrics},
 	}
-	r.tell(ctrllog.IntoContext(t.Context(), log), outcome{
+	r.report(ctrllog.IntoContext(t.Context(), log), outcome{
 		View: dependents.View{
 			Owner: &v1beta2.SparkApplication{}, Now: scene.Noon,
 			Seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},

@@ -70,13 +70,13 @@ func TestUnwanted(t *testing.T) {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	content := map[string]string{lifecycle.ContentLabel: "c"}
-	p := &look{View: dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{
+	w := &work{View: dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
 		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
 	}}}}
 	var got []string
-	for _, o := range p.unwanted([]client.Object{&p.Set.Others[1]}) {
+	for _, o := range w.unwanted([]client.Object{&w.Set.Others[1]}) {
 		got = append(got, nameOf(o))
 	}
 	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {

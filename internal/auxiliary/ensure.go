@@ -1,0 +1,431 @@
+// Package auxiliary ensures the auxiliary objects of an owner: it creates, updates in place and deletes them until the
+// cluster has the wanted set. Beside a driver these are the objects that others than Spark need (Services, Ingresses,
+// routes). Of a standalone cluster they are all its objects (StatefulSets, autoscalers, budgets, Secrets). No failure
+// stops the pass of the owner.
+package auxiliary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// Timeout bounds the time that a pass spends on auxiliary objects. Without it, an admission webhook that does not
+	// answer would prevent the status write.
+	Timeout = 5 * time.Second
+	// MaxTimeout is the bound if the rest of the pass took longer, which means that the API server is slow.
+	MaxTimeout = 10 * time.Second
+	// refusedInterval is the time until a rejected request is repeated. After a transient error the time is retryDelay.
+	// It doubles with each failure, up to MaxInterval.
+	refusedInterval = 15 * time.Second
+	// MaxInterval is the longest time between two tries.
+	MaxInterval = 5 * time.Minute
+	// transientTries is the number of consecutive transient errors that are reported to nobody.
+	transientTries = 3
+	// OwnTrust is the time for which an own write counts although the cache does not show it.
+	OwnTrust = 5 * time.Second
+	// retryDelay is the time until the first retry after a transient error.
+	retryDelay = time.Second
+	// gone stands for the content of an object that was deleted.
+	gone = "-"
+	// ReasonUnavailable is the reason of the cause if requests keep failing with transient errors.
+	ReasonUnavailable = "Unavailable"
+)
+
+// Keeper ensures the auxiliary objects of the drivers of a kind.
+type Keeper struct {
+	dependents.Client
+	Beside kind.Beside
+	Memory *Memory
+}
+
+// Outcome is the result of the work on auxiliary objects in a pass.
+type Outcome struct {
+	// Told are the Events to emit once the status is stored.
+	Told []kind.Event
+	// Plan continues the pass's plan if the state of the object depends on its auxiliary objects. Otherwise it is nil.
+	Plan *lifecycle.Plan
+	// Check is the time until the next pass; 0 = no request.
+	Check time.Duration
+	// Remove are the objects to delete once the status is stored (Clear).
+	Remove []client.Object
+}
+
+// work is the work on the auxiliary objects of one view.
+type work struct {
+	dependents.View
+	Outcome
+	mu       sync.Mutex // guards Check while objects are ensured concurrently
+	scaled   []string   // the wanted StatefulSets whose number of pods an autoscaler decides
+	leftMark string     // the content label of inherited StatefulSets that stay as they are (markOf)
+}
+
+// Tell lets the kind write the results into the object's status, and returns what follows from them.
+func Tell(wanted kind.Surroundings, results []lifecycle.Surrounding, now time.Time) Outcome {
+	if wanted.Decides == nil {
+		return Outcome{Told: wanted.Told(results, now)}
+	}
+	plan := wanted.Decides(results, now)
+	return Outcome{Plan: &plan, Check: plan.Check}
+}
+
+// report adds the result of Tell to the outcome of the pass.
+func (w *work) report(wanted kind.Surroundings, results []lifecycle.Surrounding) {
+	result := Tell(wanted, results, w.Now)
+	w.Told, w.Plan, w.Check = result.Told, result.Plan, lifecycle.Soonest(w.Check, result.Check)
+}
+
+// Ensure creates, updates and deletes auxiliary objects until they are as the kind wants them, within a time limit. It
+// never changes somebody else's objects. A failure does not end the pass: it becomes part of the status that the pass
+// writes anyway, and is retried later.
+func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.Surroundings, within time.Duration) Outcome {
+	w := &work{View: view}
+	if !wanted.Unsettled {
+		k.ensureWanted(ctx, w, wanted, within)
+	}
+	return w.Outcome
+}
+
+func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Surroundings, within time.Duration) {
+	k.sweepSecrets(ctx, w, wanted.Objects)
+	key, uid := identity.Key(w.Owner), w.Owner.GetUID()
+	remove := w.unwanted(wanted.Objects)
+	if wanted.Stays {
+		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return dependents.KindOf(object) == "Service" })
+	}
+	last := k.Memory.last(key, uid)
+	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, w.Now) })
+	if len(wanted.Objects) == 0 && len(remove) == 0 {
+		if wanted.Stays || len(last.made) == 0 || len(w.unwanted(nil)) == 0 {
+			k.Memory.nothing(key)
+		}
+		w.report(wanted, nil)
+		return
+	}
+	asked := DigestOf(wanted.Objects, remove)
+	if last.asked != asked || w.lost(last.results) {
+		last.failures, last.until, last.results = 0, time.Time{}, nil
+	}
+	if w.Now.Before(last.until) {
+		w.Check = lifecycle.Soonest(w.Check, last.until.Sub(w.Now))
+		w.report(wanted, last.results)
+		return
+	}
+	if len(wanted.Objects) == 0 {
+		w.report(wanted, last.results)
+		w.Remove = remove
+		return
+	}
+	next := k.ensureAll(ctx, w, within, wanted, remove, last)
+	next.asked = asked
+	if !next.until.IsZero() {
+		w.Check = lifecycle.Soonest(w.Check, next.until.Sub(w.Now))
+	}
+	k.Memory.note(key, next)
+	w.report(wanted, next.results)
+}
+
+// Clear deletes the auxiliary objects of a driver that has ended. It returns the time until the next pass; 0 = no
+// request. It runs after the status with the end of the driver was stored, so that nobody waits for it.
+func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client.Object) time.Duration {
+	if len(remove) == 0 {
+		return 0
+	}
+	w := &work{View: view}
+	key, asked := identity.Key(w.Owner), DigestOf(nil, remove)
+	last := k.Memory.last(key, w.Owner.GetUID())
+	if last.asked != asked {
+		last.failures = 0
+	}
+	next := k.ensureAll(ctx, w, Timeout, kind.Surroundings{}, remove, last)
+	next.asked = asked
+	if next.failures > 0 {
+		w.Check = lifecycle.Soonest(w.Check, next.until.Sub(w.Now))
+	} else {
+		for _, object := range remove {
+			next.made[nameOf(object)] = written{gone, w.Now} // until the cache shows that
+		}
+		if last.failures > 0 {
+			// The failure in the status is outdated, and the deletion event triggers no pass (Went).
+			w.Check = lifecycle.Soonest(w.Check, retryDelay)
+		}
+	}
+	k.Memory.note(key, next)
+	return w.Check
+}
+
+// ensureAll ensures the wanted objects concurrently and returns the result. Then it deletes the unwanted ones, since
+// some have to stay if a wanted one is missing (kept).
+func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.Surroundings, remove []client.Object, last try) try {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	w.scaled, w.leftMark = autoscaled(wanted.Objects), markOf(w.Owner.GetGeneration())
+	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
+	errs := make([]error, len(results))
+	dependents.SideBySide(len(wanted.Objects), func(i int) {
+		object := wanted.Objects[i]
+		results[i], errs[i] = k.ensure(ctx, w, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
+	})
+	stay, goes := k.kept(remove, results[:len(wanted.Objects)])
+	for i, object := range slices.Concat(goes, stay) {
+		at := len(wanted.Objects) + i
+		results[at] = lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Old: i >= len(goes)}
+	}
+	dependents.SideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = k.DeleteOne(ctx, goes[i]) })
+	next := try{uid: w.Owner.GetUID(), made: map[string]written{}}
+	for i, object := range wanted.Objects {
+		content := object.GetLabels()[lifecycle.ContentLabel]
+		if cached := w.cached(object); !results[i].Stands || dependents.IsSecret(object) || cached == content || w.leftAsItIs(object, cached) {
+			continue
+		}
+		made, name := last.made[nameOf(object)], nameOf(object)
+		if !made.holds(content, w.Now) {
+			made = written{content, w.Now}
+		}
+		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
+			// No creation event may trigger the next pass.
+			w.Check = lifecycle.Soonest(w.Check, OwnTrust-w.Now.Sub(made.at)) // somebody may have deleted it since
+		}
+	}
+	if errors.Join(errs...) == nil {
+		next.results = results[:len(wanted.Objects)] // the unwanted objects are deleted
+		return next
+	}
+	next.failures = last.failures + 1
+	next.until = w.Now.Add(k.judge(ctx, results, errs, next.failures))
+	next.results = slices.DeleteFunc(results, func(s lifecycle.Surrounding) bool { return s == lifecycle.Surrounding{Kind: s.Kind, Name: s.Name} })
+	return next
+}
+
+// judge puts the errors into the results and returns the time until the next try.
+func (k Keeper) judge(ctx context.Context, results []lifecycle.Surrounding, errs []error, failures int) time.Duration {
+	first := refusedInterval
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		cause, _ := apianswer.Rejection(err)
+		known, found := errors.AsType[*causeError](err)
+		switch {
+		case found:
+			cause = known.cause
+		case apianswer.NamespaceTerminating(err):
+			cause = lifecycle.Cause{} // Kubernetes deletes everything
+		case cause.Reason == "":
+			first = retryDelay
+			if failures >= transientTries {
+				cause = lifecycle.Cause{Reason: ReasonUnavailable, Message: err.Error()}
+			}
+		}
+		results[i].Cause = cause
+		if failures == 1 || cause.Reason == ReasonUnavailable {
+			log.FromContext(ctx).Info("auxiliary object is not as wanted", "kind", results[i].Kind, "name", results[i].Name, "cause", err.Error())
+		}
+	}
+	return min(first<<min(failures-1, 16), MaxInterval)
+}
+
+// causeError is a permanent failure that no status code shows: somebody else has the name, or the kind is not served.
+type causeError struct{ cause lifecycle.Cause }
+
+// Error implements error.
+func (e *causeError) Error() string { return e.cause.Message }
+
+// ensure brings one object to the wanted state with as few requests as the cache allows. It sends none if the cache
+// shows the wanted state.
+func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
+	state := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
+	content := object.GetLabels()[lifecycle.ContentLabel]
+	if err := standsBeside(object, w.Owner); err != nil {
+		return state, err
+	}
+	if dependents.IsSecret(object) {
+		return k.ensureSecret(ctx, w, object)
+	}
+	cached := w.cached(object)
+	asItIs := w.leftAsItIs(object, cached)
+	edited := cached == content && k.edited(w, object)
+	if asItIs || !edited && (cached == content || made.holds(content, w.Now)) {
+		if state.Stands = true; !read {
+			return state, nil
+		}
+	}
+	existed := cached != "" || state.Stands
+	if existed {
+		if state, err := k.corrected(ctx, w, object, edited); !apierrors.IsNotFound(err) {
+			return state, err
+		}
+		// It was deleted just now, perhaps at the end of the previous attempt, and the cache does not show that yet.
+		state.Stands = false
+	}
+	first, err := k.createFirst(ctx, w, object, existed)
+	if err == nil {
+		state.Stands, state.Address = true, clusterAddress(first)
+		// Decoding into a typed object drops the kind.
+		first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+		k.wrote(w, first, time.Time{})
+		return state, nil
+	}
+	if cause, missing := apianswer.NotServed(object, err); missing {
+		return state, &causeError{cause}
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return state, fmt.Errorf("create %s %s: %w", state.Kind, state.Name, err)
+	}
+	return k.corrected(ctx, w, object, edited)
+}
+
+// corrected corrects an existing object and returns its state.
+func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.Surrounding, error) {
+	state := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
+	existing, old, err := k.correct(ctx, w, object, edited)
+	state.Stands, state.Old = err == nil, old
+	if err == nil {
+		state.Address = clusterAddress(existing)
+	}
+	return state, err
+}
+
+// correct reads an existing object, and applies the wanted state if the object differs or was edited. If it returns an
+// error, old reports whether the object, which could not be updated, still works as before.
+func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edited bool) (now *unstructured.Unstructured, old bool, err error) {
+	existing, err := k.readTree(ctx, object)
+	if err != nil {
+		there := k.vital(object) && w.inCache(object) != nil && !apierrors.IsNotFound(err)
+		return nil, there, err // deleted just now, or a transient error, after which the object is assumed to exist
+	}
+	if err := k.notOurs(w, object, existing); err != nil {
+		return nil, false, err
+	}
+	tree, err := w.treeOver(object, existing)
+	if err != nil {
+		return nil, false, err
+	}
+	switch {
+	case leftSet(existing):
+		marked, err := k.markSet(ctx, w, object, existing, tree)
+		return marked, false, err
+	case w.leftAsItIs(object, existing.GetLabels()[lifecycle.ContentLabel]):
+		return existing, false, nil
+	case isLeft(existing): // an apply of ours could not remove the fields that the other operator's apply has set
+		return nil, false, k.replaceSet(ctx, existing, tree)
+	}
+	old = k.vital(object) && leads(tree, existing.Object)
+	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
+	if edited && !differs {
+		if differs, err = k.putsBack(w, tree, existing); err != nil {
+			return nil, old, err
+		}
+	}
+	if !differs {
+		return existing, false, nil
+	}
+	updated, err := k.update(ctx, existing, tree)
+	if err != nil {
+		return nil, old, err
+	}
+	k.wrote(w, updated, w.Now)
+	return updated, false, nil
+}
+
+// treeOver returns the tree to apply over an existing object.
+func (w *work) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
+	tree, err := AppliedTree(object)
+	if err != nil {
+		return nil, err
+	}
+	return tree, w.keepScale(tree, existing)
+}
+
+// notOurs returns why the existing object of the name must not be changed, or nil if it may be.
+func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Unstructured) error {
+	switch {
+	case identity.OwnedBy(existing, w.Owner.GetUID()) && existing.GetDeletionTimestamp() != nil:
+		return fmt.Errorf("%s %s is being deleted", dependents.KindOf(object), object.GetName())
+	case identity.OwnedBy(existing, w.Owner.GetUID()):
+		return nil
+	case w.drivenElsewhere(existing):
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
+	}
+	if why := k.WhyFreed(existing, dependents.KindOf(object), w.Owner); why != "" {
+		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts
+	}
+	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
+}
+
+// drivenElsewhere reports whether an object belongs to an inherited driver. Another operator created both.
+func (w *work) drivenElsewhere(existing client.Object) bool {
+	return slices.ContainsFunc(w.Seen.Drivers, func(d lifecycle.Driver) bool {
+		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
+	})
+}
+
+// update applies the wanted object over the existing one, which belongs to the owner. It keeps fields of others and
+// removes fields that are no longer wanted. It fails if the object was replaced or changed since it was read. The
+// fields that a create wrote have another kind of field owner than applied fields. Ownership has to move to the apply
+// first, since a label that is no longer wanted would stay otherwise.
+func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+	if err := k.clearPorts(ctx, existing, tree); err != nil {
+		return nil, err
+	}
+	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(identity.FieldOwner), identity.FieldOwner)
+	if err != nil {
+		return nil, fmt.Errorf("read who owns the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+	}
+	if len(upgrade) > 0 {
+		if err := k.Patch(ctx, existing, client.RawPatch(types.JSONPatchType, upgrade)); err != nil {
+			return nil, fmt.Errorf("take over the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+		}
+	}
+	applied := &unstructured.Unstructured{Object: tree}
+	applied.SetGroupVersionKind(existing.GroupVersionKind())
+	applied.SetUID(existing.GetUID())
+	applied.SetResourceVersion(existing.GetResourceVersion())
+	err = k.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
+	if apianswer.UndeclaredField(err) {
+		if known := declared(k.Scheme(), applied.Object); known != nil {
+			applied.Object = known
+			err = k.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
+		}
+	}
+	switch {
+	case isSet(existing) && apianswer.ImmutableSpec(err):
+		return nil, k.replaceSet(ctx, existing, tree)
+	case err != nil:
+		return nil, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err)
+	}
+	return applied, nil
+}
+
+// readTree reads an object live, with all its fields.
+func (k Keeper) readTree(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(object, k.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	tree := &unstructured.Unstructured{}
+	tree.SetGroupVersionKind(gvk)
+	if err := k.Live.Get(ctx, client.ObjectKeyFromObject(object), tree); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
+	}
+	return tree, nil
+}

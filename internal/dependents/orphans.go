@@ -1,0 +1,163 @@
+package dependents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/memory"
+)
+
+// DeletedOwners remembers the UIDs of deleted custom resources by their names, from the watch event of the deletion
+// until Sweep has deleted their orphans.
+//
+// If a custom resource is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes its
+// dependents in the end. But it sends two requests for each object, and a controller manager with default settings
+// deletes about twenty objects a second. A thousand applications would take minutes, and their drivers would run on
+// meanwhile. So the operator deletes at once the orphans that its caches show, by the collector's own rule: all owners
+// are gone. The collector deletes the rest, and everything if the operator stops before.
+type DeletedOwners struct {
+	memory.ByKey[types.NamespacedName, []types.UID]
+}
+
+// Note remembers a custom resource, unless its dependents are to stay (kubectl delete --cascade=orphan).
+func (d *DeletedOwners) Note(object client.Object) {
+	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		return
+	}
+	d.Update(identity.Key(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
+		if slices.Contains(uids, object.GetUID()) {
+			return uids, true
+		}
+		return append(slices.Clip(uids), object.GetUID()), true
+	})
+}
+
+// DropUID forgets a custom resource that has no orphans any more.
+func (d *DeletedOwners) DropUID(key types.NamespacedName, uid types.UID) {
+	d.Update(key, func(uids []types.UID, _ bool) ([]types.UID, bool) {
+		left := slices.DeleteFunc(slices.Clone(uids), func(other types.UID) bool { return other == uid })
+		return left, len(left) > 0
+	})
+}
+
+// Sweep deletes the orphans of deleted custom resources with this name. It reports whether it has to run again since an
+// object changed meanwhile. A new custom resource with the same name is safe: its UID differs.
+func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.NamespacedName) (again bool, err error) {
+	uids, _ := deleted.Get(key)
+	for _, uid := range uids {
+		orphans, ownedByDrivers, err := c.orphansOf(ctx, key, uid)
+		if err != nil {
+			return false, err
+		}
+		changed, err := c.deleteOrphans(ctx, orphans, ownedByDrivers)
+		switch cause, _ := apianswer.Rejection(err); {
+		case err != nil && cause.Reason == "":
+			return false, err
+		case changed:
+			again = true
+			continue
+		}
+		deleted.DropUID(key, uid) // also if a deletion was rejected: the garbage collector has the right
+	}
+	return again, nil
+}
+
+// orphansOf finds in the caches the orphans of a deleted custom resource: objects that have no owners but it and those
+// drivers that are orphans as well. It returns separately the objects that are owned by drivers alone.
+func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
+	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
+	if err != nil {
+		return nil, nil, err
+	}
+	set := Sort(pods, uid)
+	set.Others = others
+	owners := map[types.UID]bool{uid: true}
+	stays := func(object client.Object) bool {
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return !owners[ref.UID] })
+	}
+	for i := range set.Drivers {
+		if driver := &set.Drivers[i]; !stays(driver) {
+			owners[driver.UID] = true
+		}
+	}
+	for _, object := range set.Deletable() {
+		switch refs := object.GetOwnerReferences(); {
+		case object.GetDeletionTimestamp() != nil, stays(object):
+		case len(refs) > 0 && !identity.OwnedBy(object, uid):
+			ownedByDrivers = append(ownedByDrivers, object)
+		default:
+			orphans = append(orphans, object)
+		}
+	}
+	return orphans, ownedByDrivers, nil
+}
+
+// deleteOrphans deletes orphans, and then the objects that are owned by the deleted drivers. A driver that was released
+// from its owner meanwhile keeps its objects. They do not change when the driver does.
+func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
+	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteAsSeen(ctx, object) })
+	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return kept[ref.UID] })
+	})
+	more, _, errMore := deleteEach(ownedByDrivers, func(object client.Object) error { return c.deleteUnlessReleased(ctx, object) })
+	return changed || more, errors.Join(err, errMore)
+}
+
+// deleteAsSeen deletes an object only if it has not changed since it was seen. If it has, it may have been released
+// from its owner, and has to stay then.
+func (c Client) deleteAsSeen(ctx context.Context, object client.Object) error {
+	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
+}
+
+// deleteUnlessReleased also deletes an object that has changed since it was seen, unless its owners have changed. The
+// next sweep would not find the object, since the caches no longer show its driver; and executors that wait for a node
+// change often.
+func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
+	conflict := c.deleteAsSeen(ctx, object)
+	if !apierrors.IsConflict(conflict) {
+		return conflict
+	}
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	if err != nil {
+		return err
+	}
+	live := identity.MetadataOnly(gvk)
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+		return err
+	}
+	if live.UID != object.GetUID() || !equality.Semantic.DeepEqual(live.OwnerReferences, object.GetOwnerReferences()) {
+		return conflict
+	}
+	return c.deleteAsSeen(ctx, live)
+}
+
+// deleteEach deletes objects concurrently. It reports whether one of them has changed since it was seen, and which were
+// not deleted.
+func deleteEach(objects []client.Object, del func(client.Object) error) (changed bool, kept map[types.UID]bool, err error) {
+	kept = map[types.UID]bool{}
+	errs := OnEach(objects, del)
+	for i, err := range errs {
+		kept[objects[i].GetUID()] = err != nil && !apierrors.IsNotFound(err)
+		switch {
+		case apierrors.IsConflict(err):
+			changed = true
+			errs[i] = nil
+		case apierrors.IsNotFound(err):
+			errs[i] = nil
+		case err != nil:
+			errs[i] = fmt.Errorf("delete %s, whose owner is gone: %w", objects[i].GetName(), err)
+		}
+	}
+	return changed, kept, errors.Join(errs...)
+}
