@@ -3,17 +3,15 @@ package hostile
 import (
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
+	"github.com/sparkoperator/spark-operator/internal/testkit/patterns"
 )
 
 // style says how the items of a list, or the values of a map, look.
@@ -117,7 +115,7 @@ func word(s *Schema, name string, i int, how style) string {
 		tries = []string{"AAAA"}
 	}
 	if s.Pattern != "" {
-		tries = append(tries, longestOf(s.Pattern, 12))
+		tries = append(tries, patterns.Longest(s.Pattern, 12))
 	}
 	for _, text := range tries {
 		if admits(s, text) {
@@ -141,45 +139,7 @@ func admits(s *Schema, text string) bool {
 	case len(s.Enum) > 0:
 		return slices.ContainsFunc(s.Enum, func(value apiextensionsv1.JSON) bool { return string(value.Raw) == strconv.Quote(text) })
 	}
-	return s.Pattern == "" || matches(s.Pattern, text)
-}
-
-// answer identifies one match of a pattern against a long text. The text is known by its hash, since it may have a megabyte.
-type answer struct {
-	pattern string
-	length  int
-	hash    uint64
-}
-
-var (
-	answers sync.Map // answer to bool
-	seed    = maphash.MakeSeed()
-)
-
-// matches reports whether a pattern matches a text. Thousands of fields share a few patterns and long texts, and such a match takes
-// milliseconds: matches remembers it.
-func matches(pattern, text string) bool {
-	if len(text) < 256 {
-		return compiled(pattern).MatchString(text)
-	}
-	key := answer{pattern, len(text), maphash.String(seed, text)}
-	if known, found := answers.Load(key); found {
-		return known.(bool)
-	}
-	matched := compiled(pattern).MatchString(text)
-	answers.Store(key, matched)
-	return matched
-}
-
-var patterns sync.Map
-
-func compiled(pattern string) *regexp.Regexp {
-	if known, found := patterns.Load(pattern); found {
-		return known.(*regexp.Regexp)
-	}
-	re := regexp.MustCompile(pattern)
-	patterns.Store(pattern, re)
-	return re
+	return s.Pattern == "" || patterns.Matches(s.Pattern, text)
 }
 
 // scalars are the worst values of a field that holds one value, as far as the schema admits them.
@@ -242,25 +202,9 @@ func strs(s *Schema, all []text) []Worst {
 		if s.MaxLength != nil {
 			size = min(size, int(*s.MaxLength))
 		}
-		if text := longestOf(s.Pattern, size); text != "" && admits(s, text) {
+		if text := patterns.Longest(s.Pattern, size); text != "" && admits(s, text) {
 			out = append(out, Worst{fmt.Sprintf("longest of pattern (%d)", len(text)), value(text)})
 		}
 	}
 	return out
-}
-
-var longestTexts sync.Map
-
-// longestOf is longest, which takes its time, once for each pattern and size. It is empty where there is none.
-func longestOf(pattern string, size int) string {
-	key := fmt.Sprint(size, pattern)
-	if known, found := longestTexts.Load(key); found {
-		return known.(string)
-	}
-	text, found := longest(pattern, size)
-	if !found {
-		text = ""
-	}
-	longestTexts.Store(key, text)
-	return text
 }

@@ -1,26 +1,41 @@
-package hostile
+package patterns
 
 import (
-	"regexp"
+	"fmt"
 	"regexp/syntax"
 	"strings"
+	"sync"
 )
 
-// longest returns a string of about size bytes that a pattern matches: each repetition without a bound takes what is left.
-func longest(pattern string, size int) (string, bool) {
+var longestTexts sync.Map // by size and pattern
+
+// Longest returns a string of about size bytes that a pattern matches, or an empty one if it finds none. Each repetition
+// without a bound takes half of the remaining size.
+func Longest(pattern string, size int) string {
+	key := fmt.Sprint(size, pattern)
+	if known, found := longestTexts.Load(key); found {
+		return known.(string)
+	}
+	text := longest(pattern, size)
+	longestTexts.Store(key, text)
+	return text
+}
+
+func longest(pattern string, size int) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return "", false
+		return ""
 	}
 	var out strings.Builder
 	left := size
 	writeMatch(&out, parsed, &left)
-	text := out.String()
-	matched, err := regexp.MatchString(pattern, text)
-	return text, err == nil && matched
+	if text := out.String(); Matches(pattern, text) {
+		return text
+	}
+	return ""
 }
 
-// writeMatch writes something that an expression matches.
+// writeMatch writes a text that an expression matches.
 func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	write := func(text string) {
 		out.WriteString(text)
@@ -50,7 +65,8 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	}
 }
 
-// repeat writes what an expression matches again and again: at least so many times, and at most as many, or without an end for -1, while there is room.
+// repeat writes matches of an expression one after the other while there is room: at least least of them, and at most
+// most, or any number if most is -1.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int) {
 	share := *left / 2 // something may follow
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
@@ -63,7 +79,7 @@ func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int)
 	}
 }
 
-// worstRune prefers digits, of which numbers are made, then letters.
+// worstRune returns a rune of a class: a digit if it has one, because numbers are costly, otherwise a letter.
 func worstRune(ranges []rune) rune {
 	for _, want := range []rune{'9', 'a', 'Z'} {
 		for i := 0; i+1 < len(ranges); i += 2 {

@@ -1,0 +1,49 @@
+// Package patterns finds texts that regular expressions match, and remembers matches of long texts. Thousands of fields
+// of the definitions share a few patterns, and tests match each of them against texts of a megabyte.
+package patterns
+
+import (
+	"hash/maphash"
+	"regexp"
+	"sync"
+)
+
+// answer identifies one match of a pattern against a long text. The hash stands for the text.
+type answer struct {
+	pattern string
+	length  int
+	hash    uint64
+}
+
+// short is the length of a text up to which a match is not worth remembering.
+const short = 256
+
+var (
+	answers  sync.Map // answer to bool
+	seed     = maphash.MakeSeed()
+	compiled sync.Map // pattern to *regexp.Regexp
+)
+
+// Matches reports whether a pattern matches a text. It panics if the pattern does not compile.
+func Matches(pattern, text string) bool {
+	re := compile(pattern)
+	if len(text) <= short {
+		return re.MatchString(text)
+	}
+	key := answer{pattern, len(text), maphash.String(seed, text)}
+	if known, found := answers.Load(key); found {
+		return known.(bool)
+	}
+	matched := re.MatchString(text)
+	answers.Store(key, matched)
+	return matched
+}
+
+func compile(pattern string) *regexp.Regexp {
+	if known, found := compiled.Load(pattern); found {
+		return known.(*regexp.Regexp)
+	}
+	re := regexp.MustCompile(pattern)
+	compiled.Store(pattern, re)
+	return re
+}
