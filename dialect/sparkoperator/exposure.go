@@ -11,51 +11,54 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// The fields of the operator's configuration that a refusal names.
+// Settings of the operator's configuration, as error messages name them.
 const (
 	IngressFormatField = "ui.ingress.urlFormat of the operator's configuration"
 	RouteFormatField   = "ui.route.urlFormat of the operator's configuration"
 )
 
-// UI is how drivers' web UIs are exposed. The zero value exposes none.
+// UI says how drivers' web UIs are exposed. The zero value exposes none.
 type UI struct {
-	// Service gives every driver that serves a web UI a Service, without which nothing else leads to it.
+	// Service gives every driver with a web UI a Service for it. Without that Service nothing else leads to the UI.
 	Service bool
-	// Outside lets custom resources choose Services that are reached from outside the cluster (NodePort, LoadBalancer). Without it they are ClusterIP.
+	// Outside allows Services that are reachable from outside the cluster (NodePort, LoadBalancer). If false, Services
+	// are ClusterIP.
 	Outside bool
-	// Ingress lets the operator make Ingresses; nil: it makes none.
+	// Ingress says how Ingresses are created; nil means that none is.
 	Ingress *UIIngress
-	// Route lets the operator make HTTPRoutes of the Gateway API; nil: it makes none.
+	// Route says how HTTPRoutes of the Gateway API are created; nil means that none is.
 	Route *UIRoute
 }
 
-// UIIngress is how the operator makes Ingresses.
+// UIIngress says how Ingresses are created.
 type UIIngress struct {
-	// URLFormat gives every web UI an Ingress of that address (expose.ParseAddress); empty: only driverIngressOptions have Ingresses.
+	// URLFormat is the address of every web UI's Ingress (expose.ParseAddress). If it is empty, only
+	// driverIngressOptions have Ingresses.
 	URLFormat string
-	// ClassName chooses the controller of all Ingresses; empty leaves that to the cluster.
+	// ClassName is the class of all Ingresses; empty leaves the choice to the cluster.
 	ClassName string
-	// Annotations and TLS of Ingresses whose application says nothing of its own.
+	// Annotations and TLS apply to Ingresses whose application sets none of its own.
 	Annotations map[string]string
 	TLS         []networkingv1.IngressTLS
 }
 
-// UIRoute is how the operator makes HTTPRoutes.
+// UIRoute says how HTTPRoutes are created.
 type UIRoute struct {
-	// Parents are the Gateways of every web UI's route; without one only applications that name theirs have routes.
+	// Parents are the Gateways of every web UI's route. If there are none, only applications that name Gateways have
+	// routes.
 	Parents []expose.Parent
-	// URLFormat is the address of routes; empty: that of UIIngress.
+	// URLFormat is the address of routes; empty means that of UIIngress.
 	URLFormat string
 }
 
-// What readers of this API know a UI's Service and Ingress by. The route is this operator's own.
+// Names by which tools of this API find a UI's Service and Ingress. The route is this operator's own addition.
 const (
 	UIServiceSuffix = "-ui-svc"
 	UIIngressSuffix = "-ui-ingress"
 	UIRouteSuffix   = "-ui-route"
 )
 
-// Reasons of the condition Exposed for what a user can put right.
+// Reasons of the condition Exposed that a user can act on.
 const (
 	ReasonInvalidPort    = "InvalidPort"
 	ReasonInvalidAddress = "InvalidAddress"
@@ -64,14 +67,14 @@ const (
 	ReasonInvalidSpec    = "InvalidSpec"
 )
 
-// Exposure is what stands beside one attempt's driver, and what of the user's wishes cannot.
+// Exposure is the set of auxiliary objects of an attempt's driver, and of requests that cannot be met.
 type Exposure struct {
 	Objects []submit.Object
 	Wrong   []lifecycle.Cause
-	// The UI's Service and its port; empty where there is none.
+	// Service is the name of the UI's Service; empty if there is none.
 	Service string
 	Port    int32
-	// doors are what leads to the UI from outside, the one that the status tells of first.
+	// Doors are the Ingress and the route that lead to the UI. The status shows the first one.
 	Doors []Door
 }
 
@@ -81,12 +84,12 @@ type Door struct {
 	Address    expose.Address
 }
 
-// Refuse notes what cannot be exposed, naming the field and the way out.
+// Refuse records a request that cannot be met. It names the field and says what to do.
 func (e *Exposure) Refuse(reason, field, format string, args ...any) {
 	e.Wrong = append(e.Wrong, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-// ValidPort reports whether a number is a port, and refuses it otherwise.
+// ValidPort reports whether a number is a port. If not, it records an error about the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
 		e.Refuse(ReasonInvalidPort, field, "%d is no port; write a number from 1 to 65535", port)
@@ -95,19 +98,20 @@ func (e *Exposure) ValidPort(field string, port int32) bool {
 	return true
 }
 
-// RouteWish is what a custom resource says of the HTTPRoute to its web UI.
+// RouteWish is what a custom resource says about the HTTPRoute of its web UI.
 type RouteWish struct {
-	// asked is nil where it says nothing; field is where it would.
+	// Asked is nil if the custom resource says nothing; Field is the field in which it would.
 	Asked *v1beta2.RouteConfiguration
 	Field string
-	// format is the address, with its placeholders, and formatField what gives it; empty where nobody does.
+	// Format is the address with its placeholders, and FormatField the field it comes from; both are empty if nothing
+	// sets an address.
 	Format, FormatField string
 	Names               expose.Names
-	// route has the object's identity.
+	// Route has the identity of the object.
 	Route expose.Route
 }
 
-// AddRoute adds the HTTPRoute that leads to a UI's Service, where the custom resource or the operator's configuration asks for one.
+// AddRoute adds the HTTPRoute of a UI's Service if the custom resource or the operator's configuration asks for one.
 func (u UI) AddRoute(e *Exposure, w RouteWish) {
 	asked := w.Asked
 	switch {
@@ -147,7 +151,7 @@ func (u UI) AddRoute(e *Exposure, w RouteWish) {
 	e.Doors = append(e.Doors, Door{object.GetKind(), object.GetName(), address})
 }
 
-// routeAddress reads the address of a route. A UI is told one path, so all that leads to it have the same.
+// routeAddress parses the address of a route. A UI has one path, so the Ingress and the route must have the same path.
 func (e *Exposure) routeAddress(w RouteWish) (expose.Address, bool) {
 	address := expose.Address{Scheme: "http"}
 	if w.Format != "" {
@@ -164,7 +168,7 @@ func (e *Exposure) routeAddress(w RouteWish) (expose.Address, bool) {
 	return address, true
 }
 
-// RouteFormat is where the operator's configuration wants routes; empty where it says nothing.
+// RouteFormat returns the address of routes in the operator's configuration; empty if it sets none.
 func (u UI) RouteFormat() string {
 	switch {
 	case u.Route == nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Labels that readers of this API group select by. Dashboards, Airflow and Kueue rely on them.
+// Labels of this API group by which tools select objects: dashboards, Airflow and Kueue rely on them.
 const (
 	LabelAppName          = "sparkoperator.k8s.io/app-name"
 	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
@@ -15,7 +15,7 @@ const (
 	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
 )
 
-// Labels of ours: the identity of everything that an attempt creates.
+// The operator's own labels, which identify every object of an attempt.
 const (
 	LabelAppUID  = lifecycle.AppUIDLabel
 	LabelAttempt = lifecycle.AttemptLabel

@@ -15,16 +15,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultMaster is the API server's name inside every cluster.
+// DefaultMaster is the URL of the API server inside every cluster.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
-// CredentialPrefix begins the keys of Spark's credentials for the API server.
+// CredentialPrefix is the prefix of Spark's keys for credentials of the API server.
 const CredentialPrefix = "spark.kubernetes.authenticate."
 
-// MaxSeconds is what a duration can hold, 292 years. More would come out as a negative time, and expire at once.
+// MaxSeconds is the maximum of a time.Duration, 292 years. A larger number would become negative and expire at once.
 const MaxSeconds = int64(math.MaxInt64 / time.Second)
 
-// Seconds is a time of so many seconds, or otherwise where nothing is said.
+// Seconds converts a number of seconds to a duration; nil becomes otherwise.
 func Seconds(n *int64, otherwise time.Duration) time.Duration {
 	if n == nil {
 		return otherwise
@@ -32,7 +32,7 @@ func Seconds(n *int64, otherwise time.Duration) time.Duration {
 	return time.Duration(min(max(*n, -MaxSeconds), MaxSeconds)) * time.Second
 }
 
-// DynamicAllocation sets what says how many executors there are.
+// DynamicAllocation sets the keys of dynamic allocation if it is enabled.
 func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	if d == nil || !d.Enabled {
 		return
@@ -42,28 +42,28 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	SetNumber(c, prefix+"initialExecutors", d.InitialExecutors)
 	SetNumber(c, prefix+"minExecutors", d.MinExecutors)
 	SetNumber(c, prefix+"maxExecutors", d.MaxExecutors)
-	// Without an external shuffle service, which Kubernetes has not, dynamic allocation needs shuffle tracking.
+	// Without an external shuffle service, which Spark lacks on Kubernetes, dynamic allocation needs shuffle tracking.
 	c.Set(prefix+"shuffleTracking.enabled", strconv.FormatBool(d.ShuffleTrackingEnabled == nil || *d.ShuffleTrackingEnabled))
 	if d.ShuffleTrackingTimeout != nil {
 		c.Set(prefix+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10)+"ms")
 	}
 }
 
-// Set sets a key to a text, unless that is nil or empty.
+// Set sets a key unless the value is nil or empty.
 func Set(c *conf.Conf, key string, value *string) {
 	if value != nil && *value != "" {
 		c.Set(key, *value)
 	}
 }
 
-// SetNumber sets a key to a number, unless that is nil.
+// SetNumber sets a key unless the number is nil.
 func SetNumber(c *conf.Conf, key string, value *int32) {
 	if value != nil {
 		c.Set(key, strconv.FormatInt(int64(*value), 10))
 	}
 }
 
-// Value is a text, or "" for nil.
+// Value returns a string; "" for nil.
 func Value(s *string) string {
 	if s == nil {
 		return ""
@@ -71,7 +71,7 @@ func Value(s *string) string {
 	return *s
 }
 
-// Raw is what was written for a field that is kept raw; nil where nothing was.
+// Raw returns the text of a field that is kept raw; nil if the field is not set.
 func Raw(template *runtime.RawExtension) []byte {
 	if template == nil {
 		return nil
@@ -79,7 +79,7 @@ func Raw(template *runtime.RawExtension) []byte {
 	return template.Raw
 }
 
-// ReadsAsTemplate refuses what is no pod template.
+// ReadsAsTemplate returns an error if a field is no pod template.
 func ReadsAsTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	if template == nil || len(template.Raw) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func ReadsAsTemplate(field string, template *runtime.RawExtension) []*FieldError
 	return nil
 }
 
-// MemorySize refuses what Spark does not read as a size.
+// MemorySize returns an error for a text that Spark does not read as a size.
 func MemorySize(text string) error {
 	size, err := conf.ParseSize(text, conf.MiB)
 	if err != nil || size <= 0 {

@@ -2,7 +2,7 @@ package sparkoperator
 
 import "github.com/sparkoperator/spark-operator/dialect"
 
-// Types of the conditions: those of every kind, and see ConditionExposed and its like.
+// Types of conditions of every kind.
 const (
 	ConditionReady       = dialect.ConditionReady
 	ConditionReconciling = dialect.ConditionReconciling
@@ -19,7 +19,7 @@ const (
 // Event is a Kubernetes Event about a custom resource.
 type Event = dialect.Event
 
-// Reasons of events, as this API's readers know them.
+// Reasons of events, as the users of this API know them.
 const (
 	EventTakenOver        = dialect.EventTakenOver
 	EventSubmitted        = dialect.EventSubmitted
@@ -42,8 +42,8 @@ const (
 	EventExecutorFailed   = dialect.EventExecutorFailed
 )
 
-// Surroundings is what is to stand beside an application's driver for others than Spark.
+// Surroundings are the auxiliary objects of an application.
 type Surroundings = dialect.Surroundings
 
-// FieldError says which field of a custom resource cannot be used, why, and what to write instead.
+// FieldError names a field of a custom resource that cannot be used, and says why and what to write instead.
 type FieldError = dialect.FieldError

@@ -1,7 +1,8 @@
-// Package application is the dialect of SparkApplications of sparkoperator.k8s.io: it reads one into the terms of lifecycle and spark/submit, and
-// writes the decision back into its status. It is pure.
+// Package application is the dialect of SparkApplications of sparkoperator.k8s.io. It reads a custom resource into the
+// input of lifecycle and spark/submit, and writes the decision into its status. It is pure.
 //
-// names.go holds every name; conf.go what a typed field becomes in Spark's configuration; render.go the objects of an attempt.
+// names.go holds all names, conf.go converts typed fields into Spark's configuration, and render.go converts an attempt
+// into a submission.
 package application
 
 import (
@@ -22,39 +23,40 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Options is what the operator's configuration gives every application. The zero value of a field means what it says.
+// Options are the settings of the operator's configuration that apply to every application.
 type Options struct {
-	// DefaultTTL keeps a finished application that has no timeToLiveSeconds for so long; 0 means for ever.
+	// DefaultTTL is how long a finished application without timeToLiveSeconds is kept; 0 means forever.
 	DefaultTTL time.Duration
-	// MaxTrackedExecutors bounds the entries of status.executorState; 0 means none. The counts are those of
-	// all executors, whatever it is.
+	// MaxTrackedExecutors is the maximum number of entries in status.executorState; 0 means none. The counts always
+	// include all executors.
 	MaxTrackedExecutors int
-	// Limits are the deadlines of an application that sets none; 0 means no bound.
+	// Limits are the deadlines of an application that sets none; 0 means no deadline.
 	Limits lifecycle.Deadlines
-	// Master is the API server as drivers reach it; empty means DefaultMaster.
+	// Master is the URL of the API server for drivers; empty means DefaultMaster.
 	Master string
-	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
+	// MissingGrace is how long a new driver pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
-	// Batch is which schedulers may schedule an application as a whole.
+	// Batch says which batch schedulers may be used.
 	Batch Batch
-	// UI is how drivers' web UIs are exposed.
+	// UI says how drivers' web UIs are exposed.
 	UI sparkoperator.UI
-	// Authenticate lets drivers and executors authenticate each other and encrypt what they send, where an application does not say otherwise.
+	// Authenticate makes drivers and executors authenticate each other and encrypt their traffic, unless an application
+	// sets this itself.
 	Authenticate bool
-	// Submission is the mode of applications that do not choose one; empty means Auto. Native is more than that: no application is submitted by
-	// spark-submit then, whatever it asks for.
+	// Submission is the submission mode of applications that choose none; empty means Auto. Native also overrides
+	// applications: none is submitted by spark-submit then.
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string
-	// Own is the operator's service account, which no pod of an application may have.
+	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
 }
 
 // Dialect decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
 type Dialect struct{ Options }
 
-// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is
-// being deleted keeps the status that it has.
+// Decide reads the application, runs the state machine, and writes the result into the application's status, in memory.
+// An application that is being deleted keeps its status.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := d.app(app), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
@@ -83,8 +85,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// prospect builds an attempt to tell why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That
-// depends on neither the attempt nor the time, so it is no refusal that another attempt could get around.
+// prospect renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to, and
+// what makes every launch of the spec impossible. The second depends on neither the attempt nor the time, so another
+// attempt could not avoid it.
 func (d Dialect) prospect(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
@@ -96,15 +99,16 @@ func (d Dialect) prospect(app *v1beta2.SparkApplication, attempt int32, now time
 	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
-// known without the driver (submit.Executor). Nobody creates it. An error is a *FieldError that names what the user wrote, or a *submit.Error about what
-// spark-submit may make of it (NotNative).
+// Executor returns the executor pod that the driver of an attempt would create, as far as it can be known without the
+// driver (submit.Executor). The arguments are the executor's id and the driver's UID. Nobody creates this pod. The
+// error is a *FieldError that names the user's field, or a *submit.Error about what spark-submit might build
+// (NotNative).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {
 		return nil, err
 	}
-	r.AppID = cmp.Or(app.Status.SparkApplicationID, r.AppID) // spark-submit gives one of its own
+	r.AppID = cmp.Or(app.Status.SparkApplicationID, r.AppID) // spark-submit chooses its own id
 	pod, err := submit.Executor(r, id, driver)
 	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
 		err = asFieldError(app, refused)
@@ -112,8 +116,9 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	return pod, err
 }
 
-// Render returns the objects that a Create action makes: those of an attempt's launch, or its driver's budget, which is alone in Objects.Before. Where spark-submit makes the driver pod, Objects.Driver is the pod that
-// runs it, with a Secret before it. An error is a *FieldError that names what the user wrote.
+// Render returns the objects of a Create action: those of an attempt's launch, or the driver's PodDisruptionBudget,
+// which is alone in Objects.Before. If spark-submit creates the driver pod, Objects.Driver is the pod that runs
+// spark-submit, and a Secret comes before it. An error is a *FieldError that names the user's field.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	switch {
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:

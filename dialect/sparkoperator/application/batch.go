@@ -18,18 +18,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Batch is what the operator's configuration says about batch schedulers.
+// Batch is the operator's configuration of batch schedulers.
 type Batch struct {
-	// Enabled lets applications be scheduled as a whole. Without it spec.batchScheduler is the name of the pods' scheduler and no more, which their
-	// owner is told.
+	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
+	// pods, and a warning says so.
 	Enabled bool
-	// Default is the batch scheduler of applications that name no scheduler at all; empty means none.
+	// Default is the batch scheduler of applications that name no scheduler; empty means none.
 	Default string
 	// KubeSchedulers are the names of schedulers with the coscheduling plugin.
 	KubeSchedulers []string
 }
 
-// names are the batch schedulers that an application may choose.
+// names returns the batch schedulers that an application may choose.
 func (b Batch) names() []string {
 	return append([]string{gang.VolcanoScheduler, gang.YuniKornScheduler}, slices.Sorted(slices.Values(b.KubeSchedulers))...)
 }
@@ -39,8 +39,8 @@ const (
 	batchOptionsField = "spec.batchSchedulerOptions"
 )
 
-// batchScheduler is what schedules an application as a whole: the scheduler that the spec names, or else the operator's default. It is empty where
-// that is nobody's business but the pods'.
+// batchScheduler returns the batch scheduler of an application: the one that the spec names, or the operator's default.
+// It is empty if only the schedulers of single pods matter.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.Value(app.Spec.BatchScheduler); name != "" {
 		return name
@@ -50,13 +50,14 @@ func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	}
 	for _, own := range ownSchedulers(&app.Spec) {
 		if own != d.Batch.Default {
-			return "" // it has made its choice
+			return "" // the application chose another scheduler
 		}
 	}
 	return d.Batch.Default
 }
 
-// ownSchedulers are those that the application names for its pods, in whichever way Spark or this API lets it.
+// ownSchedulers returns the schedulers that the application names for its pods, in any way that Spark or this API
+// allows.
 func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 	for _, name := range []string{
 		sparkoperator.Value(spec.Driver.SchedulerName), sparkoperator.Value(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
@@ -74,17 +75,18 @@ const allSchedulerKey = "spark.kubernetes.scheduler.name"
 
 func schedulerKey(role string) string { return "spark.kubernetes." + role + ".scheduler.name" }
 
-// gangKind is how an application is scheduled as a whole.
+// gangKind is the kind of gang scheduling of an application.
 type gangKind string
 
 const (
-	noGang           gangKind = "" // of pods that only have the scheduler's name
+	noGang           gangKind = "" // the pods only have the scheduler's name
 	volcanoGang      gangKind = "Volcano"
 	yunikornGang     gangKind = "YuniKorn"
 	coschedulingGang gangKind = "coscheduling"
 )
 
-// gangOf tells by whom and how an application is scheduled, or that nobody knows the scheduler that it names.
+// gangOf returns an application's batch scheduler and the kind of its gang. The error says that the scheduler is
+// unknown.
 func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind gangKind, err error) {
 	scheduler = d.batchScheduler(app)
 	switch {
@@ -103,8 +105,8 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
 }
 
-// schedule gives the pods of a request the scheduler's name and what makes them one gang, by configuration, which Spark sets over a template. Where
-// an application says itself to which group its driver belongs, that is its own.
+// schedule sets the scheduler's name of the request's pods and what makes them a gang. It uses configuration keys,
+// which Spark applies over a template. If the application chooses a group for its driver itself, that choice is kept.
 func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
 	scheduler, kind, err := d.gangOf(app)
 	if err != nil || scheduler == "" {
@@ -127,7 +129,7 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	return nil
 }
 
-// join names the group of driver and executors, unless the application does so for its driver.
+// join sets the group of driver and executors, unless the application sets the driver's.
 func join(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -138,7 +140,8 @@ func join(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) 
 	}
 }
 
-// ownGroup reports whether the application says to which group its driver belongs, or lets Spark's own step for Volcano make one.
+// ownGroup reports whether the application chooses its driver's group, or makes Spark's own step for Volcano create
+// one.
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return says(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
@@ -157,7 +160,7 @@ func says(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	return cmp.Or(typed[key], raw[key], spec.SparkConf["spark.kubernetes."+role+"."+what+"."+key]) != ""
 }
 
-// taskGroups says on the pods, by what they ask for and how many of them there are, what YuniKorn is to keep free.
+// taskGroups sets annotations that tell YuniKorn what to reserve: the resources and the number of the pods.
 func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.Value(options.Queue) != "" {
 		for _, role := range []string{"driver", "executor"} {
@@ -176,7 +179,7 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	}
 	r.Conf.Set("spark.kubernetes.driver.annotation."+gang.TaskGroupAnnotation, gang.DriverTaskGroup)
 	r.Conf.Set("spark.kubernetes.executor.annotation."+gang.TaskGroupAnnotation, gang.ExecutorTaskGroup)
-	// JSON is not for a configuration, in which "${" and "{{" have a meaning.
+	// The JSON is no configuration key, because "${" and "{{" have a meaning there.
 	r.Conf.Delete("spark.kubernetes.driver.annotation." + gang.TaskGroupsAnnotation)
 	r.Driver.Annotations = maps.Clone(r.Driver.Annotations)
 	if r.Driver.Annotations == nil {
@@ -186,7 +189,7 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	return nil
 }
 
-// tasksOf are the driver and the executors that the application begins with.
+// tasksOf returns the driver and the executors that the application starts with.
 func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
 	driver, err := submit.Driver(r)
 	if err != nil {
@@ -210,8 +213,8 @@ func ofUser(app *v1beta2.SparkApplication, err error) error {
 	return err
 }
 
-// podGroup is the object by which a scheduler knows the gang, where it wants one and the application has none of its own. It is made before the
-// driver pod, and goes with the attempt.
+// podGroup returns the object that describes the gang to its scheduler, if the scheduler needs one and the application
+// does not choose its own group. It is created before the driver pod and deleted with the attempt.
 func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
 	_, kind, err := d.gangOf(app)
 	if err != nil {
@@ -245,7 +248,7 @@ func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit
 	return []submit.Object{gang.Coscheduling(g)}, nil
 }
 
-// validBatchOptions finds what the scheduler's API server, or Spark, would refuse under another name.
+// validBatchOptions rejects options that the scheduler's API, or Spark, would reject under another name.
 func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfiguration) error {
 	if options == nil {
 		return nil
@@ -275,7 +278,8 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	return nil
 }
 
-// batchWarnings tell what of the spec has no effect with the scheduler, or the configuration, that there is.
+// batchWarnings returns warnings about fields that have no effect with the scheduler or with the operator's
+// configuration.
 func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string) {
 	scheduler, kind, err := d.gangOf(app)
 	switch {
@@ -309,7 +313,8 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 	return warnings
 }
 
-// mayMake reports whether the operator has the right to make a PodGroup, and will see it: Spark's own step for Volcano makes one too.
+// mayMake reports whether the operator has the right to create a PodGroup and watches it. Spark's own step for Volcano
+// also makes PodGroups.
 func (b Batch) mayMake(object submit.Object) bool {
 	return b.Enabled && object.GetObjectKind().GroupVersionKind() == gang.VolcanoKind
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// budgeted reports whether the driver is to be kept from evictions.
+// budgeted reports whether the driver must be protected from evictions.
 func budgeted(spec *v1beta2.SparkApplicationSpec) bool {
 	return spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget
 }
 
-// driverBudget is the PodDisruptionBudget of an attempt's driver, with the name and the selector that this API's readers expect. Two attempts never
-// have a driver at the same time, so the name is every attempt's.
+// driverBudget returns the PodDisruptionBudget of an attempt's driver, with the name and the selector that tools of
+// this API expect. Two attempts never have a driver at the same time, so all attempts use one name.
 func driverBudget(app *v1beta2.SparkApplication, attempt int32) submit.Objects {
 	return submit.Objects{Before: []submit.Object{expose.DriverBudget(expose.Budget{
 		Namespace: app.Namespace,

@@ -14,13 +14,13 @@ import (
 
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
-	onDemand          = "OnDemand" // anywhere in a claim's name: a claim of the pod's own (MountVolumesFeatureStep)
+	onDemand          = "OnDemand" // in a claim's name: Spark creates a claim for the pod (MountVolumesFeatureStep)
 	noDriverClaim     = "asks for a claim to be made for the driver, which the operator may not do itself; create the claim yourself and name it"
 )
 
-// driverClaims finds claims that would be made for the driver: those on demand, and those with a class and a size, which Spark makes
-// whatever their name. The operator has no right to make claims, so that only the API server would refuse them, with a word about rights;
-// spark-submit makes them with the driver's rights, as the driver makes those of executors.
+// driverClaims rejects claims that Spark would create for the driver: claims on demand, and claims with a class and a
+// size, whatever their name. The operator has no right to create claims, and the API server would reject them with a
+// message about rights. Spark-submit creates them with the driver's rights, as the driver does for executors.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -50,13 +50,14 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 	return wrong
 }
 
-// languages are what Spark takes a main file for by its ending (SparkSubmit).
+// languages maps the ending of a main file to the language that Spark assumes (SparkSubmit).
 var languages = map[string]v1beta2.SparkApplicationType{
 	".py": v1beta2.SparkApplicationTypePython, ".jar": v1beta2.SparkApplicationTypeJava,
 	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,
 }
 
-// typeWarnings tells of a type that the main file belies. It is no refusal: such applications have always run, as what their file is.
+// typeWarnings returns a warning if the main file contradicts spec.type. It is no error: such applications have always
+// run, in the language of their file.
 func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	ending := path.Ext(spec.MainApplicationFile)
 	is, known := languages[ending]

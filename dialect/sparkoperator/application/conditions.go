@@ -18,9 +18,9 @@ import (
 // standing is one condition that holds.
 type standing = dialect.Standing
 
-// degraded reports whether a running application is not all that it could be: its driver is being taken away or an executor cannot start, which
-// is what it waits for then; or fewer executors are there, or have done their work, than it started with. With dynamic allocation fewer is as
-// it should be.
+// degraded reports whether a running application is impaired: its driver is being removed, an executor cannot start
+// (the wait reason says so), or fewer executors are running or completed than it started with. With dynamic allocation
+// fewer executors are normal.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:
@@ -37,7 +37,8 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
+// encodeConditions sets the conditions that hold and removes the others. Reason and message are the cause's, if there
+// is one.
 func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.Standings(m)
@@ -75,10 +76,12 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	}
 }
 
-// ReasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.
+// ReasonOtherOperator is the reason of the condition Ready if another operator left the application in a state that
+// this API does not have.
 const ReasonOtherOperator = "OtherOperator"
 
-// encodeForeign says why nothing happens, and leaves everything else of the status to whom it belongs.
+// encodeForeign sets the condition Ready, which says why the operator does nothing. It changes nothing else in the
+// status.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
 		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,

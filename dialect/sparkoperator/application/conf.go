@@ -14,12 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// sparkConf is the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them, and over them what the typed
-// fields say. A typed field wins over the same key in sparkConf, but for weakFields.
+// sparkConf returns the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them,
+// and over them the typed fields. A typed field wins over the same key in sparkConf, except weakFields.
 func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
-	c.Delete(confDriverPodName) // the Request names the pod
+	c.Delete(confDriverPodName) // the Request has the pod's name
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		c.Set("spark.hadoop."+key, spec.HadoopConf[key])
 	}
@@ -34,12 +34,14 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	sparkoperator.Set(c, "spark.kubernetes.container.image", spec.Image)
 	weakFields(c, spec)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
-	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace. Of a Python
-	// or R program it knows none, and would make a Kubernetes client after the program's last words, whose log pushes them out.
+	// From Spark 4.1 on, the driver leaves the exception that ended it on its pod, which helps if the log's last lines
+	// hold only its stack trace. The driver of a Python or R program does not know the exception. It would create a
+	// Kubernetes client after the program's last output, and the client's log would push that output out of the
+	// termination message.
 	if submit.IsJVM(spec.MainApplicationFile) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}
-	// An operator never waits in a JVM; a user's true would only be misleading in the driver's properties.
+	// The operator never waits in a JVM, so a user's true would only mislead in the driver's properties.
 	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
 
 	driver, executor := &spec.Driver, &spec.Executor
@@ -70,7 +72,8 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 
-// weakFields are those that sparkConf wins over: it has always been so in this API, where they were given to spark-submit before sparkConf.
+// weakFields are the typed fields over which sparkConf wins: in this API they have always been given to spark-submit
+// before sparkConf.
 func weakFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	for _, field := range [][2]string{
 		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.Value(spec.ImagePullPolicy)},
@@ -84,8 +87,9 @@ func weakFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// driverMaster is the API server as the driver's client takes it (KubernetesClusterManager): a plain URL, or "local[*]" for a driver
-// without executors. It does not know the k8s:// of spark.master, which many write here too.
+// driverMaster returns the API server as the driver's client accepts it (KubernetesClusterManager): a plain URL, or
+// "local[*]" for a driver without executors. The client does not accept the prefix k8s:// of spark.master, which many
+// users write here too.
 func driverMaster(text string) string {
 	address, prefixed := strings.CutPrefix(text, "k8s://")
 	if prefixed && !strings.Contains(address, "://") {
@@ -94,12 +98,12 @@ func driverMaster(text string) string {
 	return address
 }
 
-// driverOnly reports whether the driver does the work of executors too.
+// driverOnly reports whether the driver also does the work of executors.
 func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.HasPrefix(sparkoperator.Value(spec.Driver.KubernetesMaster), "local")
 }
 
-// podConf sets what driver and executor have in common. Role is "driver" or "executor".
+// podConf sets what driver and executor share. Role is "driver" or "executor".
 func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) {
 	spark, kube := "spark."+role+".", "spark.kubernetes."+role+"."
 	sparkoperator.SetNumber(c, spark+"cores", pod.Cores)
@@ -119,7 +123,7 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, kube+"node.selector.", pod.NodeSelector)
 	sparkoperator.Set(c, kube+"scheduler.name", pod.SchedulerName)
 	if allow := dialect.PrivilegeEscalation(pod.SecurityContext); allow != nil {
-		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since 4.3, which says false otherwise
+		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since Spark 4.3, whose default is false
 	}
 	if name := templateContainer(pod.Template, role); name != "" {
 		c.SetIfMissing(kube+"podTemplateContainerName", name)

@@ -14,10 +14,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// defaultInterval lies before a retry of an application that sets no interval, as this API's webhook has always had it.
+// defaultInterval is the time before a retry if the application sets no interval. It is the default of this API's
+// webhook.
 const defaultInterval = 5 * time.Second
 
-// app reads what the application asks for, but for whether that can be: Decide asks when it matters.
+// app reads the application's wishes, without validating them: Decide does that when it matters.
 func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	spec := &app.Spec
 	out := lifecycle.App{
@@ -82,7 +83,8 @@ func limits(t *v1beta2.Timeouts, d lifecycle.Deadlines) lifecycle.Deadlines {
 	}
 }
 
-// initialExecutors is how many executors the application starts with, as far as the typed fields or sparkConf say.
+// initialExecutors returns the number of executors that the application starts with, as far as typed fields or
+// sparkConf say.
 func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
 		return 0
@@ -103,7 +105,8 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return instances
 }
 
-// minExecutors is how many executors the application always wants: all of them, but with dynamic allocation those that Spark never lets go.
+// minExecutors returns the number of executors that the application always wants: all of them, or, with dynamic
+// allocation, those that Spark never releases.
 func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	switch {
 	case driverOnly(spec):
@@ -119,7 +122,7 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return least
 }
 
-// number reads a typed field, or the key that it becomes where sparkConf has it.
+// number returns a typed field, or the value of its key if only sparkConf has it.
 func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, set bool) {
 	if field != nil {
 		return *field, true
@@ -135,7 +138,8 @@ func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
-// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state.
+// decodeMemory reads what encodeMemory stored. The status of another operator, which holds no memory, is read by its
+// state.
 func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	m := lifecycle.Memory{
 		AttemptID:   s.SubmissionID,

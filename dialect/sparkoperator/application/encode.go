@@ -11,13 +11,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// encode writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known of
+// encode writes a decision into the status: the fields of this API, and the operator's memory. It returns notices about
 // executors.
 func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
-		s.ExecutorState, s.Executors, known = nil, nil, "" // of an earlier attempt
+		s.ExecutorState, s.Executors, known = nil, nil, "" // they belong to an earlier attempt
 		if s.Operator != nil {
 			s.Operator.Executors = nil
 		}
@@ -41,8 +41,8 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	return news
 }
 
-// applicationID is Spark's id of an attempt: what its driver says, else what was known of it, else what the operator gives it. Spark-submit makes
-// one of its own, which nobody knows before there is a driver.
+// applicationID returns Spark's id of an attempt: the driver's, else the known one, else the operator's. Spark-submit
+// makes its own id, which is unknown until the driver exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
@@ -53,7 +53,7 @@ func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Obse
 	return appID(m.AttemptID)
 }
 
-// driverPodName is the name of the driver's pod; the one that is known, of a spec that could not be read.
+// driverPodName returns the name of the driver pod; the known one if the spec could not be read.
 func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	if app.OutOfBounds != "" && known != "" {
 		return known
@@ -61,7 +61,7 @@ func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	return DriverPodName(app)
 }
 
-// encodeMemory stores a memory so that decodeMemory reads back the same.
+// encodeMemory stores a memory. decodeMemory reads it back unchanged.
 func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
@@ -71,7 +71,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	dialect.Remember(s.Operator, m)
 }
 
-// hasAttempt reports whether there is an attempt to speak of: one that goes on or has ended, not one that is being cleared away.
+// hasAttempt reports whether there is an attempt to describe: a running or finished one, not one whose objects are
+// being deleted.
 func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false
@@ -85,9 +86,9 @@ func hasAttempt(m lifecycle.Memory) bool {
 	return true
 }
 
-// stateOf is state, but for a node that does not answer while Kubernetes goes on to call the pod what it was: before is kept then, the state stored
-// last. Readers of this API take UNKNOWN for a failure and start another run (the sensor of Airflow's provider does), beside a driver that may go on.
-// Conditions and events tell of the node.
+// stateOf returns the state of an application. Before is the stored state, which stays while a node does not answer and
+// Kubernetes still reports the pod's old phase. Tools of this API take UNKNOWN for a failure and start another run
+// beside a driver that may still run (the sensor of Airflow's provider does). Conditions and events report the node.
 func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifecycle.Observed) v1beta2.ApplicationStateType {
 	driver := seen.Driver(m.Attempt)
 	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.SilentSince.IsZero() {
@@ -100,7 +101,7 @@ func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifec
 	return state(m)
 }
 
-// state is the word of this API for where an application stands.
+// state returns this API's word for a memory.
 func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	switch m.Phase {
 	case lifecycle.New:
@@ -133,7 +134,7 @@ func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	return v1beta2.ApplicationStateUnknown
 }
 
-// endingState is the state of an attempt that is over while something still waits.
+// endingState returns the state of an attempt that has ended while something is still pending.
 func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 	switch o {
 	case lifecycle.Succeeded:
@@ -144,7 +145,8 @@ func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 	return v1beta2.ApplicationStateFailing
 }
 
-// errorMessage is the cause of a failure; a driver that only waits has none, since readers of this field take it for a failure.
+// errorMessage returns the cause of a failure. It is empty for a driver that only waits, since tools take this field
+// for a failure.
 func errorMessage(m lifecycle.Memory) string {
 	if m.Phase.Live() || m.Outcome == lifecycle.Succeeded {
 		return ""
@@ -160,8 +162,9 @@ func errorMessage(m lifecycle.Memory) string {
 	return ""
 }
 
-// notSubmitted begins the message of a submission that failed with the words by which readers of this API have always found one, whoever submits.
-// A spec that could never be submitted was refused before; conditions and events tell the cause alone.
+// notSubmitted returns the message of a failed submission. It begins with the words by which tools of this API
+// recognize one, whoever submits. Conditions and events have only the cause. A spec that can never be submitted has no
+// such message.
 func notSubmitted(m lifecycle.Memory) string {
 	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Events are what to tell about a plan, oldest first. A successful life makes three: submitted, running, completed.
+// Events returns the events of a plan, oldest first. A successful life has three: submitted, running, completed.
 func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Trail {
@@ -29,7 +29,7 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 	return out
 }
 
-// takenOver tells where another operator left an application.
+// takenOver returns the notice of a take-over, with the state in which the other operator left the application.
 func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: sparkoperator.EventTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
@@ -64,8 +64,8 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (spa
 	return sparkoperator.Event{}, false
 }
 
-// launchEvent tells which way a submission takes, and why where it is not the usual one. One that was found, since its launch was not remembered,
-// may have taken either.
+// launchEvent returns the event of a submission, with the way it takes and, if that is not the usual one, the reason.
+// If the driver was found because its launch was not stored, the way is unknown.
 func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	driver := DriverPodName(app)
 	switch {

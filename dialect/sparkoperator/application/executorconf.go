@@ -14,13 +14,14 @@ import (
 
 const executorEnvPrefix = "spark.executorEnv."
 
-// executorConf says by configuration what Spark would otherwise set over the executors' template (BasicExecutorFeatureStep).
+// executorConf sets the keys for values of the executors' template that Spark would otherwise override
+// (BasicExecutorFeatureStep).
 func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	executor := &spec.Executor
 	if grace := executor.TerminationGracePeriodSeconds; grace != nil {
 		seconds := *grace
 		if seconds < 0 {
-			seconds = 1 // as Kubernetes takes it
+			seconds = 1 // Kubernetes reads it so
 		}
 		c.Set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(seconds, 10)+"s") // since 4.1
 	}
@@ -36,8 +37,9 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// typedEnv takes out of the configuration what env of a role and the ConfigMaps of the spec say too: those win over every other source of a
-// variable, and of one name Kubernetes takes the last. On executors that is the configuration's, which Spark adds to the template's.
+// typedEnv removes variables from the configuration that env of a role or the spec's ConfigMaps set too. Those win over
+// every other source. Of two variables with one name Kubernetes takes the last, and on executors the last is the
+// configuration's, which Spark appends to the template's.
 func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
 	prefix := envPrefix(role)
 	for _, v := range env {

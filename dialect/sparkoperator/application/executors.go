@@ -9,10 +9,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// trackExecutors brings status.executorState and the counts up to date, and returns the executors that failed since the last time.
+// trackExecutors updates status.executorState and the counts, and returns a notice for each executor that failed since
+// the last time.
 //
-// The counts are those of all executors of the attempt (dialect.Tally). The map holds at most limit entries: those that exist first, then the others,
-// which keep their last entry.
+// The counts include all executors of the attempt (dialect.Tally). The map holds at most limit entries: existing
+// executors first, then the others with their last state.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
@@ -34,7 +35,7 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	return news
 }
 
-// lastState is the state of an executor whose pod is gone; leaving where it was on its way to failing.
+// lastState returns the state of an executor whose pod is gone. Leaving reports whether it was on its way to failing.
 func lastState(was v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	if was == v1beta2.ExecutorStateFailed || was != v1beta2.ExecutorStateCompleted && leaving {
 		return v1beta2.ExecutorStateFailed
@@ -42,7 +43,7 @@ func lastState(was v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	return v1beta2.ExecutorStateCompleted
 }
 
-// bounded keeps at most limit entries, those that exist first, by name.
+// bounded keeps at most limit entries, existing executors first, by name.
 func bounded(all map[string]v1beta2.ExecutorState, exists map[string]bool, limit int) map[string]v1beta2.ExecutorState {
 	if len(all) <= limit {
 		return all

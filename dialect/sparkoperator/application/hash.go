@@ -9,20 +9,20 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// hashVersion is the version of Hash's algorithm. Another one is never compared with it, so it must change with anything that changes the
-// hash of a spec that users have stored.
+// hashVersion is the version of Hash's algorithm. Hashes of different versions are never compared, so the version must
+// change with anything that changes the hash of a stored spec.
 const hashVersion = 2
 
-// Hash names what an attempt is launched from: the spec less the fields that only steer the operator, which may change without a new run
-// (suspend, timeToLiveSeconds, timeouts, restartPolicy, driverPodDisruptionBudget, what stands beside the driver, and the fields that mean nothing
-// any more).
+// Hash returns a hash of what an attempt is launched from: the spec without the fields that only steer the operator and
+// may change without a new run (suspend, timeToLiveSeconds, timeouts, restartPolicy, driverPodDisruptionBudget, the
+// settings of auxiliary objects, and fields without a meaning).
 func Hash(spec *v1beta2.SparkApplicationSpec) string {
 	s := *spec
 	s.Suspend, s.TimeToLiveSeconds, s.Timeouts, s.DriverPodDisruptionBudget = nil, nil, nil, nil
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	s.FailureRetries, s.RetryInterval = nil, nil
-	// The spec came out of JSON and goes back into it; only a template that holds no JSON at all, which no API server stores, cannot.
+	// The spec was read from JSON, so this fails only for a template without valid JSON, which no API server stores.
 	text, err := json.Marshal(s)
 	if err != nil {
 		text = []byte(err.Error())

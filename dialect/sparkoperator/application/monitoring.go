@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// What readers of this API know of an application's metrics: the suffix of the ConfigMap's name, where it is mounted, the exporter's port, and the
-// annotations by which Prometheus finds a pod.
+// Names that tools know from this API: the suffix of the metrics ConfigMap's name, its mount path, the exporter's port,
+// and the annotations by which Prometheus finds a pod.
 const (
 	metricsConfigSuffix = "-prom-conf"
 	metricsConfigDir    = "/etc/metrics/conf"
@@ -29,14 +29,14 @@ const (
 	pathAnnotation      = "prometheus.io/path"
 )
 
-// Where Spark's web server shows metrics in Prometheus' format, both on the driver: executors have none. The slash at the end spares a scrape the
-// redirect that the first would answer without (JettyUtils).
+// Paths at which Spark's web server in the driver serves metrics in Prometheus' format; executors have no web server.
+// The trailing slash saves a scrape the redirect that the first path would answer without it (JettyUtils).
 const (
 	driverMetricsPath    = "/metrics/prometheus/"
 	executorsMetricsPath = "/metrics/executors/prometheus/"
 )
 
-// Keys of Spark's that monitoring sets or reads.
+// Spark configuration keys that monitoring sets or reads.
 const (
 	confMetricsConf       = "spark.metrics.conf"
 	confMetricsNamespace  = "spark.metrics.namespace"
@@ -48,7 +48,7 @@ const (
 	confServiceAnnotation = "spark.kubernetes.driver.service.annotation."
 )
 
-// monitoring is spec.monitoring, with what it comes to. The zero value is that of an application without.
+// monitoring is spec.monitoring with derived values. The zero value is an application without monitoring.
 type monitoring struct{ v1beta2.MonitoringSpec }
 
 func monitoringOf(spec *v1beta2.SparkApplicationSpec) monitoring {
@@ -58,7 +58,7 @@ func monitoringOf(spec *v1beta2.SparkApplicationSpec) monitoring {
 	return monitoring{*spec.Monitoring}
 }
 
-// exposed reports whether a role's metrics are to be seen.
+// exposed reports whether a role exposes metrics.
 func (m monitoring) exposed(role string) bool {
 	if role == "driver" {
 		return m.ExposeDriverMetrics
@@ -82,8 +82,8 @@ func (m monitoring) agentPortName() string {
 	return cmp.Or(sparkoperator.Value(m.Prometheus.PortName), agentPortName)
 }
 
-// files are those of the ConfigMap; none where nothing would read one. With the exporter both are there as soon as one of them is not the image's,
-// as readers of this API know it.
+// files returns the files of the metrics ConfigMap; none if nothing would read one. With the exporter, both files are
+// present as soon as one of them is not the image's; tools of this API expect that.
 func (m monitoring) files() map[string]string {
 	ownProperties := sparkoperator.Value(m.MetricsPropertiesFile) != ""
 	switch {
@@ -98,7 +98,7 @@ func (m monitoring) files() map[string]string {
 	return nil
 }
 
-// properties is the path of metrics.properties in the pods; empty where Spark is not given any.
+// properties returns the path of metrics.properties in the pods; empty if Spark gets none.
 func (m monitoring) properties() string {
 	switch {
 	case sparkoperator.Value(m.MetricsPropertiesFile) != "":
@@ -109,7 +109,7 @@ func (m monitoring) properties() string {
 	return ""
 }
 
-// javaAgent is the option by which a JVM runs the exporter (java.lang.instrument).
+// javaAgent returns the JVM option that runs the exporter (java.lang.instrument).
 func (m monitoring) javaAgent() string {
 	config := path.Join(metricsConfigDir, expose.AgentConfigFile)
 	if file := sparkoperator.Value(m.Prometheus.ConfigFile); file != "" {
@@ -118,13 +118,14 @@ func (m monitoring) javaAgent() string {
 	return "-javaagent:" + imagePath(m.Prometheus.JmxExporterJar) + "=" + strconv.Itoa(int(m.agentPort())) + ":" + config
 }
 
-// imagePath is a path inside the image, which Spark's users also write as a URI.
+// imagePath returns a path in the image, which users may write as a URI.
 func imagePath(text string) string { return strings.TrimPrefix(text, "local://") }
 
-// metricsConfigName is the name of every attempt's metrics ConfigMap.
+// metricsConfigName returns the name of every attempt's metrics ConfigMap.
 func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name + metricsConfigSuffix }
 
-// withMonitoring puts the metrics ConfigMap before what an attempt is launched as, whoever makes its driver pod, and says what will not be seen.
+// withMonitoring adds the metrics ConfigMap to the objects before an attempt's driver or runner pod, and warnings about
+// metrics that nobody will see.
 func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
 	for _, t := range monitoringTroubles(app) {
 		objects.Warnings = append(objects.Warnings, t.message)
@@ -140,8 +141,8 @@ func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, atte
 	})))
 }
 
-// monitoringOverlay mounts the files where a role reads them and declares the exporter's port. The files are mounted into both roles: the path is in
-// the configuration of both, and Spark logs an error where it is not.
+// monitoringOverlay mounts the files where a role reads them, and declares the exporter's port. The files are mounted
+// in both roles: both have the path in their configuration, and Spark logs an error if the file is missing.
 func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role string) {
 	m := monitoringOf(&app.Spec)
 	if m.files() != nil {
@@ -152,7 +153,7 @@ func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role s
 	}
 }
 
-// executorPorts are what Prometheus connects to on executors.
+// executorPorts returns the executors' ports to which Prometheus connects.
 func executorPorts(spec *v1beta2.SparkApplicationSpec) []int32 {
 	if m := monitoringOf(spec); m.agent("executor") {
 		return []int32{m.agentPort()}
@@ -160,14 +161,15 @@ func executorPorts(spec *v1beta2.SparkApplicationSpec) []int32 {
 	return nil
 }
 
-// monitoringConf lets Spark show its metrics, and tells Prometheus where. It comes after everything else of the configuration.
+// monitoringConf makes Spark expose its metrics, and sets the annotations for Prometheus. It runs after all other
+// configuration.
 func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	m := monitoringOf(&app.Spec)
 	if file := m.properties(); file != "" {
 		c.Set(confMetricsConf, file)
 	}
 	if m.Prometheus != nil {
-		// The rules of the exporter make labels of it, also those that users have written for this API.
+		// The exporter's rules, including those that users wrote for this API, turn the namespace into labels.
 		c.Set(confMetricsNamespace, app.Namespace+"."+app.Name)
 	}
 	for _, role := range []string{"driver", "executor"} {
@@ -185,12 +187,13 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	servletConf(c, m)
 }
 
-// servletNamespace begins the names of what Spark's servlet shows of the driver. Spark's own choice is the application's id, by which every
-// attempt would have other names; a pod's labels tell applications apart.
+// servletNamespace is the prefix of the driver's metrics in Spark's servlet. By default Spark uses the application's
+// id, so that the names would differ in every attempt. Labels of the pod distinguish applications.
 const servletNamespace = "spark"
 
-// servletConf switches Spark's servlets on, and leads Prometheus to them where the exporter does not have the annotations. They have one path each,
-// and a driver may have two: the executors' is then on the driver's Service, as Spark's users have always done it.
+// servletConf enables Spark's servlets, and points Prometheus at them if the exporter does not use the annotations.
+// Annotations have room for one path, and a driver may have two: the executors' path is then an annotation of the
+// driver's Service, as Spark's users do.
 func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return
@@ -199,13 +202,13 @@ func servletConf(c *conf.Conf, m monitoring) {
 		c.Set(confServletSink+"class", "org.apache.spark.metrics.sink.PrometheusServlet")
 		c.Set(confServletSink+"path", strings.TrimSuffix(driverMetricsPath, "/"))
 		c.SetIfMissing("spark.metrics.conf.driver.source.jvm.class", "org.apache.spark.metrics.source.JvmSource")
-		// Another sink, such as Graphite, needs the names of applications to differ.
+		// Another sink, such as Graphite, needs different names for different applications.
 		if m.properties() == "" && !ownMetricsConf(c) {
 			c.SetIfMissing(confMetricsNamespace, servletNamespace)
 		}
 	}
 	if m.ExposeExecutorMetrics {
-		c.Set(confUIPrometheus, "true") // before Spark 4.0 it is not by default
+		c.Set(confUIPrometheus, "true") // the default is false before Spark 4.0
 	}
 	port, known := uiPort(c)
 	if m.Prometheus != nil || !known {
@@ -213,7 +216,7 @@ func servletConf(c *conf.Conf, m monitoring) {
 	}
 	annotate := func(prefix, path string) {
 		if c.Has(prefix+scrapeAnnotation) || c.Has(prefix+portAnnotation) || c.Has(prefix+pathAnnotation) {
-			return // the user knows better, such as to scrape by a PodMonitor alone
+			return // the user's choice, for example scraping only by a PodMonitor
 		}
 		c.Set(prefix+scrapeAnnotation, "true")
 		c.Set(prefix+portAnnotation, strconv.Itoa(port))
@@ -240,7 +243,8 @@ func ownMetricsConf(c *conf.Conf) bool {
 	return false
 }
 
-// uiPort is where the driver's web server listens, unless it is switched off. Any port that is free, which Spark takes for 0, is refused elsewhere.
+// uiPort returns the port of the driver's web server, unless it is switched off. Port 0, which means any free port, is
+// rejected elsewhere.
 func uiPort(c *conf.Conf) (port int, known bool) {
 	enabled, err := c.Bool(confUIEnabled, true)
 	if err != nil || !enabled {

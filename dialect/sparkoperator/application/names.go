@@ -10,10 +10,11 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
-// confDriverPodName is the Spark configuration key by which a user may also name the driver pod.
+// confDriverPodName is the configuration key with which users may also name the driver pod.
 const confDriverPodName = "spark.kubernetes.driver.pod.name"
 
-// DriverPodName is the name of every attempt's driver pod: spec.driver.podName, else spark.kubernetes.driver.pod.name, else "<app>-driver".
+// DriverPodName returns the name of every attempt's driver pod: spec.driver.podName, else
+// spark.kubernetes.driver.pod.name, else "<app>-driver".
 func DriverPodName(app *v1beta2.SparkApplication) string {
 	if name := app.Spec.Driver.PodName; name != nil && *name != "" {
 		return *name
@@ -24,7 +25,7 @@ func DriverPodName(app *v1beta2.SparkApplication) string {
 	return app.Name + "-driver"
 }
 
-// attemptLabels are put on everything of an attempt: ours for identity, the group's for its readers.
+// attemptLabels returns the labels of every object of an attempt: ours, which identify it, and those of the API group.
 func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID string) map[string]string {
 	labels := map[string]string{
 		sparkoperator.LabelAppName:      app.Name,
@@ -43,8 +44,9 @@ func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID st
 // namePrefixLimit leaves room for "-driver-svc" in a Service name of 63 characters (RFC 1035).
 const namePrefixLimit = 63 - len("-driver-svc")
 
-// namePrefix begins the names of an attempt's ConfigMaps and Service: the application's name, cut, and eight digits that follow from the
-// attempt's submission id, so that the objects of two attempts, or of two applications whose names are cut alike, never meet.
+// namePrefix returns the beginning of the names of an attempt's ConfigMaps and Service: the application's name, cut,
+// and eight digits of a digest of the submission id. The digits keep objects of two attempts apart, and objects of two
+// applications whose names are equal after the cut.
 func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	sum := sha256.Sum256([]byte(submissionID))
 	suffix := "-" + hex.EncodeToString(sum[:4])
@@ -55,7 +57,7 @@ func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	return name + suffix
 }
 
-// appID is spark.app.id: "spark-" and 32 hexadecimal digits, as Spark makes them, here of the attempt's submission id.
+// appID returns spark.app.id: "spark-" and 32 hexadecimal digits, like Spark's own ids, derived from the submission id.
 func appID(submissionID string) string {
 	return "spark-" + strings.ReplaceAll(submissionID, "-", "")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// driverOverlay is what the driver pod gets beyond what Spark's configuration can say.
+// driverOverlay returns what the driver pod gets besides what Spark's configuration can express.
 func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	driver := &app.Spec.Driver
 	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
@@ -27,14 +27,15 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 		return o, err
 	}
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.Value(driver.PriorityClassName)
-	// What the pod was made from: a launch that was not remembered is known by it, also when the spec was edited meanwhile.
+	// The hash of the spec identifies a launch that was not stored, even if the spec was edited since.
 	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
 	return o, nil
 }
 
-// executorOverlay is laid over the template that Spark makes executors from. What Spark would set over it, and has a key for, goes by that
-// key (executorConf). The plain owner reference to the application is what
-// Kueue finds executors by; it does not keep one alive longer than its driver is watched, since an attempt's end deletes them.
+// executorOverlay is applied over the template from which Spark creates executors. Fields that Spark would override and
+// that have a configuration key are set by that key (executorConf). Kueue finds executors by the owner reference to the
+// application, which is no controller reference. It keeps no executor alive after its driver, since the end of an
+// attempt deletes them.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
 	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
@@ -52,8 +53,8 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	return o, nil
 }
 
-// podOverlay is what driver and executor have in common. Node selectors and the scheduler's name go by configuration (podConf), which Spark sets over
-// a template.
+// podOverlay returns what driver and executor share. Node selectors and the scheduler's name are set by configuration
+// keys (podConf), which Spark applies over a template.
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
 		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
@@ -83,8 +84,8 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	return o, nil
 }
 
-// memoryQuantity reads a Java memory string, such as "2g", as the binary quantity that Kubernetes means by 2Gi, also with a fraction, which Spark
-// would not read. A quantity that Kubernetes can read and Java cannot, such as "2Gi", is taken as it is.
+// memoryQuantity converts a Java memory string to a binary quantity, such as "2g" to 2Gi. It also accepts a fraction,
+// which Spark does not read. A text that only Kubernetes can read, such as "2Gi", is taken as it is.
 func memoryQuantity(text string) (resource.Quantity, error) {
 	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
 		return *resource.NewQuantity(bytes, resource.BinarySI), nil

@@ -8,14 +8,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ConditionFieldsOverwritten is True while there are fields of spec.executor that Spark sets on every executor itself, with the fields and the
-// way out in its message; else it is absent.
+// ConditionFieldsOverwritten is True while spec.executor has fields that Spark itself sets on every executor. Its
+// message names the fields and what to do. It is absent otherwise.
 const ConditionFieldsOverwritten = "FieldsOverwritten"
 
-// reasonSetBySpark is its reason.
+// reasonSetBySpark is the reason of ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
-// overwrittenWays tell the way out of each field that submit.Overwritten and submit.OverwrittenByConf know.
+// overwrittenWays says what to do for each field that submit.Overwritten and submit.OverwrittenByConf know.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
 	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled brings Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
@@ -23,15 +23,15 @@ var overwrittenWays = map[string]struct{ field, way string }{
 	"Env":             {"spec.executor.env", "Spark sets this variable last"},
 	"SparkConfigMap":  {"spec.sparkConfigMap", "Spark sets SPARK_CONF_DIR of executors last"},
 	"HadoopConfigMap": {"spec.hadoopConfigMap", "spark.kubernetes.hadoop.configMapName sets HADOOP_CONF_DIR of executors; use one of the two"},
-	// What has a key is not overwritten: executorConf sets it.
+	// A field with a configuration key is not overwritten: executorConf sets it.
 	"TerminationGracePeriodSeconds": {"spec.executor.terminationGracePeriodSeconds", "set spark.kubernetes.executor.terminationGracePeriodSeconds"},
 	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark makes it of the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
-// overwritten are the fields of an application's executors that have no effect, each with the way out. The peer of this API set them by a
-// webhook that saw the pods after Spark had made them.
+// overwritten returns the fields of an application's executors that have no effect, each with what to do. Kubeflow's
+// operator set them with a webhook, which changed the pods after Spark had built them.
 func overwritten(app *v1beta2.SparkApplication) (told []string) {
-	const most = 20 // a condition's message has an end
+	const most = 20 // a condition's message is limited
 	executor := &app.Spec.Executor
 	if executor.MemoryLimit == nil && executor.Lifecycle == nil && executor.GPU == nil && len(executor.Env) == 0 && app.Spec.HadoopConfigMap == nil {
 		return nil // as most, and every pass asks

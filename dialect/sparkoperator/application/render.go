@@ -12,13 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ownerReference makes the application the controller of what is created for it. Deleting it in the foreground waits for its pods.
+// ownerReference returns a reference that makes the application the controller of an object. A foreground deletion of
+// the application waits for its pods.
 func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 }
 
-// submissionID is an attempt's. One that was remembered is used again, so that a newer operator that computes other ids adopts what an older one
-// launched.
+// submissionID returns the submission id of an attempt. A stored id is used again, so that a newer operator that
+// computes ids differently adopts what an older one launched.
 func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 	if id := app.Status.SubmissionID; id != "" && decodeMemory(&app.Status).Attempt == attempt {
 		return id
@@ -26,7 +27,7 @@ func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 	return lifecycle.AttemptID(string(app.UID), attempt)
 }
 
-// request reads one attempt of an application as a submission.
+// request converts an attempt of an application into a submission.
 func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	id := submissionID(app, attempt)
 	c, err := sparkConf(app)

@@ -14,11 +14,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeField is where an application chooses.
+// modeField is the field with which an application chooses the submission mode.
 const modeField = "spec.submission.mode"
 
-// BuildAttempt renders an attempt in the way that the application, or the operator's configuration, chooses: the driver pod itself, or a pod that makes
-// it by spark-submit. Of the latter it says why.
+// BuildAttempt renders an attempt in the submission mode that the application or the operator's configuration chooses:
+// the driver pod itself, or a pod that runs spark-submit to create it. It returns the reason for spark-submit.
 func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now 
 	return objects, why, err
 }
 
-// submitted is what makes the driver of a request, and why by spark-submit.
+// submitted returns the objects that start a request's driver, and the reason if spark-submit has to create it.
 func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := d.mode(app)
 	switch {
@@ -61,7 +61,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	return objects, dialect.BySparkSubmit(why.Statement()), err
 }
 
-// mode is how an application is to be submitted, and who says so.
+// mode returns the submission mode of an application, and who chose it.
 func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
 	if s := app.Spec.Submission; s != nil && s.Mode != "" {
 		return s.Mode, modeField + " is " + string(s.Mode)
@@ -70,10 +70,10 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMod
 	return mode, "the operator's configuration says so (submission.mode: " + string(mode) + ")"
 }
 
-// obstacle is why the operator cannot make a driver pod itself.
+// obstacle is why the operator cannot build a driver pod itself.
 type obstacle struct {
 	*sparkoperator.FieldError
-	notNative bool // spark-submit could
+	notNative bool // spark-submit could build it
 }
 
 // native builds the driver pod and what it needs.
@@ -95,11 +95,12 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 	return objects, nil
 }
 
-// featureSteps names classes that Spark lets in among its own steps.
+// featureSteps is the key with classes that Spark runs among its own steps.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. Unless batch
-// schedulers are switched on the operator neither watches it nor may it make one; the service account of a pod that runs spark-submit may be given the right.
+// foreignKind returns the kind of an object that is not one of Kubernetes' own: Volcano's PodGroup, which Spark's
+// VolcanoFeatureStep makes. Unless batch schedulers are enabled, the operator neither watches PodGroups nor has the
+// right to create them. The service account of a pod that runs spark-submit may be given that right.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
@@ -109,8 +110,8 @@ func (d Dialect) foreignKind(objects submit.Objects) string {
 	return ""
 }
 
-// runner builds the pod that makes the driver pod by spark-submit. What spark-submit could do with a key that is not the user's does not make it the
-// user's, also past validation.
+// runner builds the pod that runs spark-submit. A key that users may not set is rejected here too, even if validation
+// missed it: spark-submit would obey it.
 func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
 	if wrong := validSparkConf(app); len(wrong) > 0 {
 		return submit.Objects{}, wrong[0]

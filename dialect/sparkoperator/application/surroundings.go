@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch on. Beside a driver
-// that has ended its Service stays as long as the pod does, so that an end costs no deletion; the next attempt takes it over. Addresses are bounded by driver pods.
+// Surroundings returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch on.
+// After the driver has ended, its Service stays as long as the pod, so that an end costs no deletion; the next attempt
+// takes the Service over. The number of addresses is limited by the number of driver pods.
 func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -20,7 +21,7 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 		return sparkoperator.Surroundings{Unsettled: true}
 	case !m.Phase.Live():
 		return sparkoperator.Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
-			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // where the UI was is part of the record of what is over
+			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // the address of the UI stays in the status after the end
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}
 			return tellExposed(app, sparkoperator.Exposure{}, is, now)
@@ -40,7 +41,7 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 	return wanted
 }
 
-// uiOf is what the status says of a live driver once it is known what stands.
+// uiOf returns the driver's status with the address of the UI, once it is known which objects exist.
 func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
 	info := withoutUI(known)
 	if service := dialect.Named(is, "Service", e.Service); service != nil && service.Stands {
@@ -73,7 +74,7 @@ func hostPort(host string, port int32) string {
 	return host + ":" + strconv.Itoa(int(port))
 }
 
-// tellExposed sets the condition, and returns an event where it is bad news.
+// tellExposed sets the condition Exposed, and returns a warning event if something is wrong.
 func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
 	told := dialect.Exposed{Objects: e.Objects, Wrong: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
 	return told.Tell(&app.Status.Conditions, is, now)

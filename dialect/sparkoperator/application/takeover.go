@@ -17,22 +17,23 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// An application may have been begun by another operator of this API. Its status then has no memory of ours (status.operator), and its pods
-// none of our labels: what it stands at is read from its state and from its pods, and the pods are known by the submission id that the other
-// operator put on them. What follows is the same machine as for every application (docs/decisions/0007-take-over.md).
+// Take-over of applications that another operator of this API started. Their status has no memory of ours
+// (status.operator), and their pods have none of our labels. The position is read from the state and from the pods. The
+// pods are found by the submission id that the other operator put on them. From there on the same state machine decides
+// (docs/decisions/0007-take-over.md).
 
-// foreign reports whether a status is another operator's, in a state that is none of this API's: nothing can be made of it.
+// foreign reports whether another operator wrote a state that this API does not have. Nothing can be decided about it.
 func foreign(s *v1beta2.SparkApplicationStatus) bool {
 	_, known := adopted[s.AppState.State]
 	return s.Operator == nil && !known
 }
 
-// taking reports whether a status was left by another operator.
+// taking reports whether another operator wrote the status.
 func taking(s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil && s.AppState.State != v1beta2.ApplicationStateNew
 }
 
-// adopted is where an application stands by the state that another operator left.
+// adopted maps the state that another operator wrote last to a memory.
 var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateNew:              {Phase: lifecycle.New},
 	v1beta2.ApplicationStateSubmitted:        {Phase: lifecycle.Launched},
@@ -50,7 +51,8 @@ var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateFailed:           {Phase: lifecycle.Done, Outcome: lifecycle.Failed},
 }
 
-// adoptState reads the status that another operator of this API left. Without a spec hash nothing is taken for an edit, so nothing restarts.
+// adoptState reads the status that another operator of this API wrote. Without a hash of the spec nothing looks like an
+// edit, so nothing restarts.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	as := adopted[s.AppState.State]
 	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, attemptLeft(s)
@@ -61,7 +63,7 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	m.Since = m.SubmittedAt
 	switch {
 	case m.Phase == lifecycle.Editing:
-		m.Runs, m.Submissions = 0, 0 // the other operator forgets them when it comes to launch the new spec
+		m.Runs, m.Submissions = 0, 0 // the other operator resets them when it launches the new spec
 		m.EndedAt = time.Time{}
 	case m.Outcome == lifecycle.Undecided:
 		m.EndedAt = time.Time{}
@@ -70,7 +72,7 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 			m.Since = m.EndedAt
 		}
 		if m.Outcome == lifecycle.Refused {
-			m.Submissions = max(m.Submissions, m.Runs+1) // this one came to no run
+			m.Submissions = max(m.Submissions, m.Runs+1) // this submission did not get to run
 		}
 		if m.Outcome != lifecycle.Succeeded {
 			m.Cause = lifecycle.Cause{Reason: string(m.Outcome), Message: strings.TrimPrefix(s.AppState.ErrorMessage, notSubmitted(*m))}
@@ -78,8 +80,8 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// attemptLeft is the number of the attempt that another operator's status speaks of: that of its submission since the last edit; 0 before the
-// first. Numbers of ours go on from there.
+// attemptLeft returns the number of the attempt in another operator's status: that of its submission since the last
+// edit; 0 before the first. Our numbers continue from there.
 func attemptLeft(s *v1beta2.SparkApplicationStatus) int32 {
 	switch {
 	case s.Operator != nil:
@@ -90,14 +92,14 @@ func attemptLeft(s *v1beta2.SparkApplicationStatus) int32 {
 	return max(1, s.SubmissionAttempts)
 }
 
-// takeOver is the memory of an application that another operator began.
+// takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
 	if !taking(&app.Status) {
 		return m
 	}
 	for i := range seen.Drivers {
-		// A status of ours from which the other operator struck what it does not know.
+		// Our own status, from which the other operator removed the fields that it does not know.
 		if n := seen.Drivers[i].Attempt; n > m.Attempt && lifecycle.AttemptID(string(app.UID), n) == m.AttemptID {
 			m.Attempt = n
 		}
@@ -122,7 +124,7 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	return m
 }
 
-// dateLaunch sees to it that an attempt was submitted at some time: a deadline must not count from the beginning of time.
+// dateLaunch sets the time of an attempt's submission if it is missing: a deadline must not count from the year 1.
 func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
 	case !m.SubmittedAt.IsZero():
@@ -133,8 +135,9 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// believeDriver believes what runs before what was written: a driver that goes on is that of a running application also where the state says that
-// the attempt is over. The other operator concludes that from a driver that it did not find, or from a second submission that met the first.
+// believeDriver trusts a running driver more than the status. The application is running even if the state says that
+// the attempt has ended: the other operator concludes that from a driver that it did not find, or from a second
+// submission that met the first one.
 func believeDriver(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
@@ -151,12 +154,13 @@ func believeDriver(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	}
 }
 
-// Adopt returns those of the pods that another operator of this API made for the application, each with the identity that its maker did not give it
-// (labels and owner, in the copy that is returned alone). Candidates are pods without our labels that name the application (LabelAppName).
+// Adopt returns the candidates that another operator of this API created for the application. It returns copies with
+// the labels and the owner that identify our own pods. Candidates are pods without our labels that name the application
+// (LabelAppName).
 //
-// A driver is one that the application controls, or, of versions of that operator that set no owner, that the status names. Its number is that of
-// the attempt that the status speaks of; or the next, where its launch was not written down; or 0, where it is an earlier one's, of which nothing is
-// wanted but its end. Executors are their driver's.
+// A driver must be controlled by the application. Versions of that operator that set no owner have the driver's name in
+// the status instead. Its attempt number is that of the attempt in the status, the next one if its launch was not
+// stored, or 0 for an earlier attempt, whose driver only has to end. Executors belong to their driver's attempt.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	attempts := map[string]int32{app.Status.SubmissionID: attemptLeft(&app.Status)}
@@ -170,7 +174,7 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 		switch {
 		case current(pod, &app.Status):
 			attempts[id] = attemptLeft(&app.Status)
-		case unrecorded(pod, &app.Status) && unwritten == "": // were there two, one goes
+		case unrecorded(pod, &app.Status) && unwritten == "": // of two, one is deleted
 			unwritten = id
 			attempts[id] = attemptLeft(&app.Status) + 1
 		}
@@ -185,9 +189,9 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 	return out
 }
 
-// GroupLeft returns the identity of the PodGroup that another operator made for the attempt that the status speaks of, with the labels that it lacks; nil
-// where a batch scheduler knows the application by none, or while the attempt may still need it. That operator deletes it when the driver has ended, and
-// so it is the attempt's to lose.
+// GroupLeft returns the identity of the PodGroup that another operator created for the attempt in the status, with the
+// labels that it lacks. It is nil if the batch scheduler uses none, or while the attempt may still need it. That
+// operator deletes the PodGroup when the driver has ended, so it is deleted with the attempt here too.
 func (d Dialect) GroupLeft(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
 	attempt := attemptLeft(&app.Status)
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
@@ -213,8 +217,8 @@ func (d Dialect) GroupLeft(app *v1beta2.SparkApplication, seen lifecycle.Observe
 	return group
 }
 
-// current reports whether a driver is of the attempt that the status speaks of. The other operator knows its driver by the name alone, whatever its
-// labels say; ours by the id that was taken over.
+// current reports whether a driver belongs to the attempt in the status. The other operator identifies its driver by
+// name alone, whatever its labels are; our operator identifies it by the id that was taken over.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	if attemptLeft(s) == 0 {
 		return false
@@ -222,7 +226,8 @@ func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return pod.Labels[sparkoperator.LabelSubmissionID] == s.SubmissionID || s.Operator == nil && pod.Name == s.DriverInfo.PodName
 }
 
-// unrecorded reports whether a driver that is not current is one whose launch nobody wrote down, rather than what is left of an earlier attempt.
+// unrecorded reports whether a driver that is not current has a launch that was not stored, rather than being the rest
+// of an earlier attempt.
 func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil || s.Operator == nil && s.SubmissionID != "" && ended {
@@ -231,7 +236,7 @@ func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil || !pod.CreationTimestamp.Time.Before(s.LastSubmissionAttemptTime.Time)
 }
 
-// left reports whether a driver pod of another operator's is the application's.
+// left reports whether an inherited driver pod belongs to the application.
 func left(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		return ref.UID == app.UID
@@ -242,7 +247,7 @@ func left(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	return len(pod.OwnerReferences) == 0 && pod.Name == app.Status.DriverInfo.PodName && pod.Labels[sparkoperator.LabelSubmissionID] == app.Status.SubmissionID
 }
 
-// identified is a copy of a pod with the labels of an attempt and, of a driver, with its owner.
+// identified returns a copy of a pod with the labels of an attempt. A driver also gets its owner.
 func identified(pod *corev1.Pod, app *v1beta2.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[sparkoperator.LabelAppUID], out.Labels[sparkoperator.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))

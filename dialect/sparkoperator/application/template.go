@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
-// templateContainer is the name to choose the Spark container of a role's template by (dialect.TemplateContainer).
+// templateContainer returns the name by which Spark must select its container in a role's template
+// (dialect.TemplateContainer).
 func templateContainer(raw *runtime.RawExtension, role string) string {
 	if role == "executor" {
 		return dialect.TemplateContainer(raw, sparkoperator.ExecutorContainer)

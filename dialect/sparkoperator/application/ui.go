@@ -14,13 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// The Service of a UI, and where the UI is.
+// Names and keys of a UI's Service.
 const (
 	uiPortName    = "spark-driver-ui-port"
 	defaultUIPort = int32(4040) // spark.ui.port
 )
 
-// exposure says what is to stand beside the driver of the current attempt.
+// exposure returns the auxiliary objects of the current attempt's driver.
 func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) sparkoperator.Exposure {
 	var e sparkoperator.Exposure
 	id := submissionID(app, m.Attempt)
@@ -29,7 +29,7 @@ func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) spa
 	return e
 }
 
-// exposeUI adds the web UI's Service, and what leads to it from outside.
+// exposeUI adds the web UI's Service and what leads to it from outside.
 func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, id string, attempt int32) {
 	options := v1beta2.SparkUIConfiguration{}
 	if app.Spec.SparkUIOptions != nil {
@@ -65,7 +65,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 	d.uiRoute(e, app, &options, id, attempt)
 }
 
-// service is what all Services of an attempt's driver have in common.
+// service returns what all Services of an attempt's driver share.
 func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32) expose.Service {
 	return expose.Service{
 		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
@@ -73,14 +73,16 @@ func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32
 	}
 }
 
-// surroundingLabels are those of an attempt, and the one by which readers of this API find what an operator made.
+// surroundingLabels returns the labels of an attempt's auxiliary objects, with the one by which tools of this API find
+// an operator's objects.
 func surroundingLabels(app *v1beta2.SparkApplication, id string, attempt int32) map[string]string {
 	labels := attemptLabels(app, attempt, id)
 	labels[sparkoperator.LabelCreatedBy] = "true"
 	return labels
 }
 
-// serviceType is the type of a Service for which an application asks, as far as the operator's configuration allows it; false where there can be no Service.
+// serviceType returns the type of a Service that an application asks for, as far as the operator's configuration allows
+// it. It returns false if no Service can exist.
 func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
 	switch {
 	case asked == nil || expose.IsInside(*asked):
@@ -101,7 +103,7 @@ func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return !strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.ui.enabled"]), "false")
 }
 
-// exposedUIPort is where the driver serves its UI.
+// exposedUIPort returns the port of the driver's UI.
 func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
 	const field = "spec.sparkConf[spark.ui.port]"
 	text, set := app.Spec.SparkConf["spark.ui.port"]

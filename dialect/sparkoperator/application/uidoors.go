@@ -13,7 +13,7 @@ import (
 
 const routeField = "spec.sparkUIOptions.route"
 
-// uiIngress adds the Ingress that leads to the UI's Service, where the operator's configuration has an address for it.
+// uiIngress adds the Ingress of the UI's Service if the operator's configuration has an address for it.
 func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
 	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
 		return
@@ -30,7 +30,8 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	e.Doors = append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// ingress is what all Ingresses of an attempt's driver have in common. What the application says replaces the operator's word; the two are not mixed.
+// ingress returns what all Ingresses of an attempt's driver share. What the application sets replaces the operator's
+// setting; the two are not merged.
 func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
 	i := expose.Ingress{
 		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
@@ -45,7 +46,7 @@ func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]s
 	return i
 }
 
-// uiRoute adds the HTTPRoute that leads to the UI's Service, where the application or the operator's configuration asks for one.
+// uiRoute adds the HTTPRoute of the UI's Service if the application or the operator's configuration asks for one.
 func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
 	d.UI.AddRoute(e, sparkoperator.RouteWish{
 		Asked: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
@@ -55,14 +56,15 @@ func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplicatio
 	})
 }
 
-// addressNames are what the placeholders of an address stand for. The id is the one that the operator gives, also where spark-submit makes another: it is
-// known before the launch, and the path that the driver is told must be the one that leads to it.
+// addressNames returns the values of the placeholders in an address. The id is the one that the operator chooses, even
+// if spark-submit makes another one: it is known before the launch, and the path that the driver gets must be the path
+// that leads to it.
 func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
 }
 
-// uiConf tells the driver under which path its UI is reached, so that its links and redirects lead back there (UIUtils.uiRoot,
-// ProxyRedirectHandler). A user who says so knows better.
+// uiConf sets the path under which the driver's UI is reached, so that its links and redirects lead there
+// (UIUtils.uiRoot, ProxyRedirectHandler). A value of the user's is kept.
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
 	var e sparkoperator.Exposure
 	d.exposeUI(&e, app, id, attempt)
@@ -107,7 +109,7 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 }
 
-// portIngress adds the Ingress of one entry of driverIngressOptions. Addresses hold those of the entries before it.
+// portIngress adds the Ingress of an entry of driverIngressOptions. Addresses holds those of the entries before it.
 func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, field string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {

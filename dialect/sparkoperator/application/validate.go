@@ -15,10 +15,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// rule finds what is wrong with one aspect of an application.
+// rule checks one aspect of an application.
 type rule func(*v1beta2.SparkApplication) []*sparkoperator.FieldError
 
-// rules are all that Validate asks, in the order of the fields.
+// rules are all checks of Validate, in the order of the fields.
 var rules = []rule{
 	validName,
 	validSparkConf,
@@ -32,8 +32,8 @@ var rules = []rule{
 	validMonitoring,
 }
 
-// Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
-// ends an application that got past it; submit.Build finds what else is wrong with values.
+// Validate returns everything about an application that can never work, without looking at a cluster. These faults end
+// an application. submit.Build finds other faults of values.
 func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -45,7 +45,7 @@ func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validName holds the name to a DNS label (RFC 1035): names of Services are made from it.
+// validName checks that the name is a DNS label (RFC 1035): names of Services are made from it.
 func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
 		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
@@ -53,8 +53,9 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return nil
 }
 
-// denied are the Spark configuration keys that are the operator's or have a field of their own, with the way out. Namespace, owner, pod
-// name, master and credentials of a submission are never a tenant's word: the operator acts with rights that the tenant has not.
+// denied are the Spark configuration keys that only the operator may set, or that have a field of their own, with what
+// to do instead. Tenants never choose the namespace, owner, pod name, master and credentials of a submission: the
+// operator acts with rights that the tenant lacks.
 var denied = map[string]string{
 	"spark.master":                                              "the operator sets it",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
@@ -67,11 +68,13 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
 }
 
-// Credentials of every kind begin with credentialPrefix; files that are mounted into the driver's own pod are the tenant's business, and so is the
-// account of the pod that runs spark-submit (submit.RunnerAccountKey): it is one of the tenant's namespace, as the driver's is.
+// Credentials of every kind begin with credentialPrefix. Tenants may choose files that are mounted into the driver's
+// own pod, and the account of the pod that runs spark-submit (submit.RunnerAccountKey): it is in the tenant's
+// namespace, like the driver's.
 const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 
-// validSparkConf refuses the keys that are not the user's. Spark's keys mind the case, but nothing good is ever meant by a variant.
+// validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive, but a
+// variant is never meant well.
 func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
 		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
@@ -90,7 +93,7 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Field
 	return wrong
 }
 
-// validNodeSelectors refuses the old field beside the new ones, since it is not clear which should win.
+// validNodeSelectors rejects the old field beside the new ones, since it is unclear which one should win.
 func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	if len(app.Spec.NodeSelector) == 0 {
 		return nil
@@ -104,13 +107,14 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 	return wrong
 }
 
-// validTemplates decodes the pod templates, which the API server stores unseen.
+// validTemplates decodes the pod templates, which the API server stores without checking them.
 func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return append(sparkoperator.ReadsAsTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", app.Spec.Executor.Template)...)
 }
 
-// validLabels refuses labels that only this operator may set, wherever a user's label reaches one of its objects: it finds them by these, and deletes by
-// them. Those of sparkUIOptions and driverIngressOptions give way to its own instead, as the rest of what they say never fails an application.
+// validLabels rejects the operator's own labels wherever a user's label gets onto an object: the operator finds and
+// deletes objects by them. Labels of sparkUIOptions and driverIngressOptions are overwritten instead, since nothing in
+// these fields fails an application.
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.OwnConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
@@ -134,7 +138,7 @@ func templateLabels(template *runtime.RawExtension) []string {
 	return slices.Sorted(maps.Keys(labels))
 }
 
-// validMode refuses what no schema lets through, but a Go client's definition may.
+// validMode rejects modes that the schema rejects too, but that the type of a Go client allows.
 func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	switch app.Spec.Mode {
 	case "", v1beta2.DeployModeCluster, v1beta2.DeployModeClient:
@@ -143,7 +147,8 @@ func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return []*sparkoperator.FieldError{{Field: "spec.mode", Message: fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
 }
 
-// validMaster holds the driver's own view of the API server to what its client can talk to; it would fail when the driver has started.
+// validMaster checks that the driver's client can connect to the given API server; otherwise the driver would fail
+// after its start.
 func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	master := sparkoperator.Value(app.Spec.Driver.KubernetesMaster)
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {

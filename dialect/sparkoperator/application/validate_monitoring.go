@@ -15,16 +15,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The exporter's port, as the definition bounds it.
+// Range of the exporter's port in the CRD.
 const (
 	minAgentPort = 1024
 	maxAgentPort = 49151
 )
 
-// sparkPortNames are those of the ports that Spark declares itself (Constants); another port of the same name in one pod is refused by Kubernetes.
+// sparkPortNames are the names of the ports that Spark itself declares (Constants). Kubernetes rejects a pod with two
+// ports of one name.
 var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "spark-connect"}
 
-// validMonitoring refuses what no JVM could start with, and what Kubernetes would refuse each executor for.
+// validMonitoring rejects settings with which no JVM could start, or for which Kubernetes would reject every executor.
 func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	m := monitoringOf(&app.Spec)
 	refuse := func(field, format string, args ...any) {
@@ -59,14 +60,15 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 	for name, content := range m.files() {
 		size += len(name) + len(content)
 	}
-	if size > corev1.MaxSecretSize { // a ConfigMap's limit is the same
+	if size > corev1.MaxSecretSize { // a ConfigMap has the same limit
 		refuse("metricsProperties", "takes %d bytes with prometheus.configuration, more than a ConfigMap holds (%d); "+
 			"put them into the image, and name them by metricsPropertiesFile and prometheus.configFile", size, corev1.MaxSecretSize)
 	}
 	return wrong
 }
 
-// notInImage says why a path cannot be one of the image; empty where it can. It becomes a part of an option of a JVM, which ends at a blank.
+// notInImage returns why a path cannot be a file of the image; "" if it can. The path becomes part of a JVM option,
+// which ends at a blank.
 func notInImage(text string) string {
 	switch text = imagePath(text); {
 	case strings.Contains(text, "://"):
@@ -87,27 +89,29 @@ func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
 	return ports[at].ContainerPort, true
 }
 
-// ConditionMonitoringImpaired is True while spec.monitoring asks for metrics that nobody will see, or not where they are expected, with why and the
-// way out in its message; else it is absent. The application runs all the same. A warning event tells once an attempt.
+// ConditionMonitoringImpaired is True while spec.monitoring asks for metrics that nobody will see, or that appear
+// elsewhere than expected. Its message says why and what to do. It is absent otherwise. The application runs anyway.
+// Each attempt emits one warning event.
 const ConditionMonitoringImpaired = "MonitoringImpaired"
 
-// Its reasons: of several troubles that of the first.
+// Reasons of ConditionMonitoringImpaired. Of several problems the first one sets the reason.
 const (
-	reasonNoExporter      = "NoExporter"     // nothing shows the metrics
-	reasonNothingExposed  = "NothingExposed" // neither role's metrics are to be shown
-	reasonServletMissing  = "ServletMissing" // this Spark has none, or its web server is switched off
-	reasonPortTaken       = "PortTaken"      // the exporter's port is also somebody else's
+	reasonNoExporter      = "NoExporter"     // no exporter serves the metrics
+	reasonNothingExposed  = "NothingExposed" // neither role exposes metrics
+	reasonServletMissing  = "ServletMissing" // this Spark has no servlet, or its web server is off
+	reasonPortTaken       = "PortTaken"      // another container uses the exporter's port
 	servletField          = "spec.monitoring.prometheusServlet"
 	firstLineWithServlets = 3
 )
 
-// mostTroubles is how many containers are named that have the exporter's port too: a message and the events of a launch have an end.
+// mostTroubles is the maximum number of containers that are named for using the exporter's port. It limits the size of
+// messages and the number of events.
 const mostTroubles = 10
 
-// trouble is a part of monitoring that will not do what is expected of it.
+// trouble is a problem of the monitoring settings.
 type trouble struct{ reason, message string }
 
-// monitoringTroubles are those of an application that is otherwise right.
+// monitoringTroubles returns the problems of a valid application.
 func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
 	m := monitoringOf(&app.Spec)
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
@@ -137,7 +141,7 @@ func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
 	return found
 }
 
-// impairment is what the condition says of troubles; there is one at least.
+// impairment returns the condition's reason and message for at least one problem.
 func impairment(troubles []trouble) (reason, message string) {
 	var all []string
 	for _, t := range troubles {
@@ -159,8 +163,8 @@ func servletTroubles(app *v1beta2.SparkApplication, c *conf.Conf) []trouble {
 	return nil
 }
 
-// portTroubles finds who else listens where the exporter does. The JVM starts the exporter first, so that it is Spark who takes the next port, and a
-// sidecar who has none.
+// portTroubles returns a problem for each other listener on the exporter's port. The JVM starts the exporter first, so
+// Spark takes the next port, and a sidecar gets none.
 func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []trouble) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(by, then string) {
@@ -195,13 +199,13 @@ func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	return found
 }
 
-// ownPort is a port of Spark's: the first key that is set has it.
+// ownPort is a port of Spark's. The first of its keys that is set holds the number.
 type ownPort struct {
 	keys      []string
 	otherwise int
 }
 
-// sparkPorts are those that Spark listens on in a role (BasicDriverFeatureStep, BasicExecutorFeatureStep).
+// sparkPorts returns the ports on which Spark listens in a role (BasicDriverFeatureStep, BasicExecutorFeatureStep).
 func sparkPorts(role string) []ownPort {
 	if role == "executor" {
 		return []ownPort{{[]string{"spark.blockManager.port"}, 7079}}

@@ -10,11 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// sparkConfDir is where Spark mounts its own configuration into every pod (Constants.SPARK_CONF_DIR_INTERNAL).
+// sparkConfDir is the directory at which Spark mounts its configuration into every pod
+// (Constants.SPARK_CONF_DIR_INTERNAL).
 const sparkConfDir = "/opt/spark/conf"
 
-// validMounts refuses two mounts at one path of an executor. Kubernetes would refuse each of their pods, and the driver ask for ever. The
-// driver's own are found when its pod is built.
+// validMounts rejects two mounts at one path of an executor. Kubernetes would reject every executor pod, and the driver
+// would create new ones forever. The driver's own mounts are checked when its pod is built.
 func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	executor := &app.Spec.Executor
 	taken := map[string]string{}
@@ -24,7 +25,7 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErr
 			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
 			return
 		}
-		taken[at] = conf.Shorten(what) // it may be told of every other mount
+		taken[at] = conf.Shorten(what) // many messages may contain it
 	}
 	if app.Spec.SparkConf["spark.kubernetes.executor.disableConfigMap"] != "true" {
 		taken[sparkConfDir] = "Spark's own configuration"
@@ -43,7 +44,7 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErr
 	}
 	secrets := map[string]int{}
 	for i, s := range executor.Secrets {
-		secrets[s.Name] = i // the last path of a Secret counts
+		secrets[s.Name] = i // the last path of a Secret wins
 	}
 	for i, s := range executor.Secrets {
 		if secrets[s.Name] == i {

@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// validSizes reads the amounts of driver and executors as Spark will. Those of executors are read by the driver only, when it has started: an
-// application would wait for executors that it never gets. What holds a reference ("${...}") is known to the driver alone.
+// validSizes reads the sizes of driver and executors as Spark does. The driver reads the executors' sizes only after
+// its start: the application would wait for executors that never come. A value with a reference ("${...}") is known
+// only to the driver.
 func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	check := func(field string, value *string, read func(string) error) {
 		if value == nil || *value == "" || strings.Contains(*value, "${") {
@@ -28,7 +29,7 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErro
 		check(path+".memory", p.Memory, sparkoperator.MemorySize)
 		check(path+".memoryOverhead", p.MemoryOverhead, func(text string) error {
 			if size, err := conf.ParseSize(text, conf.MiB); err == nil && size == 0 {
-				return nil // none is a choice
+				return nil
 			}
 			return sparkoperator.MemorySize(text)
 		})
@@ -45,8 +46,8 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErro
 	return append(wrong, executorLimit(&app.Spec)...)
 }
 
-// executorLimit refuses a CPU limit of executors below their request: Kubernetes would refuse each of their pods, and the driver ask for ever.
-// The driver's own is found when its pod is built.
+// executorLimit rejects a CPU limit of executors below their request: Kubernetes would reject every executor pod, and
+// the driver would create new ones forever. The driver's own limit is checked when its pod is built.
 func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldError {
 	executor := &spec.Executor
 	cores := cmp.Or(spec.SparkConf["spark.executor.cores"], "1")

@@ -10,14 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionSparkVersionMismatch is True while the attempt's pods tell that the image runs a Spark of another line than spec.sparkVersion says;
-// else it is absent. An event of the same name tells once.
+// ConditionSparkVersionMismatch is True while the attempt's pods show that the image runs another line of Spark than
+// spec.sparkVersion. It is absent otherwise. An event with the same reason is emitted once.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
-// reasonAnotherVersion is its reason.
+// reasonAnotherVersion is the reason of ConditionSparkVersionMismatch.
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
-// versionLine is the line of a version of Spark, such as 4.1 of 4.1.4: what the driver pod is built by (submit.Build).
+// versionLine matches the line of a Spark version, such as 4.1 of 4.1.4. The driver pod is built for that line
+// (submit.Build).
 var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
 
 func lineOf(version string) string {
@@ -27,9 +28,9 @@ func lineOf(version string) string {
 	return ""
 }
 
-// versionMismatch says that the image runs another line of Spark than was declared. Executors tell which, since the Spark in the driver makes them,
-// and so does a driver that spark-submit made; one that the operator made carries what was declared. While no pod tells, what was said of this
-// attempt stays.
+// versionMismatch returns a message if the image runs another line of Spark than declared. Executors show the real
+// version, since the Spark in the driver creates them, and so does a driver that spark-submit created. A driver that
+// the operator created carries the declared version. While no pod shows a version, the message of this attempt stays.
 func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
 	if !hasAttempt(m) {
 		return ""
@@ -58,7 +59,7 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 		declared, runs, runs)
 }
 
-// mismatchNews is what to tell of a mismatch that was not known, with the conditions as they were before.
+// mismatchNews returns a notice about a mismatch that is new. Before is the previous status.
 func mismatchNews(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
 	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
 		return nil

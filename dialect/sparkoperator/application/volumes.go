@@ -14,14 +14,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// localVolumePrefix marks volumes that Spark uses as local directories. They travel as Spark configuration, not as pod volumes
-// (LocalDirsFeatureStep).
+// localVolumePrefix marks volumes that Spark uses as local directories. They are passed as Spark configuration, not as
+// pod volumes (LocalDirsFeatureStep).
 const localVolumePrefix = "spark-local-dir-"
 
-// localVolumes turns the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
+// localVolumes converts the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
 func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
 	places := volumePlaces(volumes)
-	var ofTemplate map[string]int // nil until a mount needs it
+	var ofTemplate map[string]int // read when the first mount needs it
 	for i, mount := range pod.VolumeMounts {
 		at, found := places[mount.Name]
 		local := strings.HasPrefix(mount.Name, localVolumePrefix)
@@ -60,7 +60,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 	return nil
 }
 
-// volumePlaces are the places of volumes by their names; of those with one name that of the first.
+// volumePlaces returns the index of each volume by its name; of volumes with one name, the first.
 func volumePlaces(volumes []corev1.Volume) map[string]int {
 	places := make(map[string]int, len(volumes))
 	for i := range slices.Backward(volumes) {
@@ -69,8 +69,8 @@ func volumePlaces(volumes []corev1.Volume) map[string]int {
 	return places
 }
 
-// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
-// source is read-only is no option: Spark reads mount.readOnly alone.
+// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark
+// does not support. A read-only source has no option: Spark only reads mount.readOnly.
 func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {
@@ -98,7 +98,8 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 	return "", nil, false
 }
 
-// mounts adds the volumes that a pod mounts, each once. Those that its template brings are only mounted; localVolumes has refused the rest.
+// mounts adds the volumes that a pod mounts, each once. Volumes of the template are only mounted. localVolumes has
+// rejected mounts of unknown volumes.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
 	if len(pod.VolumeMounts) == 0 {
 		return

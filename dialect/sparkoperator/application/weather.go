@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// encodeWeather says what keeps the operator from going on. Before is what the conditions said last.
+// encodeWeather reports a transient error in the conditions (dialect.EncodeWeather). Before holds the previous
+// conditions.
 func encodeWeather(app *v1beta2.SparkApplication, m lifecycle.Memory, weather *lifecycle.Weather, before []metav1.Condition, now time.Time) {
 	dialect.EncodeWeather(&app.Status.Conditions, m.Phase, weather, before, app.Generation, now)
 }

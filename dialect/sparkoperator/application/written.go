@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// specFields are the fields of a SparkApplication that a Spark configuration key, or a field of a Request, comes from: what a refusal
-// names is what the user wrote.
+// specFields maps Spark configuration keys and fields of a Request to the fields of a SparkApplication that they come
+// from, so that errors name what the user wrote.
 var specFields = map[string]string{
 	"MainClass":        "spec.mainClass",
 	"Resource":         "spec.mainApplicationFile",
@@ -45,7 +45,7 @@ var specFields = map[string]string{
 	"spark.jars.repositories": "spec.deps.repositories",
 }
 
-// roleFields are the fields of driver and executor by what follows spark.ROLE. or spark.kubernetes.ROLE. in a key.
+// roleFields maps what follows spark.ROLE. or spark.kubernetes.ROLE. in a key to fields of driver and executor.
 var roleFields = map[string]string{
 	"cores": "cores", "memory": "memory", "memoryOverhead": "memoryOverhead",
 	"request.cores": "coreRequest", "limit.cores": "coreLimit", "container.image": "image", "master": "kubernetesMaster",
@@ -53,7 +53,7 @@ var roleFields = map[string]string{
 	"securityContext.allowPrivilegeEscalation": "securityContext.allowPrivilegeEscalation",
 }
 
-// families are the fields that are maps, by what begins the keys that they become; ROLE stands for the role.
+// families are the fields that are maps, with the prefix of their keys; ROLE stands for the role.
 var families = []struct{ prefix, field string }{
 	{"spark.kubernetes.node.selector.", "spec.nodeSelector"},
 	{"spark.kubernetes.ROLE.node.selector.", "spec.ROLE.nodeSelector"},
@@ -66,8 +66,8 @@ var families = []struct{ prefix, field string }{
 	{"spark.hadoop.", "spec.hadoopConf"},
 }
 
-// asFieldError names the field of the custom resource that a submission was refused for: the typed one where the value is its, else the
-// entry of sparkConf.
+// asFieldError converts a rejection of a submission into an error that names the field of the custom resource: the
+// typed field if it set the value, else the entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
 	field := specFields[refused.Field]
 	switch {
@@ -79,7 +79,8 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkop
 	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
 }
 
-// overlayField names a field of an overlay, such as Driver.Volumes. Some are the spec's own, the rest the pod's.
+// overlayField returns the field for a path in an overlay, such as Driver.Volumes. Some fields belong to the spec, the
+// others to the pod.
 func overlayField(name string) string {
 	role, part, _ := strings.Cut(name, ".")
 	whole := specFields[role]
@@ -96,10 +97,10 @@ func overlayField(name string) string {
 	return cmp.Or(whole, "spec")
 }
 
-// volumeKeys begins the keys of one volume.
+// volumeKeys matches the common prefix of a volume's keys.
 var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
 
-// keyField is the field that gave a key its value.
+// keyField returns the field that set a key.
 func keyField(app *v1beta2.SparkApplication, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
 		c, err := sparkConf(app)
@@ -107,7 +108,7 @@ func keyField(app *v1beta2.SparkApplication, key string) string {
 			return fmt.Sprintf("spec.sparkConf[%s]", key)
 		}
 	}
-	// A key that is missed belongs to its volume, which may be of sparkConf.
+	// A missing key is reported at its volume, which may be in sparkConf.
 	if volume := volumeKeys.FindString(key); volume != "" {
 		for other := range app.Spec.SparkConf {
 			if strings.HasPrefix(other, volume) {

@@ -13,11 +13,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Adopt returns those of the pods that another operator of this API made for the SparkConnect, each with the identity that its maker did not give it (in
-// the copy that is returned alone). Candidates are pods without our labels that name the SparkConnect (LabelConnectName).
+// Adopt returns the candidates that another operator of this API created for the SparkConnect. It returns copies with
+// the labels that identify our own pods. Candidates are pods without our labels that name the SparkConnect
+// (LabelConnectName).
 //
-// A server is one that the SparkConnect controls. Its id is its UID: one that is remembered is that attempt, and any other is the next, whose launch
-// nobody wrote down. It carries no hash of a spec, so nothing restarts until somebody edits. Executors are their server's.
+// A server pod must be controlled by the SparkConnect. Its id is its UID. A stored id is the attempt of the memory; any
+// other is the next attempt, whose launch was not stored. The pod has no hash of a spec, so nothing restarts until
+// somebody edits the spec. Executors belong to their server's attempt.
 func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
 	m := decodeConnect(&sc.Status)
 	attempts := map[string]int32{} // by the server's UID

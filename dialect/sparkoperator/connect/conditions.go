@@ -15,31 +15,34 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Types of a SparkConnect's conditions beside those that SparkApplications have too and v1alpha1.ConditionServerPodReady.
+// Types of a SparkConnect's conditions besides those of SparkApplications and v1alpha1.ConditionServerPodReady.
 const (
-	// ConditionProgressing is True while a server is on its way: the first, one of an edited spec, or the next after one that ended.
+	// ConditionProgressing is True while a server starts: the first one, one for an edited spec, or the next after one
+	// that ended.
 	ConditionProgressing = "Progressing"
-	// ConditionServiceReady tells whether the Service is there, as it is wanted, by which clients find the server. False makes Ready False where none leads to it.
+	// ConditionServiceReady is True if the Service for clients exists as wanted. If it is False and no Service leads to
+	// the server, Ready is False too.
 	ConditionServiceReady = "ServiceReady"
 )
 
-// Reasons of the condition Progressing. In a back-off it is that of what ended the last server.
+// Reasons of the condition Progressing. In a back-off, the reason is why the last server ended.
 const (
 	reasonStarting   = "ServerStarting" // the first server, or the next after one that ended
-	reasonRollingOut = "RollingOut"     // that of an edited spec
+	reasonRollingOut = "RollingOut"     // the server of an edited spec
 	reasonComplete   = "ServerReady"
 )
 
 // passing are the conditions that are absent unless they are True.
 var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
 
-// ownConditions are all that a server has.
+// ownConditions are all conditions of a server.
 var ownConditions = append([]string{
 	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
 }, passing...)
 
-// encodeConnectConditions sets what holds, and returns what is news of a spec that cannot be used beside a server that goes on (outlived). What stands
-// beside the server is told of where it is known (Surroundings).
+// encodeConnectConditions sets the conditions of a phase. It returns a notice if an edited spec is newly found to be
+// invalid while the server of the previous spec continues (outlived). Surroundings handles the conditions about
+// auxiliary objects.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weather *lifecycle.Weather, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
 	why := connectAccount(m, weather, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
@@ -86,8 +89,8 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 	return news
 }
 
-// encodeReady sets the condition Ready: a server that takes sessions, and a Service that leads to it. It is set again when it is known what became of the
-// Service; until then what was known last holds.
+// encodeReady sets the condition Ready: the server accepts sessions and a Service leads to it. It is set again when the
+// state of the Service is known; until then the last known state counts.
 func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
 	if m.Phase == lifecycle.Running {
 		encodeServing(sc, now)
@@ -96,7 +99,8 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, why, now)
 }
 
-// encodeServing sets the condition Ready of a server that takes sessions: one that a Service leads to, be it not the one that is wanted.
+// encodeServing sets the condition Ready of a server that accepts sessions. It is True if any Service leads to the
+// server, even if it differs from the wanted one.
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
@@ -110,10 +114,10 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
 }
 
-// underWay are the phases in which a server is on its way.
+// underWay are the phases in which a server starts.
 var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
 
-// encodeProgress sets the condition Progressing. A roll-out is one until its server is Ready or has ended.
+// encodeProgress sets the condition Progressing. A roll-out lasts until its server is Ready or has ended.
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, outlived *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
@@ -129,7 +133,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 		status = metav1.ConditionTrue
 		switch {
 		case m.Phase == lifecycle.Started && sc.Status.State == v1alpha1.SparkConnectStateNotReady:
-			status = metav1.ConditionFalse // it was there already
+			status = metav1.ConditionFalse // the server had been ready before
 		case m.Phase == lifecycle.Ended || backsOff(m):
 		case rolling:
 			why.Reason = reasonRollingOut
@@ -140,7 +144,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 	setCondition(sc, ConditionProgressing, status, why, now)
 }
 
-// awaitedServer says what a phase waits for where nothing keeps it.
+// awaitedServer is what a server waits for in each phase if nothing is wrong.
 var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.New:        "the server is to be made",
 	lifecycle.Launched:   "the server's pod waits to start",
@@ -154,8 +158,9 @@ var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.Editing:    "the server of the old spec is being stopped",
 }
 
-// connectAccount says why a server is not Ready, or what degrades one that is; the zero Cause where nothing does. While what is said goes by the same
-// reason its words are kept, where they come from an answer to the operator: each may be worded anew and is no news.
+// connectAccount returns why a server is not Ready, or what degrades a Ready one; the zero Cause if nothing does. A
+// transient error keeps its message while its reason stays: each answer of the API server may be worded differently,
+// and that is no news.
 func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []metav1.Condition) lifecycle.Cause {
 	if weather != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := weather.Cause
@@ -175,7 +180,7 @@ func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []met
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
 	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited {
-		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // what was asked for is known; this is where it stands
+		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // the user knows the request; say how far it is
 	}
 	if backsOff(m) {
 		why.Message += "; the next server is made at " + m.NextAttempt.UTC().Format(time.RFC3339)

@@ -19,8 +19,8 @@ import (
 
 const hadoopPrefix = "spark.hadoop."
 
-// connectConf is the configuration of a server: sparkConf, over it hadoopConf, and over both what the typed fields say.
-// What connect.Build sets itself comes over all of it.
+// connectConf returns the configuration of a server: sparkConf, over it hadoopConf, and over both the typed fields.
+// What connect.Build sets itself overrides all of it.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -40,7 +40,7 @@ func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	return c
 }
 
-// connectTyped is what the typed fields say.
+// connectTyped returns the configuration that the typed fields set.
 func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 	c := conf.FromMap(nil)
 	server, executor := &spec.Server, &spec.Executor
@@ -53,10 +53,11 @@ func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 	return c
 }
 
-// sparkInstances is how many executors Spark asks for where nobody says (spark.executor.instances).
+// sparkInstances is Spark's default number of executors (spark.executor.instances).
 const sparkInstances = 2
 
-// connectExecutors is how many executors a server always wants: with dynamic allocation those that Spark never lets go.
+// connectExecutors returns how many executors a server always wants. With dynamic allocation, those are the ones that
+// Spark never releases.
 func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	number := func(field *int32, key string, otherwise int32) int32 {
 		if field != nil {
@@ -77,9 +78,9 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
 }
 
-// foreignCredentials are the keys of sparkConf by which a server would show other credentials to the API server than
-// its pod's service account: they would stand in its command line, and the master that they are for is the operator's
-// to say.
+// foreignCredentials returns the keys of sparkConf with which a server would use other credentials for the API server
+// than its pod's service account. They would be visible in its command line, and the operator chooses the master that
+// they are for.
 func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
 		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
@@ -89,7 +90,7 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	return keys
 }
 
-// connectWarnings are what may be wrong with a spec that is served all the same.
+// connectWarnings returns warnings about a spec that can be served.
 func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
@@ -107,7 +108,7 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
 }
 
-// EventWarning is the reason of events that tell of something said in vain.
+// EventWarning is the reason of events about fields without effect.
 const EventWarning = "SubmissionWarning"
 
 // serviceWarnings returns a notice for each part of spec.server.service that has no effect. They are reported once per
@@ -123,8 +124,8 @@ func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.N
 	return news
 }
 
-// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look
-// into.
+// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars whose content is
+// unknown.
 func bringsConnect(sparkConf map[string]string) bool {
 	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
 }

@@ -1,5 +1,5 @@
-// Package connect is the dialect of SparkConnects of sparkoperator.k8s.io: it reads one into the terms of lifecycle/connect and spark/connect, and
-// writes the decision back into its status. It is pure.
+// Package connect is the dialect of SparkConnects of sparkoperator.k8s.io. It reads a custom resource into the input of
+// lifecycle/connect and spark/connect, and writes the decision into its status. It is pure.
 package connect
 
 import (
@@ -27,28 +27,30 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// LabelConnectName names, on everything of a server, its SparkConnect.
+// LabelConnectName is a label with the name of the SparkConnect, on every object of a server.
 const LabelConnectName = "sparkoperator.k8s.io/connect-name"
 
-// Options is what the operator's configuration gives every Spark Connect server. The zero value of a field means what it says.
+// Options are the settings of the operator's configuration that apply to every Spark Connect server.
 type Options struct {
-	// Master is the API server as servers reach it; empty means DefaultMaster.
+	// Master is the URL of the API server for servers; empty means DefaultMaster.
 	Master string
-	// MissingGrace is how long a server's pod that was just created may be invisible before it is looked for live.
+	// MissingGrace is how long a new server pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
-	// Policy is whether a server has a NetworkPolicy, and from where its clients may come then.
+	// Policy says whether servers get a NetworkPolicy, and from where their clients may connect then.
 	Policy Policy
-	// UI is how the servers' web UIs may be reached. With UI.Service each has a Service in the cluster; without, only one whose spec asks for an Ingress
-	// or a route. The Service for clients is there whatever UI.Service says.
+	// UI says how the servers' web UIs may be reached. If UI.Service is set, each server has a Service for its UI in
+	// the cluster; if not, only servers whose spec asks for an Ingress or a route. The Service for clients always
+	// exists.
 	UI sparkoperator.UI
-	// Own is the operator's service account, which no pod of a server may have.
+	// Own is the operator's service account, which no pod of a server may use.
 	Own dialect.ServiceAccount
 }
 
-// Policy says whether servers have a NetworkPolicy. Any closes the ports for executors to everybody else.
+// Policy chooses the NetworkPolicy of servers. Every value but the empty one closes the ports for executors to all
+// other pods.
 type Policy string
 
-// Values of Policy. The empty one makes none.
+// Values of Policy. The empty value creates no NetworkPolicy.
 const (
 	ClientsAnywhere  Policy = "Anywhere"
 	ClientsNamespace Policy = "Namespace"
@@ -57,8 +59,8 @@ const (
 // Connects decides about and renders SparkConnects. It is pure: its methods read nothing but their arguments.
 type Connects struct{ Options }
 
-// Decide reads the SparkConnect, lets the machine decide, and writes what follows into its status, in memory. One that is being deleted keeps the
-// status that it has.
+// Decide reads the SparkConnect, runs the state machine, and writes the result into its status, in memory. A
+// SparkConnect that is being deleted keeps its status.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
@@ -66,12 +68,13 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	}
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
-	// What is over for good is over because of the spec, or of the operator's configuration, which may be another by now.
+	// A server that ended for good did so because of the spec or the operator's configuration, which may have changed
+	// since.
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		wanted.Invalid = c.invalid(sc)
 	}
 	if wanted.Invalid != nil {
-		wanted.MinExecutors = 0 // how many a server wants that goes on is not known: it is not of this spec
+		wanted.MinExecutors = 0 // unknown: the running server is not of this spec
 	}
 	plan := machine.Step(wanted, memory, seen, now)
 	if wanted.Deleting {
@@ -91,7 +94,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	return plan
 }
 
-// outlived is what is wrong with an edited spec beside which the server of the one before goes on; nil where there is none.
+// outlived returns what is wrong with an edited spec while the server of the previous one continues; nil if nothing is.
 func outlived(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	if m.Phase.Live() && lifecycle.Edited(m.SpecHash, wanted.SpecHash) {
 		return wanted.Invalid
@@ -99,7 +102,7 @@ func outlived(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	return nil
 }
 
-// app reads what the SparkConnect asks for, but for whether that can be: Decide asks when it matters.
+// app reads the SparkConnect's wishes, without validating them: Decide does that when it matters.
 func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	return lifecycle.App{
 		UID:          string(sc.UID),
@@ -112,8 +115,8 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	}
 }
 
-// invalid is what keeps the spec from ever making a server, or that server from making executors, about which it would say nothing on any pod; nil
-// where nothing does. It depends on neither the attempt nor the time.
+// invalid returns what keeps the spec from ever starting a server, or its server from creating executors, which would
+// show on no pod; nil if nothing does. It depends on neither the attempt nor the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	if invalid := dialect.Invalid(ValidateConnect(sc)); invalid != nil {
 		return invalid
@@ -131,9 +134,10 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.
 const connectHashVersion = 1
 
-// Hash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service). Two
-// ways to write the same have one hash, since tools write differently what nobody means differently: an empty template and none, the creationTimestamp of
-// typed clients, 1000m and 1, an empty field and none, and a dynamicAllocation that is off and none.
+// Hash returns a hash of what a server is made from: the spec without the fields that may change while a server
+// continues (suspend, ui, server.service). Different spellings of the same value have one hash, because tools write
+// them differently without meaning a change: an empty template and none, the creationTimestamp of typed clients, 1000m
+// and 1, an empty field and none, a dynamicAllocation that is off and none.
 func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
@@ -144,17 +148,18 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 		}
 	}
 	if s.DynamicAllocation != nil && !s.DynamicAllocation.Enabled {
-		s.DynamicAllocation = nil // as it is rendered
+		s.DynamicAllocation = nil // it is rendered like none
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		text = []byte(err.Error()) // a template that holds no JSON, which no API server stores
+		text = []byte(err.Error()) // a template without valid JSON, which no API server stores
 	}
 	sum := sha256.Sum256(text)
 	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
 }
 
-// plainTemplate is a template less what is not its to say, each value in one spelling; nil where nothing is left. One that cannot be read is as it is.
+// plainTemplate returns a template without the fields that it cannot set, each value in one spelling; nil if nothing is
+// left. A template that cannot be read is returned as it is.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	read, err := podtemplate.Read(sparkoperator.Raw(template))
 	if err != nil {
@@ -167,7 +172,7 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(read.Extra), func(string) {})
 	if read.Pod.Spec.Containers == nil {
 		if spec, ok := tree["spec"].(map[string]any); ok {
-			delete(spec, "containers") // which the type writes always
+			delete(spec, "containers") // the Go type always writes it
 			if len(spec) == 0 {
 				delete(tree, "spec")
 			}
@@ -183,8 +188,8 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: text}
 }
 
-// Render returns the objects of a Create action: the ConfigMap, and the Secret where there is one, in Objects.Before and the server's pod as Objects.Driver. An error is a *FieldError that
-// names what the user wrote.
+// Render returns the objects of a Create action: the server's pod as Objects.Driver, and before it the ConfigMap and,
+// if there is one, the Secret. An error is a *FieldError that names the user's field.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
@@ -213,8 +218,8 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	return made, c.Own.Denies("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
-// Executor returns the pod that the server of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
-// known without the server (connect.Executor). Nobody creates it.
+// Executor returns the executor pod that the server of an attempt would create, as far as it can be known without the
+// server (connect.Executor). The arguments are the executor's id and the server's UID. Nobody creates this pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
 	pod, err := connect.Executor(c.request(sc, attempt), id, server)
 	if err != nil {
@@ -223,7 +228,7 @@ func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	return pod, c.Own.Denies("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
 }
 
-// asConnectError names the field of the SparkConnect that a rendering was refused for.
+// asConnectError converts a rejection of a rendering into an error that names the field of the SparkConnect.
 func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	refused, ok := errors.AsType[*submit.Error](err)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// decodeConnect reads back what rememberConnect stored. A status of another operator holds nothing of ours, and a server that it made is found by its
-// pod (Adopt).
+// decodeConnect reads what rememberConnect stored. The status of another operator holds no memory of ours, and its
+// server is found by its pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
 		dialect.Recall(&m, &o.OperatorStatus)
@@ -23,7 +23,7 @@ func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	return m
 }
 
-// rememberConnect stores a memory so that decodeConnect reads back the same.
+// rememberConnect stores a memory. decodeConnect reads it back unchanged.
 func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
@@ -32,17 +32,17 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
-// stampChange notes when a status changed last, where what it is told to do changes it.
+// stampChange calls change, and sets lastUpdateTime if that changes the status.
 func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 	before := sc.Status.DeepCopy()
 	change()
 	if !equality.Semantic.DeepEqual(*before, sc.Status) {
-		sc.Status.LastUpdateTime = metav1.NewTime(now.Truncate(time.Second)) // as it is stored
+		sc.Status.LastUpdateTime = metav1.NewTime(now.Truncate(time.Second)) // as precise as it is stored
 	}
 }
 
-// encodeConnect writes a decision into the status: what this API's readers expect, and what must be remembered.
-// It returns which executors have failed since the last time.
+// encodeConnect writes a decision into the status: the fields of this API, and the operator's memory. It returns a
+// notice for each executor that failed since the last time.
 func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
 	told := toldFailures(s, m)
@@ -68,7 +68,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	return tellFailures(s.Operator, m, seen, told)
 }
 
-// toldFailures are the executors of the current attempt that were told to have failed.
+// toldFailures returns the executors of the current attempt whose failure was reported.
 func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
@@ -76,7 +76,8 @@ func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.ID
 	return dialect.ParseIDs(s.Operator.Executors.Failed)
 }
 
-// tellFailures returns the executors that have failed and were not told of, a few of them where it is many at once, and remembers those that exist.
+// tellFailures returns notices about executors that have failed and were not reported, a few of them if many failed at
+// once. It stores which failed executors exist.
 func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
 	var failed dialect.IDSet
 	for i := range seen.Executors {
@@ -97,8 +98,8 @@ func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle
 	return news
 }
 
-// connectState is the word of this API for where a server stands; before is the word stored last. A pod that was Ready once is NotReady when it is not, and
-// one that was not yet is still Provisioning.
+// connectState returns this API's state of a server; before is the stored state. A pod that was Ready once and is not
+// any more is NotReady. A pod that was never Ready is Provisioning.
 func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
 	switch m.Phase {
 	case lifecycle.Running:
@@ -119,12 +120,12 @@ func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha
 	return v1alpha1.SparkConnectStateProvisioning
 }
 
-// backsOff reports whether a server is over and its time before the next is not.
+// backsOff reports whether a server has ended and the next one waits for its time.
 func backsOff(m lifecycle.Memory) bool {
 	return m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero()
 }
 
-// executorPhases are this API's words for a pod's phase: Kubernetes' own, in lower case.
+// executorPhases maps a pod's phase to this API's word, which is Kubernetes' own in lower case.
 var executorPhases = map[lifecycle.DriverPhase]string{
 	lifecycle.DriverPending:   "pending",
 	lifecycle.DriverRunning:   "running",
@@ -133,7 +134,7 @@ var executorPhases = map[lifecycle.DriverPhase]string{
 	lifecycle.DriverUnknown:   "unknown",
 }
 
-// executorsByPhase counts the executors of a server that exist; nil where there are none.
+// executorsByPhase counts the existing executors of a server; nil if there are none.
 func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]int {
 	var counts map[string]int
 	for i := range seen.Executors {
@@ -149,7 +150,7 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 	return counts
 }
 
-// setCondition sets a condition; the time is only taken where its status changes.
+// setCondition sets a condition. The transition time changes only if the status changes.
 func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(why.Reason), Message: why.Message,

@@ -31,7 +31,7 @@ const (
 	EventServerBackOff      = "SparkServerBackOff"
 )
 
-// Events are what to tell about a plan of a SparkConnect as Decide left it, oldest first.
+// Events returns the events of a plan of a SparkConnect as Decide left it, oldest first.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Trail {
@@ -56,7 +56,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 			return dialect.Normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
-		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // else its end tells
+		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // otherwise the end of the attempt reports it
 			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
 		}
 	case lifecycle.Editing:
@@ -71,7 +71,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	return sparkoperator.Event{}, false
 }
 
-// liveEvent tells how a server comes and goes while its pod is there.
+// liveEvent returns the event of a transition while the server's pod exists.
 func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	pod := connect.ServerName(sc.Name)
 	switch {
@@ -84,12 +84,13 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	case t.To == lifecycle.Running:
 		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
-		return dialect.Normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // else another operator made it
+		return dialect.Normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // otherwise another operator created it
 	}
 	return sparkoperator.Event{}, false
 }
 
-// rolledOut reports whether a server that is ready is the first of an edited spec: what came before its launch is in the history.
+// rolledOut reports whether a server that became ready is the first one of an edited spec. The history holds what came
+// before its launch.
 func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {
 		return false
@@ -97,13 +98,13 @@ func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	past := sc.Status.Operator.History
 	for i := len(past) - 1; i > 0; i-- {
 		if past[i].Attempt != t.Attempt {
-			return false // an attempt of which too much is forgotten
+			return false // the history of the attempt is incomplete
 		}
 		if lifecycle.Phase(past[i].Phase) == lifecycle.Launched {
 			return lifecycle.Phase(past[i-1].Phase) == lifecycle.Editing
 		}
 		if lifecycle.Phase(past[i].Phase) == lifecycle.Running && i < len(past)-1 {
-			return false // it was ready before
+			return false // the server was ready before
 		}
 	}
 	return false
@@ -130,7 +131,7 @@ func serverNotice(n lifecycle.Notice) sparkoperator.Event {
 	return e
 }
 
-// serverTakenOver tells of a server that another operator made and that goes on.
+// serverTakenOver returns the notice that a running server was taken over from another operator.
 func serverTakenOver(sc *v1alpha1.SparkConnect) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventConnectTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s; its server goes on", sc.Status.State)}}

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// connectFields are the fields of a SparkConnect that those of a connect.Request come from.
+// connectFields maps fields of a connect.Request to the fields of a SparkConnect that they come from.
 var connectFields = map[string]string{
 	"Name":             "metadata.name",
 	"SparkVersion":     "spec.sparkVersion",
@@ -25,7 +25,8 @@ var connectFields = map[string]string{
 	"Service":          "spec.server.service",
 }
 
-// connectKeyFields are those that Spark configuration keys come from, where sparkConf has no such key.
+// connectKeyFields maps Spark configuration keys to the typed fields that set them. They apply if sparkConf lacks the
+// key.
 var connectKeyFields = map[string]string{
 	"spark.driver.cores":                              "spec.server.cores",
 	"spark.driver.memory":                             "spec.server.memory",
@@ -44,7 +45,7 @@ var connectKeyFields = map[string]string{
 	"spark.dynamicAllocation.shuffleTracking.timeout": "spec.dynamicAllocation.shuffleTrackingTimeout",
 }
 
-// connectKeyField is the field that gave a key its value.
+// connectKeyField returns the field that set a key.
 func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	typed := connectKeyFields[key]
 	if text, written := spec.SparkConf[key]; written && typed != "" {
@@ -68,7 +69,7 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
 }
 
-// inConnectFields are warnings of a rendering by the fields of a SparkConnect, each once.
+// inConnectFields returns warnings of a rendering with the fields of a SparkConnect, each once.
 func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
 	var out []string
 	for _, warning := range warnings {
@@ -83,7 +84,8 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 	return out
 }
 
-// request reads one attempt of a SparkConnect as a server to be built. It lacks the annotation with the spec's hash, which costs as much as the rest.
+// request converts an attempt of a SparkConnect into a request to build a server. It lacks the annotation with the
+// spec's hash, which costs as much as the rest.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
@@ -92,7 +94,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	return r
 }
 
-// standingRequest is what of a request is the same for every attempt: what the Service is made of.
+// standingRequest returns the part of a request that is the same for every attempt. The Service is built from it.
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
@@ -107,7 +109,7 @@ func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	}
 }
 
-// serverOwner makes the SparkConnect the controller of what is created for it.
+// serverOwner returns a reference that makes the SparkConnect the controller of an object.
 func serverOwner(sc *v1alpha1.SparkConnect) metav1.OwnerReference {
 	return *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
 }

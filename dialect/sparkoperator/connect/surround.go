@@ -18,29 +18,30 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// connectServiceField is where a SparkConnect says what its Service is to be.
+// connectServiceField is the field with the spec of a SparkConnect's Service.
 const connectServiceField = "spec.server.service.spec"
 
-// reasonInvalidService is the reason of the condition ServiceReady where no Service can be made of the spec.
+// reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
-// Surroundings returns what is to stand beside a server whose status Decide wrote: its Service in every phase, so that clients keep their address while
-// servers come and go, and while there is none; the web UI's Service, and what the spec asks for to reach that from outside. A spec of which no Service
-// can be made leaves the one that stands: clients may be connected by it.
+// Surroundings returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every phase,
+// so that clients keep their address while servers are replaced or missing. The others are the web UI's Service and
+// what the spec asks for to reach it from outside. If the spec describes no valid Service, the existing one stays,
+// because clients may be connected through it.
 func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) sparkoperator.Surroundings {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return sparkoperator.Surroundings{Unsettled: true}
 	}
 	service, err := c.service(sc)
 	if err != nil {
-		return sparkoperator.Surroundings{Unsettled: true} // Decide tells
+		return sparkoperator.Surroundings{Unsettled: true} // Decide reports it
 	}
 	e := c.exposure(sc, service.Name)
 	objects := append([]submit.Object{service}, e.Objects...)
 	if c.Policy != "" {
 		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
 		if err != nil {
-			return sparkoperator.Surroundings{Unsettled: true} // it is of the ports, as the Service is
+			return sparkoperator.Surroundings{Unsettled: true} // it depends on the ports, like the Service
 		}
 		objects = append(objects, policy)
 	}
@@ -55,9 +56,9 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) sparkoperator.Surround
 	}}
 }
 
-// service is the Service by which clients find the server, whichever is the current one.
+// service returns the Service by which clients find the current server.
 func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
-	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName { // which connect.Service refuses
+	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName { // connect.Service rejects that type
 		if field, why := expose.ServiceFault(&base.Spec); field != "" {
 			return nil, &sparkoperator.FieldError{Field: connectServiceField + "." + field, Message: why}
 		}
@@ -66,15 +67,15 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP) // what is not said could not be put back
+	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP) // a default that is left out could not be restored
 	if !c.UI.Outside && !expose.IsInside(service.Spec.Type) {
 		expose.Inside(&service.Spec)
 	}
 	return service, nil
 }
 
-// encodeService says what is wrong with a spec that no Service can be made of, and returns what is news of that. Otherwise it is what becomes of the
-// Service that decides (tellService), and what was known last holds until then.
+// encodeService sets ServiceReady to False if the spec describes no valid Service, and returns a notice if that is new.
+// Otherwise the condition stays until the state of the Service is known (tellService).
 func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
@@ -92,8 +93,8 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// tellService writes what became of the Service, and returns an event where that is bad news. Of one that is on its way what was told last holds. Where it
-// is not as it is wanted, the one that stood before serves on.
+// tellService writes the state of the Service, and returns a warning event if something is wrong. While the Service is
+// being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
 func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
 	service := dialect.Named(is, "Service", name)
 	switch {
@@ -116,8 +117,8 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 	return news
 }
 
-// serving is the name of the Service that leads clients to the server, whether or not it is as it is wanted; empty where none does. The web UI's Service
-// is not one of these.
+// serving returns the name of the Service that leads clients to the server, even if it differs from the wanted one;
+// empty if there is none. The web UI's Service does not count.
 func serving(is []lifecycle.Surrounding, ui string) string {
 	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != ui && (s.Stands || s.Old) })
 	if i < 0 {
@@ -126,7 +127,7 @@ func serving(is []lifecycle.Surrounding, ui string) string {
 	return is[i].Name
 }
 
-// isNews reports whether a condition that is False for a cause was not so before.
+// isNews reports whether a condition was not False for the same cause before.
 func isNews(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

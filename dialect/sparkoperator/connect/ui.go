@@ -26,13 +26,13 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// uiServiceName is the name of the Service of a server's web UI. The Service for clients never leads there.
+// uiServiceName returns the name of the Service of a server's web UI. The Service for clients never leads to the UI.
 func uiServiceName(sc *v1alpha1.SparkConnect) string {
 	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)
 }
 
-// exposure says what is to stand beside the server for its web UI: a Service in the cluster, and what leads to that from outside. The argument is the
-// name of the Service for clients.
+// exposure returns the auxiliary objects for a server's web UI: a Service in the cluster, and what leads to it from
+// outside. The argument clients is the name of the Service for clients.
 func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
 	defer c.refuseOutside(&e, sc)
 	ui := sc.Spec.UI
@@ -65,14 +65,14 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	return e
 }
 
-// refuseOutside notes a type of the Service that the operator's configuration does not allow.
+// refuseOutside rejects a type of the Service that the operator's configuration does not allow.
 func (c Connects) refuseOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
 	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInside(base.Spec.Type) {
 		e.Refuse(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.SwitchedOff(base.Spec.Type))
 	}
 }
 
-// ingress adds the Ingress that leads to the UI, by the address that the spec or the operator's configuration gives it.
+// ingress adds the Ingress that leads to the UI, at the address of the spec or of the operator's configuration.
 func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
 	format, field := ui.IngressURLFormat, connectFormatField
 	switch {
@@ -106,7 +106,8 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	e.Objects, e.Doors = append(e.Objects, object), append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// routeWish is what the spec says of the route, at the address of the Ingress, where that is the spec's, or of the operator's configuration.
+// routeWish returns what the spec says about the route. The address is the Ingress's, if the spec sets one, or that of
+// the operator's configuration.
 func (c Connects) routeWish(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteWish {
 	w := sparkoperator.RouteWish{
 		Asked: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
@@ -120,12 +121,14 @@ func (c Connects) routeWish(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfigurat
 	return w
 }
 
-// serverNames are what the placeholders of an address stand for. A server has no id that stays, so {{$appId}} is its name.
+// serverNames returns the values of the placeholders in an address. A server has no permanent id, so {{$appId}} is its
+// name.
 func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
 	return expose.Names{Application: sc.Name, Namespace: sc.Namespace, ID: sc.Name}
 }
 
-// uiPath tells the server under which path its UI is reached (see Dialect.uiConf). An edit of spec.ui that changes the path reaches the next server.
+// uiPath sets the path under which the server's UI is reached (see Dialect.uiConf). If an edit of spec.ui changes the
+// path, only the next server uses it.
 func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
@@ -137,7 +140,8 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	}
 }
 
-// tellServerExposed writes what became of what leads to the UI, and returns an event where that is bad news. Without a wish for it there is no condition.
+// tellServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
+// something is wrong. If the spec asks for nothing, there is no condition.
 func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""

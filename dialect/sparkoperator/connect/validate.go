@@ -15,8 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ValidateConnect says everything about a SparkConnect that could never work, without looking at a cluster; connect.Build finds what else is wrong with
-// values. What stands beside the server (spec.server.service, spec.ui) is not among it: it never keeps a server from running.
+// ValidateConnect returns everything about a SparkConnect that can never work, without looking at a cluster.
+// connect.Build finds other faults of values. The auxiliary objects (spec.server.service, spec.ui) are not checked
+// here: they never keep a server from running.
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
@@ -30,7 +31,8 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validConnectName holds the name to a DNS label (RFC 1035) that leaves room for what follows it in the names of the pod and the Service.
+// validConnectName checks that the name is a DNS label (RFC 1035) that leaves room for the suffixes in the names of the
+// pod and the Service.
 func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	const field = "metadata.name"
 	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
@@ -43,12 +45,12 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return nil
 }
 
-// validConnectTemplates decodes the pod templates, which the API server stores unseen.
+// validConnectTemplates decodes the pod templates, which the API server stores without checking them.
 func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return append(sparkoperator.ReadsAsTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
-// validConnectMarks refuses labels and annotations that only this operator may set: it finds its objects by them, and deletes by them.
+// validConnectMarks rejects the operator's own labels and annotations: it finds and deletes objects by them.
 func validConnectMarks(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.OwnConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
@@ -67,8 +69,8 @@ func validConnectMarks(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validConnectSizes reads the amounts of server and executors as Spark will. A bad one would end the server as soon as it has started, or, of executors,
-// keep it waiting for them.
+// validConnectSizes reads the sizes of server and executors as Spark does. A bad size would end the server right after
+// its start, or, for executors, make it wait for them.
 func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldError) {
 	check := func(field, value string) {
 		if value == "" || strings.Contains(value, "${") {

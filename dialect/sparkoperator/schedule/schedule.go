@@ -1,5 +1,5 @@
-// Package schedule is the dialect of ScheduledSparkApplications of sparkoperator.k8s.io: it reads one into the terms of lifecycle/schedule, writes the
-// decision back into its status, and renders its runs. It is pure.
+// Package schedule is the dialect of ScheduledSparkApplications of sparkoperator.k8s.io. It reads a custom resource
+// into the input of lifecycle/schedule, writes the decision into its status, and renders its runs. It is pure.
 package schedule
 
 import (
@@ -20,24 +20,27 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Options is what the operator's configuration gives every schedule.
+// Options are the settings of the operator's configuration that apply to every schedule.
 type Options struct {
-	// TimestampPrecision is the unit of the number that ends a run's name: nanos, micros, millis, seconds or minutes, since 1970. Empty means
-	// seconds, which every tick is a whole number of, and which leave as much room for the schedule's name as any.
+	// TimestampPrecision is the unit of the number since 1970 that ends a run's name: nanos, micros, millis, seconds or
+	// minutes. Empty means seconds: every tick is a whole number of them, and no other unit leaves more room for the
+	// schedule's name.
 	TimestampPrecision string
-	// Applications are the options that the runs are decided about with: a template is refused by them as its runs would be.
+	// Applications are the options for the runs. A template is rejected for the same faults as its runs.
 	Applications application.Options
-	// Zones looks time zones up. Nil knows UTC alone.
+	// Zones finds time zones by name. Nil knows only UTC.
 	Zones schedule.Zones
 }
 
 // Schedules decides about ScheduledSparkApplications and renders their runs. It is pure: its methods read nothing but their arguments.
 type Schedules struct{ Options }
 
-// Decide reads the schedule, lets the machine decide, and writes what follows into the schedule's status, in memory. The plan has Do, Tell and
-// Check; a schedule has no phases. One that is being deleted keeps the status that it has, and nothing is done about it.
+// Decide reads the schedule, runs the state machine, and writes the result into the schedule's status, in memory. The
+// plan has Do, Tell and Check; a schedule has no phases. A schedule that is being deleted keeps its status, and nothing
+// is done.
 //
-// The deletion of a run that goes on is meant in the foreground: with Replace the next one starts when the run is gone, and its driver pod with it.
+// A running run is deleted in the foreground: with the policy Replace, the next run starts when the previous one and
+// its driver pod are gone.
 func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	if s.DeletionTimestamp != nil {
 		return lifecycle.Plan{}
@@ -53,7 +56,8 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	return lifecycle.Plan{Do: plan.Do, Tell: plan.Tell, Check: plan.Check}
 }
 
-// schedule reads what the custom resource asks for. Doubts are what of it may be meant otherwise than it is taken, and keep no runs from being started.
+// schedule reads the custom resource's wishes. Doubts are about settings that the user may have meant differently; they
+// keep no run from starting.
 func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
 	spec := &s.Spec
 	want = schedule.Schedule{
@@ -88,7 +92,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	return want, doubts
 }
 
-// unreadSchedule is a schedule whose spec could not be read: no run is started, none is deleted, and what is remembered of its times holds.
+// unreadSchedule is a schedule whose spec could not be read: no run is started or deleted, and the stored times stay.
 func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
 	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
 	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
@@ -99,29 +103,29 @@ func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return want
 }
 
-// localZoneDoubt tells that a zone which says nothing is read as if there were none.
+// localZoneDoubt returns a warning about a time zone that has no meaning and is read as if it were not set.
 func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	field := "spec.timeZone"
-	if strings.Contains(spec.Schedule, "TZ=") { // its own zone counts
+	if strings.Contains(spec.Schedule, "TZ=") { // the zone in the schedule wins
 		field = "spec.schedule"
 	}
 	doubt := sparkoperator.FieldError{Field: field, Message: "the zone Local is that of no place in particular, and is read as UTC wherever the operator runs; write UTC, or a name of the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
 
-// kept is a history limit. Nothing is deleted by one that makes no sense.
+// kept returns a history limit. A limit that makes no sense deletes no run.
 func kept(limit *int32) int {
 	switch {
 	case limit == nil:
-		return 1 // as this API has always had it
+		return 1 // the default of this API
 	case *limit < 0:
 		return math.MaxInt
 	}
 	return int(*limit)
 }
 
-// policy reads a concurrency policy. With one that nobody knows no two runs go on side by side, and none is stopped: whatever it was to mean, that
-// does no harm.
+// policy reads a concurrency policy. An unknown one is read as Forbid: no two runs at the same time, and none is
+// stopped. Whatever the user meant, that does no harm.
 func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldError) {
 	switch p {
 	case "", v1beta2.ConcurrencyAllow:
@@ -134,7 +138,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is none of Allow, Forbid and Replace; runs are started as by Forbid until it is"}
 }
 
-// RunFacts reads an application into what a schedule's decisions need to know of it.
+// RunFacts returns what a schedule's decisions need to know about a run.
 func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	run := lifecycle.Run{Name: app.Name, UID: string(app.UID), CreatedAt: app.CreationTimestamp.UTC(), Deleting: app.DeletionTimestamp != nil}
 	switch app.Status.AppState.State {
@@ -149,21 +153,21 @@ func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	return run
 }
 
-// RenderRun returns the application that a Create action of a ScheduledRun makes: the template, with the labels of the schedule, owned by it. It
-// goes when the schedule is deleted, unless that is done with --cascade=orphan.
+// RenderRun returns the application of a Create action: the template with the labels of the schedule, and the schedule
+// as its owner. It is deleted with the schedule, unless that is deleted with --cascade=orphan.
 func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
 	run := &v1beta2.SparkApplication{}
 	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
 	run.Name, run.Namespace = action.Name, s.Namespace
 	run.Labels = map[string]string{}
 	for key, text := range s.Labels {
-		if !strings.HasPrefix(key, dialect.OwnPrefix) { // these are the operator's word on a run's own objects
+		if !strings.HasPrefix(key, dialect.OwnPrefix) { // the operator sets these on the objects of a run
 			run.Labels[key] = text
 		}
 	}
 	run.Labels[sparkoperator.LabelScheduledAppName] = s.Name
 	owner := metav1.NewControllerRef(s, v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"))
-	owner.Controller = nil // as readers of this API know it; the run is an application in its own right
+	owner.Controller = nil // tools of this API expect that; a run is an application of its own
 	run.OwnerReferences = []metav1.OwnerReference{*owner}
 	switch tick := schedule.TickOf(s.Name, action.Name); {
 	case !tick.IsZero():
@@ -175,18 +179,18 @@ func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecy
 	return run, nil
 }
 
-// RunLabels are those that all runs of a schedule have.
+// RunLabels returns the labels that all runs of a schedule have.
 func (d Schedules) RunLabels(s *v1beta2.ScheduledSparkApplication) map[string]string {
 	return map[string]string{sparkoperator.LabelScheduledAppName: s.Name}
 }
 
-// normalNews are the reasons of notices that tell of nothing wrong.
+// normalNews are the reasons of notices that report nothing wrong.
 var normalNews = []string{
 	schedule.ReasonStarted, schedule.ReasonCompleted, schedule.ReasonReplaced, schedule.ReasonWaiting, schedule.ReasonEdited, schedule.ReasonValid,
 	schedule.ReasonSuspended, schedule.ReasonResumed, schedule.ReasonTakenOver, schedule.ReasonHonored,
 }
 
-// Events are what to tell about a plan, oldest first.
+// Events returns the events of a plan, oldest first.
 func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, n := range plan.Tell {

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// decodeSchedule reads back what rememberSchedule stored, or what another operator left.
+// decodeSchedule reads what rememberSchedule stored, or what another operator wrote.
 func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
 	st := &s.Status
 	m := schedule.Memory{
@@ -37,7 +37,7 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return m
 }
 
-// utc is a time of a status; the zero time where there is none.
+// utc returns a time of a status; the zero time if there is none.
 func utc(t metav1.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -45,12 +45,12 @@ func utc(t metav1.Time) time.Time {
 	return t.UTC()
 }
 
-// takeScheduleOver reads what another operator of this API left. The run that it said comes next is the next one, also where its time has passed: it
-// would have been made up for there as well. An edit that it had not taken notice of yet counts from now on. A run that it made and did not write down
-// is known by its name, whose number is the moment when it was made.
+// takeScheduleOver reads what another operator of this API wrote. The next run of its status stays the next one, even
+// if its time has passed: that operator would have started it late too. An edit that it had not seen yet counts from
+// now on. A run that it created without storing that is found by its name, which ends in the time of its creation.
 func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
-		return // nobody has looked at it
+		return // no operator has seen it
 	}
 	m.Key, m.Suspended, m.Since = want.Key, want.Suspend, now
 	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
@@ -60,7 +60,7 @@ func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationS
 	}
 }
 
-// rememberSchedule stores a memory so that decodeSchedule reads back the same, but for whether it was suspended, which a condition says.
+// rememberSchedule stores a memory. decodeSchedule reads it back unchanged; a condition holds whether it was suspended.
 func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Memory) {
 	if st.Operator == nil {
 		st.Operator = &v1beta2.ScheduleOperatorStatus{}
@@ -82,7 +82,8 @@ const (
 	reasonLocalZone     = "LocalTimeZone"
 )
 
-// encodeSchedule writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known.
+// encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns the
+// notices.
 func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, weather *lifecycle.Weather,
 	now time.Time) (news []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
@@ -103,7 +104,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
 	})
 	for _, c := range hold {
-		// Each failure of the API server may be worded anew, and is no news.
+		// Each failure of the API server may be worded differently, and that is no news.
 		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
 			c.Message = was.Message
 		}
@@ -113,8 +114,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return news
 }
 
-// scheduleConditions are those that hold. A schedule is Ready while its runs are started when they are due, also where the next one waits for the last by
-// its own policy.
+// scheduleConditions returns the conditions that hold. A schedule is Ready if its runs start when they are due. It
+// stays Ready while its concurrency policy makes the next run wait for the last.
 func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, weather *lifecycle.Weather) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
@@ -131,7 +132,7 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 	case m.Cause.Reason == schedule.ReasonReplacing:
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
-	case m.Cause.Reason == schedule.ReasonWaiting: // also one that was refused before
+	case m.Cause.Reason == schedule.ReasonWaiting: // also after a rejection
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
 		trouble(sparkoperator.ConditionReconciling, m.Cause)

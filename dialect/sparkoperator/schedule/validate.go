@@ -17,14 +17,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Validate says everything that keeps a schedule from starting runs, without looking at a cluster: its times, its numbers, its name, and whatever an
-// application of the template would be refused for. An unknown concurrency policy is no such thing: see policy.
+// Validate returns everything that keeps a schedule from starting runs, without looking at a cluster: its times, its
+// numbers, its name, and every fault for which an application of the template would be rejected. An unknown concurrency
+// policy is no fault: see policy.
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)
 }
 
-// faults is Validate where it is known why the times cannot be read; nil where they can.
+// faults is Validate with the error of parsing the times, nil if there is none.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
@@ -42,7 +43,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 	return append(wrong, d.validTemplate(s, now)...)
 }
 
-// validNumbers refuses numbers below zero, and more runs than one schedule may keep.
+// validNumbers rejects negative numbers, and history limits above the maximum.
 func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkoperator.FieldError) {
 	check := func(field string, n int64, way string) {
 		if n < 0 {
@@ -82,7 +83,7 @@ func validScheduleName(name string) []*sparkoperator.FieldError {
 	return nil
 }
 
-// validTemplate asks what an application of the template would be refused for.
+// validTemplate returns the faults for which an application of the template would be rejected.
 func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*sparkoperator.FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {
@@ -104,8 +105,8 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 	return nil
 }
 
-// inTemplate names a field of an application by where the schedule has it. Only the field's beginning is the application's spec: pod templates have a spec
-// of their own further on, and keys of sparkConf anything.
+// inTemplate changes an error about an application into one about the schedule's template. Only the beginning of the
+// path is the application's spec: pod templates have a spec further on, and keys of sparkConf may contain anything.
 func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	field := e.Field
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
@@ -119,6 +120,6 @@ func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	})}
 }
 
-// mentioned finds the application's fields that a message points to. What is quoted is the user's own text, and a spec after a dot or a bracket is not the
-// application's.
+// mentioned matches fields of the application in a message. Quoted text is the user's own, and a "spec" after a dot or
+// a bracket is not the application's.
 var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)
