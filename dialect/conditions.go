@@ -134,7 +134,7 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
-		return "the driver pod waits to start"
+		return "the driver pod has not started yet"
 	case lifecycle.Started:
 		return "the driver runs; its pod is not ready yet"
 	case lifecycle.Ready:
@@ -144,10 +144,10 @@ func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	case lifecycle.Unknown:
 		return "the driver's node does not answer"
 	case lifecycle.Ended:
-		return "the attempt is over; what is left of it is being cleared away"
+		return "the attempt has ended; its remaining objects are being deleted"
 	case lifecycle.Waiting:
 		if m.NextAttempt.IsZero() {
-			return "what the last attempt left is being cleared away, then the next starts"
+			return "the last attempt's remaining objects are being deleted; then the next attempt starts"
 		}
 		return "the next attempt starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
 	case lifecycle.Suspending:
@@ -155,9 +155,9 @@ func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	case lifecycle.Suspended:
 		return "the application is suspended"
 	case lifecycle.Resuming:
-		return "the suspension is lifted; the next attempt starts when nothing of the last is left"
+		return "the suspension is lifted; the next attempt starts when all objects of the last one are gone"
 	case lifecycle.Editing:
-		return "the run of the old spec is being cleared away"
+		return "the objects of the previous spec's run are being deleted"
 	}
 	return ""
 }

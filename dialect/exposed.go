@@ -67,7 +67,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 	case message != "":
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
 		if e.Live {
-			condition.Message = "the application runs on; " + message
+			condition.Message = "the application continues to run; " + message
 		}
 	case len(e.Objects) == 0:
 		meta.RemoveStatusCondition(conditions, ConditionExposed)

@@ -34,7 +34,7 @@ func TestExposed(t *testing.T) {
 		"on its way":               {told: Exposed{Objects: wanted}},
 		"it stands":                {Exposed{Objects: wanted}, []lifecycle.Surrounding{stands}, metav1.ConditionTrue, "Exposed", "", 0},
 		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.Surrounding{left}, metav1.ConditionTrue, "Exposed", "", 0},
-		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "the application runs on; Service ui: not ours", 1},
+		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
 		"of one that is over":      {Exposed{Objects: wanted}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
 		"a wish that cannot be":    {Exposed{Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
 		"some of it, and a remark": {Exposed{Objects: wanted, Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.Surrounding{stands}, metav1.ConditionFalse, "Invalid", "a", 1},

@@ -245,7 +245,7 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress", "the application runs on; ui.ingress.urlFormat of the operator's configuration: an Ingress needs a host", "such as spark.example.com/")
+	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress", "the application continues to run; ui.ingress.urlFormat of the operator's configuration: an Ingress needs a host", "such as spark.example.com/")
 	w.waitSurroundings(app, "Service/pi-ui-svc")
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)

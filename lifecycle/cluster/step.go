@@ -222,7 +222,7 @@ func (s *step) rolledOut(counts counts) {
 	s.m.Complete = s.now
 	s.m.Cause = lifecycle.Cause{}
 	if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
-		s.tell(ReasonRolledOut, "all pods of the cluster are of its spec")
+		s.tell(ReasonRolledOut, "all pods of the cluster match its spec")
 	}
 }
 

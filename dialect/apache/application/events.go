@@ -94,7 +94,7 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Retained:
-		return dialect.Normal(EventReleased, "the time is over for which what belongs to the application was kept; nothing of it is left")
+		return dialect.Normal(EventReleased, "the retention of the application's objects has ended; they are gone")
 	case t.Outcome == lifecycle.Succeeded:
 		return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d%s", t.Attempt, exhausted(t))
 	}

@@ -150,7 +150,7 @@ func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
 	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationResourceReleased ||
-		now.Message != "the application is over and nothing of it is left"+why {
+		now.Message != "the application has ended and its objects are gone"+why {
 		t.Errorf("released, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
 	l = begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})).
@@ -160,7 +160,7 @@ func TestLastStateKeepsTheCause(t *testing.T) {
 		t.Errorf("retained, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
 	l = begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
-	if now := l.app.Status.CurrentState; now.Message != "the application is over and nothing of it is left" {
+	if now := l.app.Status.CurrentState; now.Message != "the application has ended and its objects are gone" {
 		t.Errorf("after a success it says %s", now.Message)
 	}
 }

@@ -91,7 +91,7 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	ran := func() *life { return begin(t, trimmed, again).gone(0).drivers(time.Second, ready) }
 	l = ran().look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // nor the end of the first attempt
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
-	if said := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; said != "attempt 1 is over, the next one follows" {
+	if said := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; said != "attempt 1 has ended, the next one follows" {
 		t.Errorf("the second attempt begins with %q", said)
 	}
 	before(ran().drivers(time.Second, crashed).look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
@@ -240,7 +240,7 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	if len(l.plan.Do) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Do)
 	}
-	want := "the application is over and what belongs to it is kept, as long as the application itself; no more than 1 restarts are allowed; " +
+	want := "the application has ended and its objects are kept, as long as the application itself; no more than 1 restarts are allowed; " +
 		"the last attempt: Failed, Error: driver container failed with exit code 1"
 	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
 		t.Errorf("it says (-want +got):\n%s", diff)

@@ -108,22 +108,22 @@ func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App, next lifecycle.Memory) string {
 	switch state {
 	case sparkv1.ApplicationSubmitted:
-		return "the application was seen; nothing of it is made yet"
+		return "the operator has seen the application; none of its objects exists yet"
 	case sparkv1.ApplicationScheduledToRestart:
 		return restartMessage(t, next)
 	case sparkv1.ApplicationDriverRequested:
 		if t.Cause.Message != "" {
 			return "the driver is requested; " + t.Cause.Message
 		}
-		return "the driver and what belongs to it were created; the driver pod waits to start"
+		return "the driver pod and its objects were created; the driver pod has not started yet"
 	case sparkv1.ApplicationDriverStarted:
 		return "the driver container runs"
 	case sparkv1.ApplicationDriverReady:
 		return "the driver pod is ready"
 	case sparkv1.ApplicationTerminatedWithoutReleaseResources:
-		return "the application is over and what belongs to it is kept" + until(t.At, wanted.Retain.For) + endedBy(t)
+		return "the application has ended and its objects are kept" + until(t.At, wanted.Retain.For) + endedBy(t)
 	case sparkv1.ApplicationResourceReleased:
-		return "the application is over and nothing of it is left" + endedBy(t)
+		return "the application has ended and its objects are gone" + endedBy(t)
 	case sparkv1.ApplicationSucceeded:
 		return "the driver ended without an error"
 	}
@@ -161,7 +161,7 @@ func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
 	if t.To == lifecycle.Launched { // a launch that was not stored
 		over--
 	}
-	text := fmt.Sprintf("attempt %d is over, the next one follows", over)
+	text := fmt.Sprintf("attempt %d has ended, the next one follows", over)
 	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
 		text += " at " + apache.Timestamp(next.NextAttempt)
 	}

@@ -63,7 +63,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 	}
 	if outlived := outlivedBy(want, plan.Next); outlived != nil && !toldStalled(sc, *outlived) {
 		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
-			Message: "the cluster goes on; nothing can be made of the edited spec: " + outlived.Message}})
+			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
 	}
 	plan.Tell = append(news, plan.Tell...)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)

@@ -113,7 +113,7 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	default:
 		ready, why = metav1.ConditionTrue, lifecycle.Cause{Reason: reasonClusterRunning}
 		if stalled := meta.FindStatusCondition(s.Conditions, dialect.ConditionStalled); stalled != nil && stalled.Reason == lifecycle.ReasonInvalid {
-			why.Message = "the cluster is of the spec before it was edited; nothing can be made of this one: " + stalled.Message
+			why.Message = "the cluster runs with the previous spec; the edited one is invalid: " + stalled.Message
 		}
 	}
 	if text != "" && m.Cause.Reason == "" {
@@ -131,13 +131,13 @@ func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	switch m.Phase {
 	case lifecycle.Running:
 		if m.Rolling() {
-			return lifecycle.Cause{Reason: reasonRollingOut, Message: "the cluster is brought to its spec, pod by pod"}
+			return lifecycle.Cause{Reason: reasonRollingOut, Message: "the cluster's pods are being replaced one by one to match the edited spec"}
 		}
-		return lifecycle.Cause{Reason: reasonComplete, Message: "all pods of the cluster are of its spec"}
+		return lifecycle.Cause{Reason: reasonComplete, Message: "all pods of the cluster match its spec"}
 	case lifecycle.Launched, lifecycle.Started:
-		return lifecycle.Cause{Reason: reasonAwaitingPods, Message: "the pods of the cluster are awaited"}
+		return lifecycle.Cause{Reason: reasonAwaitingPods, Message: "the pods of the cluster are starting"}
 	}
-	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being made"}
+	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being created"}
 }
 
 // encodeObjects sets the condition about the objects of the current generation. It stays as it is while they are being

@@ -78,11 +78,11 @@ func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, w
 	case state == sparkv1.ClusterFailed:
 		return dialect.Told(t.Cause)
 	case state == sparkv1.ClusterResourceReleased:
-		return "nothing of the cluster is left; an edit of the spec begins anew"
+		return "the cluster's objects are gone; an edit of the spec starts it again"
 	case t.To == lifecycle.Resuming:
 		return t.Cause.Message
 	}
-	return "the API server has taken all objects of the cluster; its pods are awaited"
+	return "all objects of the cluster exist; its pods are starting"
 }
 
 // enterCluster adds a state to the history and makes it the current one. Its time is never before the previous one,

@@ -50,10 +50,10 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	switch t.To {
 	case lifecycle.Launched:
 		if t.From != lifecycle.Started {
-			return dialect.Normal(EventClusterSubmitted, "the API server has taken all objects of the cluster")
+			return dialect.Normal(EventClusterSubmitted, "all objects of the cluster exist")
 		}
 	case lifecycle.Waiting:
-		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster is refused, and asked for again: %s", dialect.Told(t.Cause))
+		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster was rejected and will be tried again: %s", dialect.Told(t.Cause))
 	case lifecycle.Running:
 		ready := int32(0)
 		if sc.Status.Workers != nil {
@@ -65,11 +65,11 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 		if t.Cause.Reason == lifecycle.ReasonInvalid {
 			reason = EventClusterInvalid
 		}
-		return dialect.Warning(reason, "the cluster failed and is released: %s", dialect.Told(t.Cause))
+		return dialect.Warning(reason, "the cluster failed and its objects are being deleted: %s", dialect.Told(t.Cause))
 	case lifecycle.Done:
-		return dialect.Normal(EventClusterReleased, "nothing of the cluster is left")
+		return dialect.Normal(EventClusterReleased, "the cluster's objects are gone")
 	case lifecycle.Resuming:
-		return dialect.Normal(EventClusterRestarted, "the cluster is begun anew, attempt %d", t.Attempt)
+		return dialect.Normal(EventClusterRestarted, "the cluster starts again, attempt %d", t.Attempt)
 	}
 	return dialect.Event{}, false
 }

@@ -100,7 +100,7 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 		return scheduler, coschedulingGang, nil
 	}
 	return "", noGang, &sparkoperator.FieldError{Field: batchField, Message: fmt.Sprintf("%q is no batch scheduler that the operator knows; it knows %s. "+
-		"A kube-scheduler with the coscheduling plugin is made known by the operator's configuration (batchScheduler.kubeSchedulerNames); "+
+		"Name a kube-scheduler with the coscheduling plugin in the operator's configuration (batchScheduler.kubeSchedulerNames); "+
 		"for a scheduler that needs no pod group use spec.driver.schedulerName and spec.executor.schedulerName",
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // in a claim's name: Spark creates a claim for the pod (MountVolumesFeatureStep)
-	noDriverClaim     = "asks for a claim to be made for the driver, which the operator may not do itself; create the claim yourself and name it"
+	noDriverClaim     = "asks for a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
 )
 
 // driverClaims rejects claims that Spark would create for the driver: claims on demand, and claims with a class and a

@@ -34,12 +34,12 @@ func overwritten(app *v1beta2.SparkApplication) (told []string) {
 	const most = 20 // a condition's message is limited
 	executor := &app.Spec.Executor
 	if executor.MemoryLimit == nil && executor.Lifecycle == nil && executor.GPU == nil && len(executor.Env) == 0 && app.Spec.HadoopConfigMap == nil {
-		return nil // as most, and every pass asks
+		return nil // the common case, and every pass comes here
 	}
 	o, err := executorOverlay(app)
 	c, confErr := sparkConf(app)
 	if err != nil || confErr != nil {
-		return nil // refused
+		return nil // rejected elsewhere
 	}
 	all := append(submit.Overwritten(app.Spec.SparkVersion, o), submit.OverwrittenByConf(c, o)...)
 	for _, lost := range all[:min(len(all), most)] {

@@ -31,7 +31,7 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.sparkConf[" + driverClaimPrefix + "v.options.claimName]", "asks for a claim to be made for the driver (`OnDemand`); the same of `volumes`",
 		`spec: {sparkConf: {` + driverClaimPrefix + `v.options.claimName: OnDemand, ` +
 			driverClaimPrefix + `v.options.storageClass: fast, ` + driverClaimPrefix + `v.options.sizeLimit: 1Gi, ` + driverClaimPrefix + `v.mount.path: /v}}`,
-		"asks for a claim to be made for the driver, which the operator may not do itself"},
+		"asks for a new claim for the driver, and the operator has no right to create claims"},
 }
 
 // TestNativeRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused where spark-submit may

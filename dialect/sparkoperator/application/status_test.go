@@ -189,7 +189,7 @@ func TestMessagesKeepStill(t *testing.T) {
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
 	d.Decide(app, lifecycle.Observed{}, t0)
 	d.Decide(app, seen, t0)
-	ready("Launched: the driver pod waits to start")
+	ready("Launched: the driver pod has not started yet")
 	seen.Drivers[0].Phase = lifecycle.DriverRunning
 	d.Decide(app, seen, t0)
 	ready("Started: the driver runs; its pod is not ready yet")

@@ -63,7 +63,7 @@ func TestSubmissionMode(t *testing.T) {
 		{"auto, with the class in a jar far away", "", []func(*v1beta2.SparkApplication){func(a *v1beta2.SparkApplication) {
 			a.Spec.MainClass, a.Spec.MainApplicationFile = nil, "s3a://b/a.jar"
 		}}, "spec.mainClass: ", ""},
-		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: asks for a claim", ""},
+		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: asks for a new claim", ""},
 		{"auto, with Volcano's own step", "", []func(*v1beta2.SparkApplication){volcanoStep}, "needs a PodGroup", ""},
 		{"native, with Volcano's own step", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), volcanoStep}, "",
 			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|no right to make"},

@@ -124,7 +124,7 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	return m
 }
 
-// dateLaunch sets the time of an attempt's submission if it is missing: a deadline must not count from the year 1.
+// dateLaunch sets the time of an attempt's submission if it is missing: a deadline must not count from the zero time.
 func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
 	case !m.SubmittedAt.IsZero():

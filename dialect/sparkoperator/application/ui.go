@@ -115,7 +115,7 @@ func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (in
 	case err != nil:
 		e.Refuse(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
 	case port == 0:
-		e.Refuse(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a port that nobody else knows, so there is no Service for it; write a number from 1 to 65535")
+		e.Refuse(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port that the operator does not know, so there is no Service for it; write a number from 1 to 65535")
 	default:
 		return int32(port), e.ValidPort(field, int32(port))
 	}

@@ -99,7 +99,7 @@ const (
 	reasonNoExporter      = "NoExporter"     // no exporter serves the metrics
 	reasonNothingExposed  = "NothingExposed" // neither role exposes metrics
 	reasonServletMissing  = "ServletMissing" // this Spark has no servlet, or its web server is off
-	reasonPortTaken       = "PortTaken"      // another container uses the exporter's port
+	reasonPortTaken       = "PortTaken"      // something else uses the exporter's port
 	servletField          = "spec.monitoring.prometheusServlet"
 	firstLineWithServlets = 3
 )
@@ -116,14 +116,14 @@ func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
 	m := monitoringOf(&app.Spec)
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
 	if !shown && !exposes {
-		return nil // as most, and every pass asks
+		return nil // the common case, and every pass comes here
 	}
 	c, err := sparkConf(app)
 	switch {
 	case err != nil:
-		return nil // refused
+		return nil // rejected elsewhere
 	case !shown && (m.properties() != "" || ownMetricsConf(c)):
-		return nil // by a sink of the user's
+		return nil // a sink of the user's
 	case !shown:
 		return []trouble{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
 			", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"}}

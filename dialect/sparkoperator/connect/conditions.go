@@ -63,7 +63,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 		before := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled)
 		if before == nil || before.Message != outlived.Message {
 			news = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
-				Message: fmt.Sprintf("the server of attempt %d goes on; none can be made of the edited spec: %s", m.Attempt, outlived.Message)}}}
+				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, outlived.Message)}}}
 		}
 	}
 	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
@@ -109,7 +109,7 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	}
 	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
 	if stalled := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
-		why.Message = "the server is of the spec before it was edited; none can be made of this one: " + stalled.Message
+		why.Message = "the server runs with the previous spec; the edited one is invalid: " + stalled.Message
 	}
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
 }
@@ -146,16 +146,16 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 
 // awaitedServer is what a server waits for in each phase if nothing is wrong.
 var awaitedServer = map[lifecycle.Phase]string{
-	lifecycle.New:        "the server is to be made",
-	lifecycle.Launched:   "the server's pod waits to start",
+	lifecycle.New:        "the server will be created",
+	lifecycle.Launched:   "the server's pod has not started yet",
 	lifecycle.Started:    "the server's pod runs and is not ready",
 	lifecycle.Unknown:    "the server's node does not answer",
-	lifecycle.Ended:      "the server is over; what is left of it is being cleared away",
-	lifecycle.Waiting:    "what the last server left is being cleared away, then the next is made",
+	lifecycle.Ended:      "the server has ended; its remaining objects are being deleted",
+	lifecycle.Waiting:    "the last server's remaining objects are being deleted; then the next server starts",
 	lifecycle.Suspending: "the server is being stopped",
 	lifecycle.Suspended:  "the server is suspended",
-	lifecycle.Resuming:   "the suspension is lifted; the server is made when nothing of the last is left",
-	lifecycle.Editing:    "the server of the old spec is being stopped",
+	lifecycle.Resuming:   "the suspension is lifted; the next server starts when all objects of the last one are gone",
+	lifecycle.Editing:    "the server of the previous spec is being stopped",
 }
 
 // connectAccount returns why a server is not Ready, or what degrades a Ready one; the zero Cause if nothing does. A
@@ -183,7 +183,7 @@ func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []met
 		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // the user knows the request; say how far it is
 	}
 	if backsOff(m) {
-		why.Message += "; the next server is made at " + m.NextAttempt.UTC().Format(time.RFC3339)
+		why.Message += "; the next server starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
 	}
 	return why
 }

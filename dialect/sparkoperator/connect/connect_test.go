@@ -217,7 +217,7 @@ func TestConnectEnds(t *testing.T) {
 	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		tells(EventServerFailed, EventServerBackOff)
 	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
-	s.says(sparkoperator.ConditionReady, "exit code 137; the next server is made at 2026-03-01T12:01:11Z")
+	s.says(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.Check != 10*time.Second {
 		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.Check)
 	}
@@ -243,7 +243,7 @@ func TestConnectNotReady(t *testing.T) {
 func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(sparkoperator.ConditionReady, "the server of the old spec is being stopped")
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
 	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
 	s.look(time.Second, noServer).tells(EventServerCreated)
 	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")

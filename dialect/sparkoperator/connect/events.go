@@ -53,7 +53,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 		return serverEnd(t)
 	case lifecycle.Waiting:
 		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
-			return dialect.Normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+			return dialect.Normal(EventServerBackOff, "the next server starts at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
 		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // otherwise the end of the attempt reports it
@@ -84,7 +84,7 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	case t.To == lifecycle.Running:
 		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
-		return dialect.Normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // otherwise another operator created it
+		return dialect.Normal(EventServerCreated, "server pod %s was created, attempt %d", pod, t.Attempt) // otherwise another operator created it
 	}
 	return sparkoperator.Event{}, false
 }
@@ -134,5 +134,5 @@ func serverNotice(n lifecycle.Notice) sparkoperator.Event {
 // serverTakenOver returns the notice that a running server was taken over from another operator.
 func serverTakenOver(sc *v1alpha1.SparkConnect) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventConnectTakenOver,
-		Message: fmt.Sprintf("taken over from another operator, which left it in state %s; its server goes on", sc.Status.State)}}
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s; its server continues", sc.Status.State)}}
 }

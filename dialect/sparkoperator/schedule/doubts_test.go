@@ -24,7 +24,7 @@ func TestScheduleDoubts(t *testing.T) {
 		says   []string // each is an event of its own, and in the condition
 	}{
 		{"none", nil, "", nil},
-		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy", []string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is none of`}},
+		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy", []string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is not Allow, Forbid or Replace`}},
 		{"a zone", []func(*v1beta2.ScheduledSparkApplication){local}, "LocalTimeZone", []string{"LocalTimeZone: spec.timeZone: the zone Local"}},
 		{"a zone of the schedule's own", []func(*v1beta2.ScheduledSparkApplication){func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=Local 0 * * * *" }},
 			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: the zone Local"}},

@@ -135,7 +135,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	case v1beta2.ConcurrencyReplace:
 		return schedule.Replace, nil
 	}
-	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is none of Allow, Forbid and Replace; runs are started as by Forbid until it is"}
+	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and is read as Forbid; write one of the three"}
 }
 
 // RunFacts returns what a schedule's decisions need to know about a run.

@@ -142,7 +142,7 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	}
 	if m.Suspended {
-		held := metav1.Condition{Type: sparkoperator.ConditionSuspended, Status: yes, Reason: sparkoperator.ConditionSuspended, Message: "spec.suspend is true: no runs are started but those that are asked for"}
+		held := metav1.Condition{Type: sparkoperator.ConditionSuspended, Status: yes, Reason: sparkoperator.ConditionSuspended, Message: "spec.suspend is true: no runs start except those that a user requests"}
 		if ready.Status == yes {
 			ready = held
 			ready.Type, ready.Status = sparkoperator.ConditionReady, no
