@@ -33,39 +33,39 @@ const (
 // which the driver is ready and no executor was seen. The name of the phase would contradict the condition's status.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
-// Standing is the type and status of a condition that a phase requires.
-type Standing struct {
+// PhaseCondition is the type and status of a condition that a phase requires.
+type PhaseCondition struct {
 	Type   string
 	Status metav1.ConditionStatus
 }
 
-// Standings returns the conditions that a memory requires. Conditions that are not in the list are absent from the
-// status.
-func Standings(m lifecycle.Memory) []Standing {
+// PhaseConditions returns the conditions that a memory requires. Conditions that are not in the list are absent from
+// the status.
+func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
-	submitted := Standing{ConditionSubmitted, yes}
+	submitted := PhaseCondition{ConditionSubmitted, yes}
 	switch m.Phase {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Unknown:
-		out := []Standing{{ConditionReady, no}, {ConditionReconciling, yes}, submitted}
+		out := []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}, submitted}
 		if m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling {
-			out = append(out, Standing{ConditionRunning, yes})
+			out = append(out, PhaseCondition{ConditionRunning, yes})
 		}
 		return out
 	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // the dialect adds Degraded, since it knows the counts
-		return []Standing{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
+		return []PhaseCondition{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
 	case lifecycle.Retained, lifecycle.Done:
 		if m.Outcome == lifecycle.Succeeded {
-			return []Standing{{ConditionReady, yes}, submitted, {ConditionSucceeded, yes}}
+			return []PhaseCondition{{ConditionReady, yes}, submitted, {ConditionSucceeded, yes}}
 		}
-		out := []Standing{{ConditionReady, no}, {ConditionStalled, yes}, {ConditionFailed, yes}}
+		out := []PhaseCondition{{ConditionReady, no}, {ConditionStalled, yes}, {ConditionFailed, yes}}
 		if m.Runs > 0 {
 			out = append(out, submitted)
 		}
 		return out
 	case lifecycle.Suspended:
-		return []Standing{{ConditionReady, no}, {ConditionSuspended, yes}}
+		return []PhaseCondition{{ConditionReady, no}, {ConditionSuspended, yes}}
 	}
-	return []Standing{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
+	return []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
 }
 
 // validReason is the pattern of a condition's reason (metav1.Condition).
@@ -100,9 +100,9 @@ func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind
 	})
 }
 
-// Account returns the reason and the message of a condition. Conditions that only mark a milestone (Submitted, Running,
-// Succeeded, Suspended) keep their own name as the reason, whatever the application waits for meanwhile.
-func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
+// ConditionCause returns the reason and the message of a condition. Conditions that only mark a milestone (Submitted,
+// Running, Succeeded, Suspended) keep their own name as the reason, whatever the application waits for meanwhile.
+func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.Type {
 	case ConditionDegraded:
 		if m.Cause.Reason == "" {
@@ -122,16 +122,16 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	if m.Outcome != lifecycle.Undecided {
 		reason = string(m.Outcome)
 	}
-	message = Awaited(wanted, m)
+	message = WaitMessage(wanted, m)
 	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
 		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
 	}
 	return UsableReason(reason), message
 }
 
-// Awaited returns what an application waits for in a phase if nothing is wrong. It depends on the phase alone: a
+// WaitMessage returns what an application waits for in a phase if nothing is wrong. It depends on the phase alone: a
 // message with the number of executors would cost a status write for each executor.
-func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
+func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
 		return "the driver pod has not started yet"
@@ -169,11 +169,11 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeWeather sets a condition that names the transient error that holds up the operator: Ready is False, or, while
-// the application runs, Degraded is True. The error is not remembered, so the condition is gone after the first pass
-// without it. Before holds the previous conditions: their message stays while the reason is the same, since each
+// EncodeTransientError sets a condition that names the transient error that holds up the operator: Ready is False, or,
+// while the application runs, Degraded is True. The error is not remembered, so the condition is gone after the first
+// pass without it. Before holds the previous conditions: their message stays while the reason is the same, since each
 // failure may be worded differently and that is no news.
-func EncodeWeather(conditions *[]metav1.Condition, phase lifecycle.Phase, weather *lifecycle.Weather, before []metav1.Condition, generation int64, now time.Time) {
+func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, weather *lifecycle.Weather, before []metav1.Condition, generation int64, now time.Time) {
 	if weather == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return
 	}
@@ -184,8 +184,8 @@ func EncodeWeather(conditions *[]metav1.Condition, phase lifecycle.Phase, weathe
 	if phase.Runs() {
 		held.Type, held.Status = ConditionDegraded, metav1.ConditionTrue
 	}
-	if was := meta.FindStatusCondition(before, held.Type); was != nil && was.Reason == held.Reason {
-		held.Message = was.Message
+	if old := meta.FindStatusCondition(before, held.Type); old != nil && old.Reason == held.Reason {
+		held.Message = old.Message
 	}
 	meta.SetStatusCondition(conditions, held)
 }

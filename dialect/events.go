@@ -63,7 +63,7 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	case n.Waits:
 		reason = EventDriverPending
 	}
-	message := Told(n.Cause)
+	message := CauseText(n.Cause)
 	if n.Name != "" {
 		message = n.Name + ": " + message
 	}
@@ -77,15 +77,15 @@ func EndEvent(t lifecycle.Transition) (Event, bool) {
 	case lifecycle.Succeeded:
 		return Event{}, false
 	case lifecycle.Refused:
-		return Warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, Told(t.Cause))
+		return Warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, CauseText(t.Cause))
 	case lifecycle.Lost:
-		return Warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, Told(t.Cause))
+		return Warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, CauseText(t.Cause))
 	}
-	return Warning(EventDriverFailed, "attempt %d: %s", t.Attempt, Told(t.Cause))
+	return Warning(EventDriverFailed, "attempt %d: %s", t.Attempt, CauseText(t.Cause))
 }
 
-// Told returns the reason and the message of a cause as one text.
-func Told(c lifecycle.Cause) string {
+// CauseText returns the reason and the message of a cause as one text.
+func CauseText(c lifecycle.Cause) string {
 	switch {
 	case c.Message == "":
 		return c.Reason

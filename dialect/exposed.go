@@ -25,10 +25,10 @@ type Exposed struct {
 	Generation int64
 }
 
-// stood returns the objects as the condition counts them: an inherited object that does what is wanted counts as
-// present.
-func stood(is []lifecycle.Surrounding) []lifecycle.Surrounding {
-	out := slices.Clone(is)
+// countInherited returns the objects as the condition counts them: an inherited object that does what is wanted counts
+// as present.
+func countInherited(live []lifecycle.Surrounding) []lifecycle.Surrounding {
+	out := slices.Clone(live)
 	for i := range out {
 		if out[i].Cause.Reason == lifecycle.ReasonLeft {
 			out[i].Stands, out[i].Cause = true, lifecycle.Cause{}
@@ -39,10 +39,10 @@ func stood(is []lifecycle.Surrounding) []lifecycle.Surrounding {
 
 // Tell sets the condition from the state of the objects, and returns a warning event if the condition became False or
 // changed its cause.
-func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding, now time.Time) []Event {
-	is = stood(is)
+func (e Exposed) Tell(conditions *[]metav1.Condition, live []lifecycle.Surrounding, now time.Time) []Event {
+	live = countInherited(live)
 	reason, message := "", ""
-	for _, cause := range append(slices.Clone(e.Wrong), Hindrances(is)...) {
+	for _, cause := range append(slices.Clone(e.Wrong), ObjectFailures(live)...) {
 		if message != "" {
 			message += "; "
 		}
@@ -56,9 +56,9 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
 	}
-	stands := make(map[[2]string]bool, len(is))
-	for i := range slices.Backward(is) { // the first object of a name counts, as in Named
-		stands[[2]string{is[i].Kind, is[i].Name}] = is[i].Stands
+	stands := make(map[[2]string]bool, len(live))
+	for i := range slices.Backward(live) { // the first object of a name counts, as in Named
+		stands[[2]string{live[i].Kind, live[i].Name}] = live[i].Stands
 	}
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
 		return !stands[[2]string{object.GetObjectKind().GroupVersionKind().Kind, object.GetName()}]
@@ -85,10 +85,10 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 }
 
 // Named returns the state of the object with a kind and a name; nil if it is not in the list.
-func Named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
-	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
+func Named(live []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
+	i := slices.IndexFunc(live, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &is[i]
+	return &live[i]
 }

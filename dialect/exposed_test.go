@@ -63,7 +63,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedIsBounded: however much of a user's wishes cannot be, and however much the API server says of it, the condition can be stored.
+// TestExposedIsBounded: however much of a user's wishes cannot be, and however much the API server says of it, the
+// condition can be stored.
 func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, told := range map[string]struct {

@@ -24,11 +24,11 @@ type Surroundings struct {
 	Read []string
 	// Told writes the state of the objects into the status of the custom resource, and returns the events to emit after
 	// the status is stored. It is idempotent. It is nil if Unsettled.
-	Told func(is []lifecycle.Surrounding, now time.Time) []Event
+	Told func(live []lifecycle.Surrounding, now time.Time) []Event
 	// Decides replaces Told if the state of the objects decides about the custom resource, in the same pass. It writes
 	// the result into the status, and returns additions to the plan of Decide: transitions, notices and the time of the
 	// requeue.
-	Decides func(is []lifecycle.Surrounding, now time.Time) lifecycle.Plan
+	Decides func(live []lifecycle.Surrounding, now time.Time) lifecycle.Plan
 }
 
 // MarkContent labels an object with a digest of its content.
@@ -46,9 +46,9 @@ func MarkContent(object submit.Object) {
 	object.SetLabels(labels)
 }
 
-// Hindrances returns the causes for which objects could not be created or updated.
-func Hindrances(is []lifecycle.Surrounding) (causes []lifecycle.Cause) {
-	for _, s := range is {
+// ObjectFailures returns the causes for which objects could not be created or updated.
+func ObjectFailures(live []lifecycle.Surrounding) (causes []lifecycle.Cause) {
+	for _, s := range live {
 		if s.Cause.Reason != "" {
 			causes = append(causes, lifecycle.Cause{Reason: s.Cause.Reason, Message: s.Kind + " " + s.Name + ": " + s.Cause.Message})
 		}

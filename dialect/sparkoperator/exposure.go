@@ -74,12 +74,12 @@ type Exposure struct {
 	// Service is the name of the UI's Service; empty if there is none.
 	Service string
 	Port    int32
-	// Doors are the Ingress and the route that lead to the UI. The status shows the first one.
-	Doors []Door
+	// Links are the Ingress and the route that lead to the UI. The status shows the first one.
+	Links []Link
 }
 
-// Door is an Ingress or a route of the web UI.
-type Door struct {
+// Link is an Ingress or a route of the web UI.
+type Link struct {
 	Kind, Name string
 	Address    expose.Address
 }
@@ -148,7 +148,7 @@ func (u UI) AddRoute(e *Exposure, w RouteWish) {
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port
 	object := expose.DriverRoute(w.Route)
 	e.Objects = append(e.Objects, submit.Object(object))
-	e.Doors = append(e.Doors, Door{object.GetKind(), object.GetName(), address})
+	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
 }
 
 // routeAddress parses the address of a route. A UI has one path, so the Ingress and the route must have the same path.
@@ -161,7 +161,7 @@ func (e *Exposure) routeAddress(w RouteWish) (expose.Address, bool) {
 			return address, false
 		}
 	}
-	if len(e.Doors) > 0 && e.Doors[0].Address.Path != address.Path {
+	if len(e.Links) > 0 && e.Links[0].Address.Path != address.Path {
 		e.Refuse(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, IngressFormatField)
 		return address, false
 	}

@@ -28,5 +28,6 @@ const (
 	ExecutorContainer = overlay.ExecutorContainer
 )
 
-// KueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job integrations).
+// KueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job
+// integrations).
 const KueuePrefix = "kueue.x-k8s.io/"

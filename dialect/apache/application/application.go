@@ -80,7 +80,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		conditions = slices.Clone(app.Status.Conditions)
 	}
 	plan.Tell = append(plan.Tell, a.encode(app, wanted, plan, seen, now)...)
-	dialect.EncodeWeather(&app.Status.Conditions, plan.Next.Phase, seen.Weather, conditions, app.Generation, now)
+	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.Weather, conditions, app.Generation, now)
 	return plan
 }
 

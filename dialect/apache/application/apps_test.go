@@ -31,7 +31,8 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written reads the plain application with further texts over it: of each, the keys of spec that it has replace those before.
+// written reads the plain application with further texts over it: of each, the keys of spec that it has replace those
+// before.
 func written(t testing.TB, over ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of it.
+// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of
+// it.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
@@ -57,7 +58,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look at a new one does.
+// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look
+// at a new one does.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -78,7 +80,8 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch that follows from it.
+// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch
+// that follows from it.
 func BenchmarkLaunch(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()

@@ -31,16 +31,16 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 	if wanted.Thresholds != nil {
 		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for these, even if Spark requests more
 	}
-	hold := dialect.Standings(m)
+	hold := dialect.PhaseConditions(m)
 	lack := lackOf(wanted, m)
 	if lack.Reason != "" {
-		hold = append(hold, dialect.Standing{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
+		hold = append(hold, dialect.PhaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
-		return !slices.Contains(ownConditions, c.Type) && !slices.ContainsFunc(hold, func(h dialect.Standing) bool { return h.Type == c.Type })
+		return !slices.Contains(ownConditions, c.Type) && !slices.ContainsFunc(hold, func(h dialect.PhaseCondition) bool { return h.Type == c.Type })
 	})
 	for _, h := range hold {
-		reason, text := dialect.Account(h, wanted, m)
+		reason, text := dialect.ConditionCause(h, wanted, m)
 		switch {
 		case h.Type == dialect.ConditionDegraded:
 			reason, text = dialect.UsableReason(lack.Reason), lack.Message

@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors, and one after the end.
+// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors,
+// and one after the end.
 func passes(a Applications, app *sparkv1.SparkApplication) {
 	now, seen := t0, lifecycle.Observed{Confirmed: true}
 	for range 2 {
@@ -89,7 +90,8 @@ func doorsOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	return all
 }
 
-// TestDoorsCostLinearTime exposes a driver by many entries, right ones and ones that clash. 10,000 took 72 s in every pass.
+// TestDoorsCostLinearTime exposes a driver by many entries, right ones and ones that clash. 10,000 took 72 s in every
+// pass.
 func TestDoorsCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
 		"right":    func([]sparkv1.DriverServiceIngress) {},

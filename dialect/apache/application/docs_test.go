@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// TestApplicationsPage holds docs/apache-applications.md to what is done: its example runs, and its defaults are those that are set.
+// TestApplicationsPage holds docs/apache-applications.md to what is done: its example runs, and its defaults are those
+// that are set.
 func TestApplicationsPage(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/apache-applications.md")
 	if err != nil {

@@ -85,8 +85,8 @@ func driverThen(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver)
 
 // failed reports whether a state is the end of an attempt that did not succeed.
 func failed(state sparkv1.ApplicationStateSummary) bool {
-	outcome, is := outcomeOf(state)
-	return is && outcome != lifecycle.Succeeded
+	outcome, ended := outcomeOf(state)
+	return ended && outcome != lifecycle.Succeeded
 }
 
 // encodeMemory stores a memory. decodeMemory reads it back unchanged.

@@ -42,7 +42,7 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	case lifecycle.Running, lifecycle.Partial, lifecycle.Below:
 		return thresholdEvent(t)
 	case lifecycle.Unknown:
-		return dialect.Warning(dialect.EventDriverUnknown, "driver pod %s: %s", driver, dialect.Told(t.Cause))
+		return dialect.Warning(dialect.EventDriverUnknown, "driver pod %s: %s", driver, dialect.CauseText(t.Cause))
 	case lifecycle.Ended:
 		return dialect.EndEvent(t)
 	case lifecycle.Waiting:
@@ -80,9 +80,9 @@ func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (di
 func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.To == lifecycle.Below:
-		return dialect.Warning(EventExecutorsBelow, "%s", dialect.Told(t.Cause))
+		return dialect.Warning(EventExecutorsBelow, "%s", dialect.CauseText(t.Cause))
 	case t.To == lifecycle.Partial:
-		return dialect.Normal(EventExecutorsPartial, "%s", dialect.Told(t.Cause))
+		return dialect.Normal(EventExecutorsPartial, "%s", dialect.CauseText(t.Cause))
 	case t.From == lifecycle.Below, t.From == lifecycle.Partial:
 		return dialect.Normal(EventExecutorsEnough, "no fewer executors run than "+thresholdsField+" requires")
 	}
@@ -98,5 +98,5 @@ func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	case t.Outcome == lifecycle.Succeeded:
 		return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d%s", t.Attempt, exhausted(t))
 	}
-	return dialect.Warning(dialect.EventFailed, "the application failed: %s", dialect.Told(t.Cause))
+	return dialect.Warning(dialect.EventFailed, "the application failed: %s", dialect.CauseText(t.Cause))
 }

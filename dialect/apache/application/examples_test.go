@@ -39,7 +39,8 @@ spec:
   - {serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: ui}, ingressSpec: {ingressClassName: nginx}}
 `
 
-// TestGoldenObjects shows all that is made of two applications. Run with -update-golden after a wanted change, and read the difference.
+// TestGoldenObjects shows all that is made of two applications. Run with -update-golden after a wanted change, and read
+// the difference.
 func TestGoldenObjects(t *testing.T) {
 	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, everything)} {
 		made := rendered(t, Applications{}, app, 1)

@@ -19,7 +19,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what has to be otherwise for it to mean something.
+// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what has to be otherwise for it to
+// mean something.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -96,7 +97,8 @@ func generatedConfig(app *sparkv1.SparkApplication) []string {
 	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}
 }
 
-// TestFieldsDocument writes, with -update, or compares docs/fields-apache.md: every field of the kind, and where it ends up.
+// TestFieldsDocument writes, with -update, or compares docs/fields-apache.md: every field of the kind, and where it
+// ends up.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -145,7 +145,8 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
 }
 
-// TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also without restarts.
+// TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also without
+// restarts.
 func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
 	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second)

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of a status.
+// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of
+// a status.
 
 func FuzzMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "pi-0", int32(3), int64(1_770_000_000_000_001), int64(0))
@@ -42,8 +43,9 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestLawOverLives walks applications at random, from what they were left as by whoever, and holds every stored status to the law and to its bounds, and
-// a decision that changes nothing to an unchanged status: only then is a pass at rest free of writes.
+// TestLawOverLives walks applications at random, from what they were left as by whoever, and holds every stored status
+// to the law and to its bounds, and a decision that changes nothing to an unchanged status: only then is a pass at rest
+// free of writes.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {
@@ -110,7 +112,8 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each
+// time, and a later one is built anew.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Do {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -136,8 +139,8 @@ func checkBuilt(t *testing.T, l *life) {
 	}
 }
 
-// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
-// it asks for the look.
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which
+// wakes nobody (Kind.Concludes): whoever stored it asks for the look.
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {

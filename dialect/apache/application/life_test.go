@@ -57,7 +57,8 @@ func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplicatio
 	return &life{TB: t, a: a, app: pi(change...), now: t0}
 }
 
-// look decides after a while about what is seen, as the controller does: a live read that is asked for finds what is seen and nothing else.
+// look decides after a while about what is seen, as the controller does: a live read that is asked for finds what is
+// seen and nothing else.
 func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)

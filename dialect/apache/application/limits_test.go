@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// TestTooMany: a list of which each entry becomes objects is refused where it is too long, and no more is made of it while an attempt runs.
+// TestTooMany: a list of which each entry becomes objects is refused where it is too long, and no more is made of it
+// while an attempt runs.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	for field, entry := range map[string]string{
@@ -34,7 +35,7 @@ func TestTooMany(t *testing.T) {
 		if len(wrong) != 1 || wrong[0].Field != "spec."+field || !strings.Contains(wrong[0].Message, "more than 20 items") {
 			t.Errorf("%d entries of %s: %v", bounds.MaxObjects+1, field, wrong)
 		}
-		if made := len(doors(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
+		if made := len(exposedEntries(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
 			t.Errorf("%d are made of %s", made, field)
 		}
 	}

@@ -45,7 +45,8 @@ func TestAppID(t *testing.T) {
 	}
 }
 
-// TestLongAppIDs are the ones that the other operator of this API computes: a running application must be found by them.
+// TestLongAppIDs are the ones that the other operator of this API computes: a running application must be found by
+// them.
 func TestLongAppIDs(t *testing.T) {
 	app := written(t)
 	app.Namespace, app.Name = "default", strings.Repeat("long-name-", 6)+"end"

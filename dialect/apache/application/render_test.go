@@ -54,7 +54,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAttemptsNeverMeet: every object of an attempt has another name than that of every other attempt, unless the user chose it (W9).
+// TestAttemptsNeverMeet: every object of an attempt has another name than that of every other attempt, unless the user
+// chose it (W9).
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
@@ -205,7 +206,8 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 	}
 }
 
-// TestTemplates: the pods are built on them, with what no type knows; a file that the configuration names gives way to them, and is never read (8.4).
+// TestTemplates: the pods are built on them, with what no type knows; a file that the configuration names gives way to
+// them, and is never read (8.4).
 func TestTemplates(t *testing.T) {
 	const template = `
 spec:
@@ -307,7 +309,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds: the dialect adds what it says that it adds, and leaves the rest to submit.Build: of the same configuration come the same objects.
+// TestTheSameAsAnyoneBuilds: the dialect adds what it says that it adds, and leaves the rest to submit.Build: of the
+// same configuration come the same objects.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
@@ -339,7 +342,8 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever a spec says, rendering gives objects that Kubernetes has names for, or says what is wrong; never both, and twice the same.
+// FuzzRender: whatever a spec says, rendering gives objects that Kubernetes has names for, or says what is wrong; never
+// both, and twice the same.
 func FuzzRender(f *testing.F) {
 	f.Add("pi", "local:///a.jar", "", "C", "spark.app.id", "x", `{"spec":{"containers":[{"name":"a"}]}}`, int32(1))
 	f.Add("pi", "", "local:///a.py,b", "", "spark.master", "spark://h:1", `{`, int32(2))
@@ -379,7 +383,8 @@ spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.ku
 	}
 }
 
-// TestSidecarsEndNothing: of several containers Spark's alone says how the attempt ended, whatever its name and wherever the template has it (W6).
+// TestSidecarsEndNothing: of several containers Spark's alone says how the attempt ended, whatever its name and
+// wherever the template has it (W6).
 func TestSidecarsEndNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, spark string }{
 		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},

@@ -40,8 +40,8 @@ func (l *life) next(end func(*lifecycle.Driver)) *life {
 	return l.gone(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
 }
 
-// TestAttempts: each attempt has its number and its counters from the moment on that it is scheduled; trimmed, its history holds its own states, and that
-// of the one before is beside it. Numbers of states go on.
+// TestAttempts: each attempt has its number and its counters from the moment on that it is scheduled; trimmed, its
+// history holds its own states, and that of the one before is beside it. Numbers of states go on.
 func TestAttempts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).attempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
@@ -142,8 +142,8 @@ func TestCountersBeginAnew(t *testing.T) {
 	}
 }
 
-// TestMended: what could not be rendered is tried again by policy, of the spec as it was mended; of one that stays as it is nothing is restarted without
-// a policy.
+// TestMended: what could not be rendered is tried again by policy, of the spec as it was mended; of one that stays as
+// it is nothing is restarted without a policy.
 func TestMended(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).refused()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
@@ -158,8 +158,9 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestSpoiled: a spec that is edited so that no attempt can be made of it is told as what the next attempt fails of, where one is waited for, and can be
-// mended until then; an attempt that goes on ends as it does, and that no other follows is told with it.
+// TestSpoiled: a spec that is edited so that no attempt can be made of it is told as what the next attempt fails of,
+// where one is waited for, and can be mended until then; an attempt that goes on ends as it does, and that no other
+// follows is told with it.
 func TestSpoiled(t *testing.T) {
 	client := func(l *life, mode sparkv1.DeploymentMode) *life {
 		l.app.Generation++
@@ -226,8 +227,8 @@ func TestEditBesideARun(t *testing.T) {
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly: nothing of an attempt outlives it while another follows, and the last one's is kept by policy, whatever the restart
-// policy is.
+// TestRetainedAfterTheLastAttemptOnly: nothing of an attempt outlives it while another follows, and the last one's is
+// kept by policy, whatever the restart policy is.
 func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,

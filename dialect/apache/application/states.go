@@ -130,7 +130,7 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	if text := thresholdMessage(state, wanted.Thresholds); text != "" {
 		return text
 	}
-	return dialect.Told(t.Cause)
+	return dialect.CauseText(t.Cause)
 }
 
 // thresholdsField is the field that says how many executors an application must have.
@@ -180,10 +180,10 @@ func endedBy(t lifecycle.Transition) string {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonRestartsExhausted:
 		return exhausted(t)
-	case t.Outcome == lifecycle.Undecided || t.Outcome == lifecycle.Succeeded || dialect.Told(t.Cause) == "":
+	case t.Outcome == lifecycle.Undecided || t.Outcome == lifecycle.Succeeded || dialect.CauseText(t.Cause) == "":
 		return ""
 	}
-	return "; the last attempt failed: " + dialect.Told(t.Cause)
+	return "; the last attempt failed: " + dialect.CauseText(t.Cause)
 }
 
 // exhausted returns the limit that ended the restarts, after a semicolon; "" if no limit did.

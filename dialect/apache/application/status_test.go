@@ -68,8 +68,8 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestNothingIsWrittenBeforeAnythingIsDone: tools take an application without a status for one that no operator has looked at. One whose launch is held
-// up says so, and still claims no state.
+// TestNothingIsWrittenBeforeAnythingIsDone: tools take an application without a status for one that no operator has
+// looked at. One whose launch is held up says so, and still claims no state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
 	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
@@ -106,7 +106,8 @@ func TestTimesNeverGoBack(t *testing.T) {
 	l.drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).states(success + released) // checkShape holds the order
 }
 
-// TestStatusOfTheDriver: a failure says what Kubernetes said of the pod, within bounds and without a null; a success says nothing.
+// TestStatusOfTheDriver: a failure says what Kubernetes said of the pod, within bounds and without a null; a success
+// says nothing.
 func TestStatusOfTheDriver(t *testing.T) {
 	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	want := `{"containerStatuses":[{"image":"","imageID":"","name":"spark-kubernetes-driver","ready":false,"restartCount":0,` +
@@ -153,7 +154,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestNoRunawayStatus: an application that loses and gets executors for weeks, and fails again and again, has a status that can be stored.
+// TestNoRunawayStatus: an application that loses and gets executors for weeks, and fails again and again, has a status
+// that can be stored.
 func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
@@ -196,7 +198,8 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 	}
 }
 
-// TestExecutorCounts: every executor of the attempt counts once, and those of the next attempt anew. One that fails is told.
+// TestExecutorCounts: every executor of the attempt counts once, and those of the next attempt anew. One that fails is
+// told.
 func TestExecutorCounts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).gone(0)
 	some := executors(1, 3)
@@ -214,7 +217,8 @@ func TestExecutorCounts(t *testing.T) {
 	}
 }
 
-// TestBothVersionsHoldEveryState: what is written through one version of the API can be written through the other: their definitions let in the same states.
+// TestBothVersionsHoldEveryState: what is written through one version of the API can be written through the other:
+// their definitions let in the same states.
 func TestBothVersionsHoldEveryState(t *testing.T) {
 	text, err := os.ReadFile("../../../config/crd/spark.apache.org_sparkapplications.yaml")
 	if err != nil {

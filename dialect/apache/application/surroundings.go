@@ -46,15 +46,15 @@ func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surrou
 }
 
 func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.Surrounding, time.Time) []dialect.Event {
-	return func(is []lifecycle.Surrounding, now time.Time) []dialect.Event {
-		return told.Tell(&app.Status.Conditions, is, now)
+	return func(live []lifecycle.Surrounding, now time.Time) []dialect.Event {
+		return told.Tell(&app.Status.Conditions, live, now)
 	}
 }
 
 // beside returns the objects that the lists ask for, and the causes for which entries cannot exist. The spec may have
 // been edited to anything while the attempt runs.
 func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
-	all := doors(&app.Spec)
+	all := exposedEntries(&app.Spec)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 
 // kept returns the causes for which parts of a valid entry are not created: the operator's configuration does not allow
 // objects that are reachable from outside the cluster.
-func (a Applications) kept(d door) []lifecycle.Cause {
+func (a Applications) kept(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (a Applications) kept(d door) []lifecycle.Cause {
 
 // service returns the Service of a valid entry and its first port; 0 if it has none. It always selects the attempt's
 // driver: another selector would expose pods that are not the application's.
-func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door, driver map[string]string) (*unstructured.Unstructured, int64) {
+func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d exposedEntry, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := apache.BytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
 	tree, _ := podtemplate.Decode(data)

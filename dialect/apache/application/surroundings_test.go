@@ -47,7 +47,8 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 // outside lets applications choose what is reached from outside the cluster.
 var outside = Applications{Options{Outside: true}}
 
-// TestDoors: what is made of the lists' entries. Unknown fields stay; what does not say where to leads to the Service's first port.
+// TestDoors: what is made of the lists' entries. Unknown fields stay; what does not say where to leads to the Service's
+// first port.
 func TestDoors(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
 	for name, c := range map[string]struct{ spec, want string }{
@@ -104,7 +105,8 @@ spec: {driverServiceIngressList: [{
   serviceMetadata: {name: ui, namespace: elsewhere, labels: {team: a, spark.operator/name: x, spark-app-selector: pi-0}, annotations: {note: b}},
   serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door, labels: {team: b}}}]}`
 
-// TestDoorsAreOurs: what stands beside a driver is found again by our labels, in the application's namespace, and the driver does not delete it.
+// TestDoorsAreOurs: what stands beside a driver is found again by our labels, in the application's namespace, and the
+// driver does not delete it.
 func TestDoorsAreOurs(t *testing.T) {
 	app := in(lifecycle.Launched, written(t, oneDoor))
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
@@ -139,7 +141,8 @@ func TestDoorsAreOurs(t *testing.T) {
 	}
 }
 
-// TestDoorsOfASubmittedDriver: where spark-submit makes the driver, it chooses the id; the driver is known by our labels, which it is given.
+// TestDoorsOfASubmittedDriver: where spark-submit makes the driver, it chooses the id; the driver is known by our
+// labels, which it is given.
 func TestDoorsOfASubmittedDriver(t *testing.T) {
 	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
@@ -216,8 +219,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestNothingOutside: while exposure is switched off, an application's Services are of the cluster alone, they lead to its driver whatever it selects, and
-// the condition says what is not there, why, and what to do about it.
+// TestNothingOutside: while exposure is switched off, an application's Services are of the cluster alone, they lead to
+// its driver whatever it selects, and the condition says what is not there, why, and what to do about it.
 func TestNothingOutside(t *testing.T) {
 	app := in(lifecycle.Running, written(t, `
 spec:

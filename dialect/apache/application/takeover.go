@@ -129,8 +129,8 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	m.Outcome, m.EndedAt = lifecycle.Lost, m.Since
 	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status does not tell how the last attempt ended"}
 	for _, entry := range slices.Backward(past) {
-		outcome, is := outcomeOf(entry.CurrentStateSummary)
-		if !is {
+		outcome, ended := outcomeOf(entry.CurrentStateSummary)
+		if !ended {
 			continue
 		}
 		m.Outcome, m.Cause = outcome, causeLeft(entry, outcome)

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left is a status as the other operator leaves it: states a second apart, the last of them 10 s ago, in its own way to write times.
+// left is a status as the other operator leaves it: states a second apart, the last of them 10 s ago, in its own way to
+// write times.
 func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
@@ -56,7 +57,8 @@ func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, Probed: &lifecycle.Cause{}}
 }
 
-// TestTakeOverEveryState: an application goes on from wherever another operator left it: nothing is launched beside a driver, and no state is told twice.
+// TestTakeOverEveryState: an application goes on from wherever another operator left it: nothing is launched beside a
+// driver, and no state is told twice.
 func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
@@ -163,8 +165,8 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd: what the other operator could not get out of ends: client mode (a Failed with each of its looks), for good, and with a policy
-// that would restart it for ever.
+// TestStuckApplicationsEnd: what the other operator could not get out of ends: client mode (a Failed with each of its
+// looks), for good, and with a policy that would restart it for ever.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {
@@ -271,7 +273,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestTracesAreCut: that operator's messages hold whole stack traces, hundreds of which would be more than the API server stores.
+// TestTracesAreCut: that operator's messages hold whole stack traces, hundreds of which would be more than the API
+// server stores.
 func TestTracesAreCut(t *testing.T) {
 	long := func(a *sparkv1.SparkApplication) {
 		for key, state := range a.Status.StateTransitionHistory {

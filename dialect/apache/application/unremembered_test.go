@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnrememberedLaunches: an operator that dies between a launch and its status write finds the driver, and the history is what it would have been.
+// TestUnrememberedLaunches: an operator that dies between a launch and its status write finds the driver, and the
+// history is what it would have been.
 func TestUnrememberedLaunches(t *testing.T) {
 	of := func(attempt int32, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverPending, CreatedAt: t0}

@@ -29,7 +29,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
 			Message: "ClientMode is not served: the driver always runs in a pod of its own; use ClusterMode, or leave it out"})
 	}
-	for _, d := range doors(&app.Spec) {
+	for _, d := range exposedEntries(&app.Spec) {
 		if d.isRoute() {
 			wrong = append(wrong, d.faults()...)
 		}
@@ -47,7 +47,7 @@ func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 
 // refused returns the faults that reject an attempt and that neither Spark's rules (submit.Build) nor Validate find.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
-	all := doors(&app.Spec)
+	all := exposedEntries(&app.Spec)
 	for _, d := range all {
 		if !d.isRoute() {
 			wrong = append(wrong, d.faults()...)

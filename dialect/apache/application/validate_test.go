@@ -66,7 +66,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestRefused: what an edit can mend refuses an attempt, all of it at once and by its fields, and is no reason for an end without restarts (W17).
+// TestRefused: what an edit can mend refuses an attempt, all of it at once and by its fields, and is no reason for an
+// end without restarts (W17).
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {

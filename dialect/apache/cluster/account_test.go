@@ -34,7 +34,8 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedServicesOfClusters: what takes traffic from elsewhere is refused, and a foreign selector is narrowed to the cluster's own pods.
+// TestRefusedServicesOfClusters: what takes traffic from elsewhere is refused, and a foreign selector is narrowed to
+// the cluster's own pods.
 func TestRefusedServicesOfClusters(t *testing.T) {
 	for spec, field := range map[string]string{
 		`{"externalIPs":["10.0.0.1"]}`: "externalIPs", `{"externalName":"example.com"}`: "externalName", `{"type":"ExternalName"}`: "type", `{"type":"LoadBalancer"}`: "type",

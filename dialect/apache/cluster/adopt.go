@@ -45,7 +45,7 @@ func madeBySet(pod *corev1.Pod, name string) bool {
 	if set := metav1.GetControllerOf(pod); set != nil {
 		return set.Kind == "StatefulSet" && set.Name == name
 	}
-	ordinal, of := strings.CutPrefix(pod.Name, name+"-")
+	ordinal, hasPrefix := strings.CutPrefix(pod.Name, name+"-")
 	_, err := strconv.ParseUint(ordinal, 10, 31)
-	return of && err == nil && len(pod.OwnerReferences) == 0 && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
+	return hasPrefix && err == nil && len(pod.OwnerReferences) == 0 && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
 }

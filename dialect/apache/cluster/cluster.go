@@ -120,8 +120,8 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 		return dialect.Surroundings{Unsettled: true}
 	}
 	if !decodeCluster(sc, seen).Wants() {
-		return dialect.Surroundings{Told: func(is []lifecycle.Surrounding, now time.Time) []dialect.Event {
-			encodeRelease(sc, seen, is, now)
+		return dialect.Surroundings{Told: func(live []lifecycle.Surrounding, now time.Time) []dialect.Event {
+			encodeRelease(sc, seen, live, now)
 			return nil
 		}}
 	}
@@ -134,8 +134,8 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 		dialect.MarkContent(object)
 		all = append(all, object)
 	}
-	return dialect.Surroundings{Objects: all, Decides: func(is []lifecycle.Surrounding, now time.Time) lifecycle.Plan {
-		objects := became(all, is)
+	return dialect.Surroundings{Objects: all, Decides: func(live []lifecycle.Surrounding, now time.Time) lifecycle.Plan {
+		objects := stateOfObjects(all, live)
 		plan := cluster.Step(want, decodeCluster(sc, seen), seen, objects, now)
 		encodeObjects(sc, objects, now)
 		c.encode(sc, want, plan, seen, objects, now)
@@ -143,9 +143,10 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 	}}
 }
 
-// became returns the state of all objects together. A rejected object is reported before one that only needs time.
-func became(all []submit.Object, is []lifecycle.Surrounding) cluster.Objects {
-	if causes := dialect.Hindrances(is); len(causes) > 0 {
+// stateOfObjects returns the state of all objects together. A rejected object is reported before one that only needs
+// time.
+func stateOfObjects(all []submit.Object, live []lifecycle.Surrounding) cluster.Objects {
+	if causes := dialect.ObjectFailures(live); len(causes) > 0 {
 		cause := causes[0]
 		for _, other := range causes[1:] {
 			cause.Message += "; " + other.Message
@@ -154,7 +155,7 @@ func became(all []submit.Object, is []lifecycle.Surrounding) cluster.Objects {
 		return cluster.Objects{Refused: &cause}
 	}
 	return cluster.Objects{Stand: !slices.ContainsFunc(all, func(object submit.Object) bool {
-		made := dialect.Named(is, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
+		made := dialect.Named(live, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
 		return made == nil || !made.Stands
 	})}
 }

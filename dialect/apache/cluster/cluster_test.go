@@ -597,7 +597,8 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus decides about a cluster with any status: whoever wrote it, what follows is a status of this API, and stands.
+// FuzzClusterStatus decides about a cluster with any status: whoever wrote it, what follows is a status of this API,
+// and stands.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

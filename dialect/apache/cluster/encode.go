@@ -70,13 +70,13 @@ var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, want cluster.Cluster) string {
 	switch {
 	case state == sparkv1.ClusterSchedulingFailure:
-		return "the API server does not take all objects of the cluster, and is asked again: " + dialect.Told(t.Cause)
+		return "the API server does not take all objects of the cluster, and is asked again: " + dialect.CauseText(t.Cause)
 	case state == sparkv1.ClusterRunningHealthy && want.Scales:
 		return fmt.Sprintf("the master and at least %d workers are ready", want.Workers)
 	case state == sparkv1.ClusterRunningHealthy:
 		return fmt.Sprintf("the master and %d workers are ready", want.Workers)
 	case state == sparkv1.ClusterFailed:
-		return dialect.Told(t.Cause)
+		return dialect.CauseText(t.Cause)
 	case state == sparkv1.ClusterResourceReleased:
 		return "the cluster's objects are gone; an edit of the spec starts it again"
 	case t.To == lifecycle.Resuming:

@@ -35,7 +35,7 @@ func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []d
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
 	for _, t := range plan.Trail {
-		if e, is := clusterEvent(sc, t); is {
+		if e, ok := clusterEvent(sc, t); ok {
 			out = append(out, e)
 		}
 	}
@@ -53,7 +53,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 			return dialect.Normal(EventClusterSubmitted, "all objects of the cluster exist")
 		}
 	case lifecycle.Waiting:
-		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster was rejected and will be tried again: %s", dialect.Told(t.Cause))
+		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster was rejected and will be tried again: %s", dialect.CauseText(t.Cause))
 	case lifecycle.Running:
 		ready := int32(0)
 		if sc.Status.Workers != nil {
@@ -65,7 +65,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 		if t.Cause.Reason == lifecycle.ReasonInvalid {
 			reason = EventClusterInvalid
 		}
-		return dialect.Warning(reason, "the cluster failed and its objects are being deleted: %s", dialect.Told(t.Cause))
+		return dialect.Warning(reason, "the cluster failed and its objects are being deleted: %s", dialect.CauseText(t.Cause))
 	case lifecycle.Done:
 		return dialect.Normal(EventClusterReleased, "the cluster's objects are gone")
 	case lifecycle.Resuming:
@@ -107,7 +107,7 @@ func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 	default:
 		reason = EventClusterSchedulingFailure
 	}
-	e, _ = dialect.Warning(reason, "%s", dialect.Told(n.Cause))
+	e, _ = dialect.Warning(reason, "%s", dialect.CauseText(n.Cause))
 	return e
 }
 

@@ -68,7 +68,8 @@ func TestClusterRequest(t *testing.T) {
 	}
 }
 
-// TestClusterObjects looks for what the fields say in the objects that are made, by the names and labels that others look for.
+// TestClusterObjects looks for what the fields say in the objects that are made, by the names and labels that others
+// look for.
 func TestClusterObjects(t *testing.T) {
 	o, err := testClusters.objects(fullCluster())
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOwnAccountIsRefused: no pod of an application in the operator's namespace has the operator's own account; elsewhere the name is another's.
+// TestOwnAccountIsRefused: no pod of an application in the operator's namespace has the operator's own account;
+// elsewhere the name is another's.
 func TestOwnAccountIsRefused(t *testing.T) {
 	own := dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}
 	d := Dialect{Options{Own: own}}

@@ -80,7 +80,7 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	if !wanted.Deleting {
 		before := slices.Clone(app.Status.Conditions)
 		plan.Tell = append(plan.Tell, d.encode(app, wanted, plan, seen, now)...)
-		encodeWeather(app, plan.Next, seen.Weather, before, now)
+		encodeTransientError(app, plan.Next, seen.Weather, before, now)
 	}
 	return plan
 }

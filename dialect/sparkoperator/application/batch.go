@@ -193,20 +193,20 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
 	driver, err := submit.Driver(r)
 	if err != nil {
-		return [2]gang.Task{}, ofUser(app, err)
+		return [2]gang.Task{}, asUserError(app, err)
 	}
 	tasks := [2]gang.Task{{Pod: driver, Count: 1}}
 	if n := initialExecutors(&app.Spec); n > 0 {
 		executor, err := submit.Executor(r, 1, "")
 		if err != nil {
-			return tasks, ofUser(app, err)
+			return tasks, asUserError(app, err)
 		}
 		tasks[1] = gang.Task{Pod: executor, Count: n}
 	}
 	return tasks, nil
 }
 
-func ofUser(app *v1beta2.SparkApplication, err error) error {
+func asUserError(app *v1beta2.SparkApplication, err error) error {
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
 		return asFieldError(app, refused)
 	}

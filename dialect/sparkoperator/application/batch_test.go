@@ -372,7 +372,8 @@ func TestBatchWarnings(t *testing.T) {
 	}
 }
 
-// TestSparksOwnVolcanoStep is left to Spark, or to the operator where it may make a PodGroup: then no spark-submit is needed. There is one group.
+// TestSparksOwnVolcanoStep is left to Spark, or to the operator where it may make a PodGroup: then no spark-submit is
+// needed. There is one group.
 func TestSparksOwnVolcanoStep(t *testing.T) {
 	const step = `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.apache.spark.deploy.k8s.features.VolcanoFeatureStep}}`
 	for _, c := range []struct {

@@ -13,7 +13,8 @@ import (
 // measured is the dialect as the configuration's defaults make it.
 var measured = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
 
-// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of it.
+// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of
+// it.
 func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
@@ -69,7 +70,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look at a new one does.
+// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look
+// at a new one does.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -90,7 +92,8 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch that follows from it.
+// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch
+// that follows from it.
 func BenchmarkLaunch(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()

@@ -53,7 +53,8 @@ spec: {minAvailable: 1, selector: {matchLabels: {sparkoperator.k8s.io/app-name: 
 	}
 }
 
-// TestDriverBudgetIsTheDrivers: it has the name of the pod, and its selector the pod's labels, whatever the user calls it and labels it with.
+// TestDriverBudgetIsTheDrivers: it has the name of the pod, and its selector the pod's labels, whatever the user calls
+// it and labels it with.
 func TestDriverBudgetIsTheDrivers(t *testing.T) {
 	for _, piece := range []string{
 		`spec: {}`, `spec: {driver: {podName: mine}}`, `spec: {sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,

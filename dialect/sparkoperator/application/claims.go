@@ -60,12 +60,12 @@ var languages = map[string]v1beta2.SparkApplicationType{
 // run, in the language of their file.
 func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	ending := path.Ext(spec.MainApplicationFile)
-	is, known := languages[ending]
-	says := cmp.Or(spec.Type, is)
+	language, known := languages[ending]
+	says := cmp.Or(spec.Type, language)
 	if says == v1beta2.SparkApplicationTypeScala {
 		says = v1beta2.SparkApplicationTypeJava
 	}
-	if !known || says == is {
+	if !known || says == language {
 		return nil
 	}
 	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark goes by the file", spec.Type, ending)}

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// standing is one condition that holds.
-type standing = dialect.Standing
+// phaseCondition is a condition that holds.
+type phaseCondition = dialect.PhaseCondition
 
 // degraded reports whether a running application is impaired: its driver is being removed, an executor cannot start
 // (the wait reason says so), or fewer executors are running or completed than it started with. With dynamic allocation
@@ -41,26 +41,26 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 // is one.
 func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
-	hold := dialect.Standings(m)
+	hold := dialect.PhaseConditions(m)
 	if degraded(app, wanted, m) {
-		hold = append(hold, standing{Type: sparkoperator.ConditionDegraded, Status: metav1.ConditionTrue})
+		hold = append(hold, phaseCondition{Type: sparkoperator.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
 	lost := strings.Join(overwritten(app), "; ")
-	if lost != "" && slices.Contains(hold, standing{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
-		hold = append(hold, standing{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
+	if lost != "" && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
 	troubles := monitoringTroubles(app)
-	if len(troubles) > 0 && slices.Contains(hold, standing{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
-		hold = append(hold, standing{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
+	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, phaseCondition{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}
 	if mismatch != "" {
-		hold = append(hold, standing{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
+		hold = append(hold, phaseCondition{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
 	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
-		return c.Type != sparkoperator.ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.Type == c.Type })
+		return c.Type != sparkoperator.ConditionExposed && !slices.ContainsFunc(hold, func(h phaseCondition) bool { return h.Type == c.Type })
 	})
 	for _, h := range hold {
-		reason, message := dialect.Account(h, wanted, m)
+		reason, message := dialect.ConditionCause(h, wanted, m)
 		switch h.Type {
 		case ConditionFieldsOverwritten:
 			reason, message = reasonSetBySpark, lost

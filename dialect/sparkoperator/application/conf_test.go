@@ -156,7 +156,8 @@ func TestSparkConf(t *testing.T) {
 	}
 }
 
-// TestExitExceptionOfJVMs: a driver leaves the exception that ended it where there can be one, and unless the user says otherwise.
+// TestExitExceptionOfJVMs: a driver leaves the exception that ended it where there can be one, and unless the user says
+// otherwise.
 func TestExitExceptionOfJVMs(t *testing.T) {
 	const key = "spark.kubernetes.driver.annotateExitException"
 	for _, tc := range []struct {

@@ -57,7 +57,8 @@ func TestConfigurationsCostLittle(t *testing.T) {
 	}
 }
 
-// TestListsThatMeetCostLinearTime fills all lists of both pods at once: volumes meet mounts, variables of one source those of another.
+// TestListsThatMeetCostLinearTime fills all lists of both pods at once: volumes meet mounts, variables of one source
+// those of another.
 func TestListsThatMeetCostLinearTime(t *testing.T) {
 	fields := worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]())
 	of := func(parts ...string) func(n int) func() {
@@ -90,7 +91,8 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template has. It was parsed anew for each mount.
+// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template has. It was parsed anew for each
+// mount.
 func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"), field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
 	worst.Linear(t, "template and mounts", func(n int) func() {
@@ -103,7 +105,8 @@ func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	})
 }
 
-// TestMountsAtOnePathCostLinearTime mounts a volume with a long name and many others at its path. Each fault told the long name.
+// TestMountsAtOnePathCostLinearTime mounts a volume with a long name and many others at its path. Each fault told the
+// long name.
 func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	mounts := field[v1beta2.SparkApplication](t, ".spec.executor.volumeMounts")
 	worst.Linear(t, "mounts at one path", func(n int) func() {

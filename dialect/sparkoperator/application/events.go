@@ -42,14 +42,14 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (spa
 			return dialect.Normal(sparkoperator.EventDriverRunning, "driver pod %s runs", DriverPodName(app))
 		}
 	case lifecycle.Unknown:
-		return dialect.Warning(sparkoperator.EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.Told(t.Cause))
+		return dialect.Warning(sparkoperator.EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.CauseText(t.Cause))
 	case lifecycle.Ended:
 		return dialect.EndEvent(t)
 	case lifecycle.Retained, lifecycle.Done:
 		if t.Outcome == lifecycle.Succeeded {
 			return dialect.Normal(sparkoperator.EventCompleted, "the application completed in attempt %d", t.Attempt)
 		}
-		return dialect.Warning(sparkoperator.EventFailed, "the application failed: %s", dialect.Told(t.Cause))
+		return dialect.Warning(sparkoperator.EventFailed, "the application failed: %s", dialect.CauseText(t.Cause))
 	case lifecycle.Waiting:
 		return dialect.Normal(sparkoperator.EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
 	case lifecycle.Editing:

@@ -72,8 +72,8 @@ func TestEvents(t *testing.T) {
 
 func TestTold(t *testing.T) {
 	for want, c := range map[string]lifecycle.Cause{"": {}, "R": {Reason: "R"}, "m": {Message: "m"}, "R: m": {Reason: "R", Message: "m"}} {
-		if got := dialect.Told(c); got != want {
-			t.Errorf("dialect.Told(%v) = %q, want %q", c, got, want)
+		if got := dialect.CauseText(c); got != want {
+			t.Errorf("dialect.CauseText(%v) = %q, want %q", c, got, want)
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExecutorIsSparksOwn: what the operator asks the API server about is the pod that Spark's own code makes, field by field.
+// TestExecutorIsSparksOwn: what the operator asks the API server about is the pod that Spark's own code makes, field by
+// field.
 func TestExecutorIsSparksOwn(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten", "ways"} {
 		for _, version := range executorVersions {
@@ -44,7 +45,8 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 	}
 }
 
-// TestExecutorOfAnApplication: what is asked about has the identity of what the driver would make, also where spark-submit made the driver.
+// TestExecutorOfAnApplication: what is asked about has the identity of what the driver would make, also where
+// spark-submit made the driver.
 func TestExecutorOfAnApplication(t *testing.T) {
 	for _, piece := range []string{`spec: {}`, `spec: {submission: {mode: SparkSubmit}}`, `spec: {mainApplicationFile: "s3a://b/a.jar", mainClass: null}`} {
 		app := appOf(t, piece)

@@ -112,7 +112,8 @@ func recordExecutor(t *testing.T, file, jars string, got made) {
 	}
 }
 
-// TestExecutorsHaveEverything: of an application that says everything about its executors, all of it is in the pods that Spark makes.
+// TestExecutorsHaveEverything: of an application that says everything about its executors, all of it is in the pods
+// that Spark makes.
 func TestExecutorsHaveEverything(t *testing.T) {
 	const pod = `
 metadata:
@@ -206,7 +207,8 @@ func lastOf(env []corev1.EnvVar, name string) (is string) {
 	return is
 }
 
-// TestOverwrittenIsTold: what a webhook would have to set again on the pods that Spark made is what the condition names, field by field.
+// TestOverwrittenIsTold: what a webhook would have to set again on the pods that Spark made is what the condition
+// names, field by field.
 func TestOverwrittenIsTold(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten"} {
 		for _, version := range executorVersions {

@@ -18,8 +18,8 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
 	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
-	for name, was := range s.ExecutorState {
-		all[name] = lastState(was, before.Leaving.Has(dialect.ExecutorID(name)))
+	for name, old := range s.ExecutorState {
+		all[name] = lastState(old, before.Leaving.Has(dialect.ExecutorID(name)))
 	}
 	for i := range pods {
 		exists[pods[i].Name], all[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase]
@@ -36,8 +36,8 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 }
 
 // lastState returns the state of an executor whose pod is gone. Leaving reports whether it was on its way to failing.
-func lastState(was v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
-	if was == v1beta2.ExecutorStateFailed || was != v1beta2.ExecutorStateCompleted && leaving {
+func lastState(old v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
+	if old == v1beta2.ExecutorStateFailed || old != v1beta2.ExecutorStateCompleted && leaving {
 		return v1beta2.ExecutorStateFailed
 	}
 	return v1beta2.ExecutorStateCompleted

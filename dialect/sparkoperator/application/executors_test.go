@@ -54,7 +54,8 @@ func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executo
 	return pods
 }
 
-// TestTrackGoneExecutors: executors that went before they were counted are counted once, and are named where there is room beside those that exist.
+// TestTrackGoneExecutors: executors that went before they were counted are counted once, and are named where there is
+// room beside those that exist.
 func TestTrackGoneExecutors(t *testing.T) {
 	m := in(lifecycle.Running)
 	m.Attempt = 1
@@ -138,9 +139,10 @@ func TestTrackExecutors(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted, are lost and are taken away, many or few at once, and compares
-// the counts with what the operator saw of each, whatever the map has room for. Each that was taken away is reported once, at once or after it was counted as
-// one that completed. A second look at the same changes nothing.
+// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted, are lost and are taken away,
+// many or few at once, and compares the counts with what the operator saw of each, whatever the map has room for. Each
+// that was taken away is reported once, at once or after it was counted as one that completed. A second look at the
+// same changes nothing.
 func TestCountsAreExact(t *testing.T) {
 	for seed := range uint64(lives.Count(t, 15)) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -245,8 +247,8 @@ func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	}
 }
 
-// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make a status that cannot be stored. What does not fit is
-// not told of again and again, and what is there is counted.
+// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make a status that cannot be
+// stored. What does not fit is not told of again and again, and what is there is counted.
 func TestTallyIsBounded(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor

@@ -23,8 +23,8 @@ const (
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
 )
 
-// A fieldSample is a value of a field, and what has to be beside it for it to mean something. Both are YAML of what the field is in: spec, or
-// a role for one of a pod's.
+// A fieldSample is a value of a field, and what has to be beside it for it to mean something. Both are YAML of what the
+// field is in: spec, or a role for one of a pod's.
 type fieldSample struct{ value, with string }
 
 // specSamples are the fields of spec but for driver and executor.

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestHashIsFixed pins the hash of a spec that is in the status of applications out there. When it has to change, hashVersion does too:
-// otherwise an upgrade of the operator restarts every application.
+// TestHashIsFixed pins the hash of a spec that is in the status of applications out there. When it has to change,
+// hashVersion does too: otherwise an upgrade of the operator restarts every application.
 func TestHashIsFixed(t *testing.T) {
 	if got, want := Hash(&sample().Spec), "2:760d17726a4dd54905befec3"; got != want {
 		t.Errorf("Hash = %s, want %s", got, want)

@@ -20,7 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of a status.
+// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of
+// a status.
 
 // stored is the status as the API server gives it back.
 func roundTrip(t testing.TB, s *v1beta2.SparkApplicationStatus) {
@@ -69,8 +70,8 @@ func valid(text string) string {
 	return text
 }
 
-// TestLawOverLives walks applications at random and holds every stored status to the law, and a decision that changes nothing to an
-// unchanged status: only then is a pass at rest free of writes.
+// TestLawOverLives walks applications at random and holds every stored status to the law, and a decision that changes
+// nothing to an unchanged status: only then is a pass at rest free of writes.
 func TestLawOverLives(t *testing.T) {
 	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
 	phases := map[lifecycle.Phase]int{}
@@ -138,7 +139,8 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	}
 }
 
-// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each
+// time, and a later one is built anew.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	for _, launch := range plan.Do {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -164,8 +166,8 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 	}
 }
 
-// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
-// it asks for the look.
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which
+// wakes nobody (Kind.Concludes): whoever stored it asks for the look.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {

@@ -128,7 +128,8 @@ func lacks(have, want any, at string) []string {
 	return nil
 }
 
-// doubled are the lists of a pod in which an entry comes twice. Of variables the last one counts, so only equal ones are doubled.
+// doubled are the lists of a pod in which an entry comes twice. Of variables the last one counts, so only equal ones
+// are doubled.
 func doubled(pod map[string]any) (found []string) {
 	var walk func(at string, value any)
 	walk = func(at string, value any) {

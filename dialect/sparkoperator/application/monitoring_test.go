@@ -238,7 +238,8 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapes are where the annotations of a configuration lead Prometheus, such as "4040/metrics"; "!" where it is told to stay away.
+// scrapes are where the annotations of a configuration lead Prometheus, such as "4040/metrics"; "!" where it is told to
+// stay away.
 func scrapes(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
@@ -468,7 +469,8 @@ func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	}
 }
 
-// TestMonitoringOfTheDriverAtOnePath: another mount at the files' path is refused by the name of the field when the driver's pod is built.
+// TestMonitoringOfTheDriverAtOnePath: another mount at the files' path is refused by the name of the field when the
+// driver's pod is built.
 func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 	app := appOf(t, withAgent, `spec: {driver: {configMaps: [{name: c, path: /etc/metrics/conf}]}}`)
 	if got := refusedField(app); got != "spec.driver.configMaps" {

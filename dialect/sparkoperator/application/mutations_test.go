@@ -11,19 +11,22 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// A mutation is one thing that the peer of this API does to pods by its webhook alone, in its order. Here it is in the driver pod and in the
-// executors' template, or configuration, from the start. Everything is YAML: what is asked for, and what has to be there.
+// A mutation is one thing that the peer of this API does to pods by its webhook alone, in its order. Here it is in the
+// driver pod and in the executors' template, or configuration, from the start. Everything is YAML: what is asked for,
+// and what has to be there.
 type mutation struct {
 	name string
 	// app and pod are what is asked for: fields of spec, and of spec.driver or spec.executor.
 	app, pod string
 	// template is a template of the user's that says the same, or something else, about it.
 	template string
-	// wantPod and wantContainer have to be in the pod of the driver and in the executors' template, with the user's template and without.
+	// wantPod and wantContainer have to be in the pod of the driver and in the executors' template, with the user's
+	// template and without.
 	wantPod, wantContainer string
 	// merged and mergedContainer have to be there with the user's template beside that.
 	merged, mergedContainer string
-	// driverConf and executorConf are Spark's configuration; where executors get it by that, there is no need of a template.
+	// driverConf and executorConf are Spark's configuration; where executors get it by that, there is no need of a
+	// template.
 	driverConf, executorConf map[string]string
 	onlyDriver               bool // wantPod and wantContainer are the driver's only: executors get it by configuration
 }

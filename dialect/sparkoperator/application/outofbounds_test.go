@@ -13,8 +13,8 @@ import (
 // refusedQuantity is a text that resource.ParseQuantity computes with for hours.
 const refusedQuantity = "1234567890123456789012e2000000000"
 
-// Wherever a user may write a quantity, one that takes hours is refused by its field, and nothing of it is computed: in what has a type, in templates, and in
-// texts of our own.
+// Wherever a user may write a quantity, one that takes hours is refused by its field, and nothing of it is computed: in
+// what has a type, in templates, and in texts of our own.
 func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	resources := `resources: {limits: {cpu: "` + refusedQuantity + `"}}`
 	for field, spec := range map[string]string{
@@ -41,7 +41,8 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	}
 }
 
-// An application that ran when the limits came goes on: nobody edited it. It keeps its driver's name and what stands beside it. An edit counts as any other.
+// An application that ran when the limits came goes on: nobody edited it. It keeps its driver's name and what stands
+// beside it. An edit counts as any other.
 func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	app := appOf(t, `{spec: {driver: {podName: mine}}}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// onlyBySparkSubmit is what the operator does not make a driver pod of: the field that is named, when, such an application, and what its event says
-// where spark-submit serves it.
+// onlyBySparkSubmit is what the operator does not make a driver pod of: the field that is named, when, such an
+// application, and what its event says where spark-submit serves it.
 var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]", "names a class, which only a JVM runs", `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.example.Step}}`,
 		`"org.example.Step" cannot run outside a JVM`},
@@ -34,8 +34,8 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 		"asks for a new claim for the driver, and the operator has no right to create claims"},
 }
 
-// TestNativeRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused where spark-submit may
-// not help; and lets it help each where it may.
+// TestNativeRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are
+// refused where spark-submit may not help; and lets it help each where it may.
 func TestNativeRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -18,7 +18,8 @@ import (
 
 const validationDocument = "../../../docs/validation.md"
 
-// refusals are what an application is refused for when it is looked at: the field that is named, when, and such an application.
+// refusals are what an application is refused for when it is looked at: the field that is named, when, and such an
+// application.
 var refusals = []struct{ field, when, piece string }{
 	{"metadata.name", "is no DNS label that begins with a letter (RFC 1035): Services are named after it", `metadata: {name: 1pi}`},
 	{"spec.sparkConf[KEY]", "is one of the keys below", `spec: {sparkConf: {spark.master: local}}`},
@@ -71,8 +72,8 @@ var refusals = []struct{ field, when, piece string }{
 	{"spec.batchSchedulerOptions.resources[cpu]", "is negative, as any other resource", `spec: {batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`},
 }
 
-// TestRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused when they are looked at, and
-// looks at each.
+// TestRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused
+// when they are looked at, and looks at each.
 func TestRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

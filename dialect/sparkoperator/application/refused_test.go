@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestRefusalNamesWhatTheUserWrote: the builder speaks of configuration keys and fields of its request, the user of a spec.
+// TestRefusalNamesWhatTheUserWrote: the builder speaks of configuration keys and fields of its request, the user of a
+// spec.
 func TestRefusalNamesWhatTheUserWrote(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -41,7 +41,8 @@ func all(o submit.Objects) []submit.Object {
 	return append(append([]submit.Object{}, o.Before...), o.Driver)
 }
 
-// TestExamples renders the examples that the documentation shows. Run with -update after a wanted change, and read the difference.
+// TestExamples renders the examples that the documentation shows. Run with -update after a wanted change, and read the
+// difference.
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics", "spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +137,8 @@ func ownedBy(object metav1.Object, app *v1beta2.SparkApplication) bool {
 	return false
 }
 
-// TestDriverIsWhatTheControllerFinds: the driver's controller is the application, and its facts name the attempt and the spec.
+// TestDriverIsWhatTheControllerFinds: the driver's controller is the application, and its facts name the attempt and
+// the spec.
 func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	app := sample()
 	driver := render(t, app, 2).Driver
@@ -155,7 +157,8 @@ func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	}
 }
 
-// TestRenderIsPure: the same attempt gives the same objects, another attempt other names, and the application is left as it is.
+// TestRenderIsPure: the same attempt gives the same objects, another attempt other names, and the application is left
+// as it is.
 func TestRenderIsPure(t *testing.T) {
 	app := sample()
 	before := app.DeepCopy()
@@ -208,7 +211,8 @@ func TestLongNames(t *testing.T) {
 				}
 			}
 		}
-		// A driver's name may be longer than a host name: executors reach it by its Service, and the kubelet cuts the rest.
+		// A driver's name may be longer than a host name: executors reach it by its Service, and the kubelet cuts the
+		// rest.
 		objects := render(t, app, 1)
 		if driver := objects.Driver; driver.Name != name+"-driver" || driver.Spec.Hostname != "" {
 			t.Errorf("the driver is %s, its host name %q", driver.Name, driver.Spec.Hostname)
@@ -268,7 +272,8 @@ func TestOnlySubmissionsAreRendered(t *testing.T) {
 	}
 }
 
-// TestTenancyFloor: what is the operator's stays the operator's, whatever a configuration says that got past validation.
+// TestTenancyFloor: what is the operator's stays the operator's, whatever a configuration says that got past
+// validation.
 func TestTenancyFloor(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{

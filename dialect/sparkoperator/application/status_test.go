@@ -45,7 +45,8 @@ func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
 
-// TestStateOfASilentNode: as long as Kubernetes calls a pod what it was, so does the state, whose UNKNOWN readers take for a failure.
+// TestStateOfASilentNode: as long as Kubernetes calls a pod what it was, so does the state, whose UNKNOWN readers take
+// for a failure.
 func TestStateOfASilentNode(t *testing.T) {
 	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, SilentSince: t0}
 	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
@@ -143,7 +144,8 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestConditionsTellTheCause: what an application waits for, or failed of, is in the conditions; a milestone's time stays.
+// TestConditionsTellTheCause: what an application waits for, or failed of, is in the conditions; a milestone's time
+// stays.
 func TestConditionsTellTheCause(t *testing.T) {
 	app := sample()
 	step := func(m lifecycle.Memory, now time.Time) map[string]metav1.Condition {
@@ -251,8 +253,8 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestDegradedByACause: what an executor of a running application waits for, or what happens to its driver, is what degrades it. It is ready all the
-// same, also with dynamic allocation, and an event tells once.
+// TestDegradedByACause: what an executor of a running application waits for, or what happens to its driver, is what
+// degrades it. It is ready all the same, also with dynamic allocation, and an event tells once.
 func TestDegradedByACause(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second, MaxTrackedExecutors: 10}}
 	for _, dynamic := range []bool{false, true} {
@@ -307,7 +309,8 @@ func TestDegradedByACause(t *testing.T) {
 	}
 }
 
-// TestDriverInfo: the pod's name is known from the launch on, is taken from the pod where it is seen, and goes with the attempt.
+// TestDriverInfo: the pod's name is known from the launch on, is taken from the pod where it is seen, and goes with the
+// attempt.
 func TestDriverInfo(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}
@@ -341,7 +344,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestInvalidSpecs: what can never run ends FAILED at once, whatever the restart policy, with a condition that names the field.
+// TestInvalidSpecs: what can never run ends FAILED at once, whatever the restart policy, with a condition that names
+// the field.
 func TestInvalidSpecs(t *testing.T) {
 	for _, c := range []struct {
 		field string
@@ -387,7 +391,8 @@ func TestEditRepairs(t *testing.T) {
 	}
 }
 
-// TestPreempted: a queue suspends and edits in one update, and edits again when it admits. Readers see a suspension, and the attempts go on.
+// TestPreempted: a queue suspends and edits in one update, and edits again when it admits. Readers see a suspension,
+// and the attempts go on.
 func TestPreempted(t *testing.T) {
 	app := sample()
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}
@@ -429,8 +434,8 @@ func TestDeleting(t *testing.T) {
 	}
 }
 
-// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be unusable (a newer operator refuses more) ends no run that goes on, and
-// keeps what follows from being launched.
+// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be unusable (a newer operator refuses more) ends no run
+// that goes on, and keeps what follows from being launched.
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 	usual.Decide(app, lifecycle.Observed{}, t0)

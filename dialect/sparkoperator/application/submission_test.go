@@ -151,7 +151,8 @@ func TestDriverClaims(t *testing.T) {
 	}
 }
 
-// TestRunnerIsWhatTheControllerFinds: the pod that submits, and the driver that it will make, name the application, the attempt and the spec.
+// TestRunnerIsWhatTheControllerFinds: the pod that submits, and the driver that it will make, name the application, the
+// attempt and the spec.
 func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit), func(a *v1beta2.SparkApplication) {
 		a.Spec.Driver.ServiceAccount = new("drivers")
@@ -189,7 +190,8 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 	}
 }
 
-// TestStatusOfASubmission: spark-submit gives the application its id, which nobody knows before there is a driver and nobody forgets after it.
+// TestStatusOfASubmission: spark-submit gives the application its id, which nobody knows before there is a driver and
+// nobody forgets after it.
 func TestStatusOfASubmission(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)

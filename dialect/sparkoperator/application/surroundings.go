@@ -20,20 +20,20 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
 		return sparkoperator.Surroundings{Unsettled: true}
 	case !m.Phase.Live():
-		return sparkoperator.Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+		return sparkoperator.Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
 			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // the address of the UI stays in the status after the end
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}
-			return tellExposed(app, sparkoperator.Exposure{}, is, now)
+			return tellExposed(app, sparkoperator.Exposure{}, live, now)
 		}}
 	}
 	e := d.exposure(app, m)
 	for _, object := range e.Objects {
 		dialect.MarkContent(object)
 	}
-	wanted := sparkoperator.Surroundings{Objects: e.Objects, Told: func(is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
-		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, is)
-		return tellExposed(app, e, is, now)
+	wanted := sparkoperator.Surroundings{Objects: e.Objects, Told: func(live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, live)
+		return tellExposed(app, e, live, now)
 	}}
 	if info := app.Status.DriverInfo; e.Service != "" && (info.WebUIServiceName != e.Service || info.WebUIPort != e.Port || info.WebUIAddress == "") {
 		wanted.Read = []string{e.Service}
@@ -42,9 +42,9 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 }
 
 // uiOf returns the driver's status with the address of the UI, once it is known which objects exist.
-func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
+func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.Surrounding) v1beta2.DriverInfo {
 	info := withoutUI(known)
-	if service := dialect.Named(is, "Service", e.Service); service != nil && service.Stands {
+	if service := dialect.Named(live, "Service", e.Service); service != nil && service.Stands {
 		info.WebUIServiceName, info.WebUIPort = e.Service, e.Port
 		switch {
 		case service.Address != "":
@@ -53,9 +53,9 @@ func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, is []lifecycle.Su
 			info.WebUIAddress = known.WebUIAddress
 		}
 	}
-	for _, door := range e.Doors {
-		if made := dialect.Named(is, door.Kind, door.Name); made != nil && made.Stands {
-			info.WebUIIngressName, info.WebUIIngressAddress = door.Name, door.Address.String()
+	for _, link := range e.Links {
+		if made := dialect.Named(live, link.Kind, link.Name); made != nil && made.Stands {
+			info.WebUIIngressName, info.WebUIIngressAddress = link.Name, link.Address.String()
 			break
 		}
 	}
@@ -75,7 +75,7 @@ func hostPort(host string, port int32) string {
 }
 
 // tellExposed sets the condition Exposed, and returns a warning event if something is wrong.
-func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
 	told := dialect.Exposed{Objects: e.Objects, Wrong: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
-	return told.Tell(&app.Status.Conditions, is, now)
+	return told.Tell(&app.Status.Conditions, live, now)
 }

@@ -194,7 +194,8 @@ func TestExposure(t *testing.T) {
 	}
 }
 
-// checkIdentity: what is made can be found again, by its owner's UID and by readers of this API, and its metadata tell whether it is as wanted.
+// checkIdentity: what is made can be found again, by its owner's UID and by readers of this API, and its metadata tell
+// whether it is as wanted.
 func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Object) {
 	t.Helper()
 	for key, want := range map[string]string{
@@ -258,7 +259,8 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestSurroundingsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is there.
+// TestSurroundingsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is
+// there.
 func TestSurroundingsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	beside := func(attempt int32) lifecycle.Observed {

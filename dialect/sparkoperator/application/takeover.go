@@ -168,7 +168,7 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 	for i := range candidates {
 		pod := &candidates[i]
 		id := pod.Labels[sparkoperator.LabelSubmissionID]
-		if pod.Labels[submit.RoleLabel] != submit.RoleDriver || id == "" || !left(pod, app) {
+		if pod.Labels[submit.RoleLabel] != submit.RoleDriver || id == "" || !ownsDriver(pod, app) {
 			continue
 		}
 		switch {
@@ -236,8 +236,8 @@ func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil || !pod.CreationTimestamp.Time.Before(s.LastSubmissionAttemptTime.Time)
 }
 
-// left reports whether an inherited driver pod belongs to the application.
-func left(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
+// ownsDriver reports whether an inherited driver pod belongs to the application.
+func ownsDriver(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		return ref.UID == app.UID
 	}

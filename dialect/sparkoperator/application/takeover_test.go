@@ -25,7 +25,8 @@ var (
 	endedThen     = t0.Add(-time.Minute)
 )
 
-// leftIn is an application as the other operator leaves it in a state: its second submission, its first run that failed before.
+// leftIn is an application as the other operator leaves it in a state: its second submission, its first run that failed
+// before.
 func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := sample()
 	s := &app.Status
@@ -349,7 +350,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestGroupLeft: the group is that of the other operator's attempt, by the name that it gives it, once the driver needs it no more.
+// TestGroupLeft: the group is that of the other operator's attempt, by the name that it gives it, once the driver needs
+// it no more.
 func TestGroupLeft(t *testing.T) {
 	by := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }
@@ -400,8 +402,8 @@ func TestGroupLeft(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatWasOurs: the other operator writes a status without the fields that it does not know. Our drivers are found again by their
-// numbers, whatever it counts.
+// TestTakeOverOfWhatWasOurs: the other operator writes a status without the fields that it does not know. Our drivers
+// are found again by their numbers, whatever it counts.
 func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
@@ -455,8 +457,9 @@ func TestTakeOverIsTold(t *testing.T) {
 	}
 }
 
-// TestTakeOverFromAnything: whatever another operator left, in whatever state and with whatever pods, one decision makes it an application of
-// ours: the law holds for what is stored, a running driver that is wanted is never deleted, and the next look finds nothing else.
+// TestTakeOverFromAnything: whatever another operator left, in whatever state and with whatever pods, one decision
+// makes it an application of ours: the law holds for what is stored, a running driver that is wanted is never deleted,
+// and the next look finds nothing else.
 func TestTakeOverFromAnything(t *testing.T) {
 	var states []v1beta2.ApplicationStateType
 	for state := range adopted {

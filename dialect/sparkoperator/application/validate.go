@@ -118,7 +118,7 @@ func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.OwnConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
-	for _, of := range []struct {
+	for _, set := range []struct {
 		field string
 		keys  []string
 	}{
@@ -128,7 +128,7 @@ func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
 		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
 	} {
-		wrong = append(wrong, dialect.OwnKeys(of.field, "labels", of.keys)...)
+		wrong = append(wrong, dialect.OwnKeys(set.field, "labels", set.keys)...)
 	}
 	return wrong
 }

@@ -167,8 +167,8 @@ func servletTroubles(app *v1beta2.SparkApplication, c *conf.Conf) []trouble {
 // Spark takes the next port, and a sidecar gets none.
 func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []trouble) {
 	port := monitoringOf(&app.Spec).agentPort()
-	taken := func(by, then string) {
-		found = append(found, trouble{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, by, role, then)})
+	taken := func(user, then string) {
+		found = append(found, trouble{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, user, role, then)})
 	}
 	const next = "the exporter has it, and Spark takes the next that is free"
 	for _, own := range sparkPorts(role) {

@@ -62,7 +62,8 @@ func TestVersionMismatch(t *testing.T) {
 	}
 }
 
-// TestVersionMismatchIsToldOnce: by an event when the first executor tells, by a condition as long as the attempt lasts.
+// TestVersionMismatchIsToldOnce: by an event when the first executor tells, by a condition as long as the attempt
+// lasts.
 func TestVersionMismatchIsToldOnce(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkVersion = "3.5.0"

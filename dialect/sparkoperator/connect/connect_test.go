@@ -52,8 +52,8 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// look lets time pass, and the operator look at what is there then, with everything standing beside the server that is to stand there. A second look at
-// the same changes nothing.
+// look lets time pass, and the operator look at what is there then, with everything standing beside the server that is
+// to stand there. A second look at the same changes nothing.
 func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.Surrounding) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -289,7 +289,8 @@ func TestConnectInvalid(t *testing.T) {
 	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
 }
 
-// TestConnectUnusableEdit leaves the server alone that runs, says which field is wrong, and rolls out the next edit that can be used.
+// TestConnectUnusableEdit leaves the server alone that runs, says which field is wrong, and rolls out the next edit
+// that can be used.
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runs(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -348,7 +349,8 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
-// TestConnectExecutorFails tells of an executor that failed, once, and of another of the same number in the next server.
+// TestConnectExecutorFails tells of an executor that failed, once, and of another of the same number in the next
+// server.
 func TestConnectExecutorFails(t *testing.T) {
 	failing := func(attempt int32) lifecycle.Observed {
 		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
@@ -419,7 +421,8 @@ func TestConnectInvalidService(t *testing.T) {
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectDeleted keeps the status of what is being deleted, and leaves what stands beside it to the garbage collector.
+// TestConnectDeleted keeps the status of what is being deleted, and leaves what stands beside it to the garbage
+// collector.
 func TestConnectDeleted(t *testing.T) {
 	s := runs(t)
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))

@@ -76,9 +76,9 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	pod := connect.ServerName(sc.Name)
 	switch {
 	case t.To == lifecycle.Unknown:
-		return dialect.Warning(EventServerUnknown, "server pod %s: %s", pod, dialect.Told(t.Cause))
+		return dialect.Warning(EventServerUnknown, "server pod %s: %s", pod, dialect.CauseText(t.Cause))
 	case t.To == lifecycle.Started && t.From == lifecycle.Running:
-		return dialect.Warning(EventServerNotReady, "%s", dialect.Told(t.Cause))
+		return dialect.Warning(EventServerNotReady, "%s", dialect.CauseText(t.Cause))
 	case t.To == lifecycle.Running && rolledOut(sc, t):
 		return dialect.Normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
 	case t.To == lifecycle.Running:
@@ -115,9 +115,9 @@ func serverEnd(t lifecycle.Transition) (sparkoperator.Event, bool) {
 	case t.Cause.Reason == lifecycle.ReasonInvalid:
 		return dialect.Warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
 	case t.Outcome == lifecycle.Refused:
-		return dialect.Warning(EventServerRefused, "the server was not made: %s", dialect.Told(t.Cause))
+		return dialect.Warning(EventServerRefused, "the server was not made: %s", dialect.CauseText(t.Cause))
 	}
-	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.Told(t.Cause))
+	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.CauseText(t.Cause))
 }
 
 func serverNotice(n lifecycle.Notice) sparkoperator.Event {

@@ -136,7 +136,8 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 
 var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")
 
-// TestFieldsDocument tabulates the fields of a SparkConnect's spec. One that ends up nowhere, or that the table does not know, fails the test.
+// TestFieldsDocument tabulates the fields of a SparkConnect's spec. One that ends up nowhere, or that the table does
+// not know, fails the test.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

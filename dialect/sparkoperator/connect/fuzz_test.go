@@ -20,7 +20,8 @@ import (
 // namesField begins with a field of the custom resource, or of the operator's configuration.
 var namesField = regexp.MustCompile(`^(spec|metadata|ui)\.[a-zA-Z]`)
 
-// FuzzConnectSpecs decides about specs of any kind: none stops the operator, every fault names a field, and what is decided is quiet.
+// FuzzConnectSpecs decides about specs of any kind: none stops the operator, every fault names a field, and what is
+// decided is quiet.
 func FuzzConnectSpecs(f *testing.F) {
 	full, err := os.ReadFile("../../../api/sparkoperator/v1alpha1/testdata/connect-full.json")
 	if err != nil {

@@ -396,7 +396,8 @@ func TestConnectAdopt(t *testing.T) {
 	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
 		t.Errorf("first look (-want +got):\n%s", diff)
 	}
-	// From then on it is that attempt; and a server that the other operator makes later, after one of ours, is the next.
+	// From then on it is that attempt; and a server that the other operator makes later, after one of ours, is the
+	// next.
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
 	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)
@@ -430,10 +431,11 @@ func TestConnectTakeOver(t *testing.T) {
 	}
 }
 
-// TestConnectServiceEverywhere wants the Service in every phase, the same whatever the attempt, and never by what a server alone has.
+// TestConnectServiceEverywhere wants the Service in every phase, the same whatever the attempt, and never by what a
+// server alone has.
 func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
-		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "door", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	})
 	c := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
 	if !c.Surroundings(sc).Unsettled {
@@ -460,14 +462,15 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
-	if service.Name != "door" || service.Labels["a"] != "b" || service.Labels[sparkoperator.LabelAppUID] != "3f0c" || service.Labels[sparkoperator.LabelCreatedBy] != "true" ||
+	if service.Name != "link" || service.Labels["a"] != "b" || service.Labels[sparkoperator.LabelAppUID] != "3f0c" || service.Labels[sparkoperator.LabelCreatedBy] != "true" ||
 		service.Spec.Type != corev1.ServiceTypeNodePort || !metav1.IsControlledBy(service, sc) || service.Labels[sparkoperator.LabelAttempt] != "" {
 		t.Errorf("Service %+v", service)
 	}
 }
 
-// TestConnectServiceInside: while exposure is switched off a server's Service is of the cluster alone, and the condition says so; what takes or sends
-// traffic elsewhere is refused in every configuration, and the Service that stands is left.
+// TestConnectServiceInside: while exposure is switched off a server's Service is of the cluster alone, and the
+// condition says so; what takes or sends traffic elsewhere is refused in every configuration, and the Service that
+// stands is left.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
@@ -510,19 +513,19 @@ func TestConnectServiceInside(t *testing.T) {
 }
 
 // doorsOf are what leads to the UI, and what is wrong.
-func doorsOf(c Connects, sc *v1alpha1.SparkConnect) (doors []string, wrong []string) {
+func doorsOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []string) {
 	service, err := c.service(sc)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
 	e := c.exposure(sc, service.Name)
-	for _, d := range e.Doors {
-		doors = append(doors, d.Kind+" "+d.Name+" "+d.Address.String())
+	for _, d := range e.Links {
+		links = append(links, d.Kind+" "+d.Name+" "+d.Address.String())
 	}
 	for _, w := range e.Wrong {
 		wrong = append(wrong, w.Reason+" "+w.Message)
 	}
-	return doors, wrong
+	return links, wrong
 }
 
 func TestConnectUI(t *testing.T) {
@@ -532,12 +535,12 @@ func TestConnectUI(t *testing.T) {
 		options sparkoperator.UI
 		ui      *v1alpha1.UIConfiguration
 		conf    map[string]string
-		doors   []string
+		links   []string
 		wrong   string
 	}{
 		"not asked for":           {options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}},
-		"the operator's address":  {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
-		"the spec's address":      {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, doors: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
+		"the operator's address":  {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
+		"the spec's address":      {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, links: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
 		"Ingresses are off":       {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
 		"everything is off":       {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
 		"no UI":                   {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"}, wrong: "SwitchedOff spec.ui: "},
@@ -546,19 +549,19 @@ func TestConnectUI(t *testing.T) {
 		"the operator's is wrong": {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "x y"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.ingress.urlFormat"},
 		"a route": {
 			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{Hostnames: []string{"hub.example.com"}, ParentRefs: []v1beta2.RouteParentReference{{Name: "gate"}}}},
-			doors: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
+			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
 		},
 		"the operator's route": {
 			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
-			doors: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
+			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
 		},
 		"both": {
 			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{},
-			doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub", "HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
+			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub", "HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
 		},
 		"two paths": {
 			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
-			doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}, wrong: "InvalidAddress ui.route.urlFormat",
+			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}, wrong: "InvalidAddress ui.route.urlFormat",
 		},
 		"routes are off":        {ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "SwitchedOff spec.ui.route: "},
 		"no Gateway":            {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "NoGateway spec.ui.route.parentRefs: "},
@@ -567,9 +570,9 @@ func TestConnectUI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })
-			doors, wrong := doorsOf(Connects{Options{UI: tc.options}}, sc)
-			if diff := cmp.Diff(tc.doors, doors); diff != "" {
-				t.Errorf("doors (-want +got):\n%s", diff)
+			links, wrong := doorsOf(Connects{Options{UI: tc.options}}, sc)
+			if diff := cmp.Diff(tc.links, links); diff != "" {
+				t.Errorf("links (-want +got):\n%s", diff)
 			}
 			if all := strings.Join(wrong, "\n"); !strings.HasPrefix(all, tc.wrong) || (tc.wrong == "") != (all == "") {
 				t.Errorf("wrong: %q, want %q", all, tc.wrong)
@@ -585,12 +588,12 @@ func TestConnectUIObjects(t *testing.T) {
 		Route:   &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "gate"}}},
 	}}}
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
-		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "door"}}
+		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link"}}
 		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"}, IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 	objects := c.Surroundings(sc).Objects
-	if len(objects) != 4 || objects[0].GetName() != "door" || objects[1].GetName() != "hub-server-ui-svc" {
+	if len(objects) != 4 || objects[0].GetName() != "link" || objects[1].GetName() != "hub-server-ui-svc" {
 		t.Fatalf("wanted %v", objects)
 	}
 	ingress, route := objects[2].(*networkingv1.Ingress), objects[3].(*unstructured.Unstructured)
@@ -678,7 +681,8 @@ func TestConnectExposed(t *testing.T) {
 	}
 }
 
-// FuzzConnectMemory holds the law of every dialect: what was decided to be remembered is what the next decision remembers.
+// FuzzConnectMemory holds the law of every dialect: what was decided to be remembered is what the next decision
+// remembers.
 func FuzzConnectMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
 	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))

@@ -48,9 +48,9 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) sparkoperator.Surround
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return sparkoperator.Surroundings{Objects: objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
+	return sparkoperator.Surroundings{Objects: objects, Told: func(live []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
 		stampChange(sc, now, func() {
-			news = slices.Concat(tellService(sc, service.Name, is, now), tellServerExposed(sc, e, is, now))
+			news = slices.Concat(tellService(sc, service.Name, live, now), tellServerExposed(sc, e, live, now))
 		})
 		return news
 	}}
@@ -95,8 +95,8 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 
 // tellService writes the state of the Service, and returns a warning event if something is wrong. While the Service is
 // being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
-func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
-	service := dialect.Named(is, "Service", name)
+func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
+	service := dialect.Named(live, "Service", name)
 	switch {
 	case service == nil:
 		return nil
@@ -106,7 +106,7 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 			news = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
-		sc.Status.Server.ServiceName = serving(is, uiServiceName(sc))
+		sc.Status.Server.ServiceName = serving(live, uiServiceName(sc))
 	case service.Stands:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
@@ -119,12 +119,12 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 
 // serving returns the name of the Service that leads clients to the server, even if it differs from the wanted one;
 // empty if there is none. The web UI's Service does not count.
-func serving(is []lifecycle.Surrounding, ui string) string {
-	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != ui && (s.Stands || s.Old) })
+func serving(live []lifecycle.Surrounding, ui string) string {
+	i := slices.IndexFunc(live, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != ui && (s.Stands || s.Old) })
 	if i < 0 {
 		return ""
 	}
-	return is[i].Name
+	return live[i].Name
 }
 
 // isNews reports whether a condition was not False for the same cause before.

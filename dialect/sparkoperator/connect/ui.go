@@ -58,7 +58,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	}
 	c.ingress(&e, sc, ui)
 	c.UI.AddRoute(&e, c.routeWish(sc, ui))
-	if len(e.Doors) == 0 && len(e.Wrong) == 0 {
+	if len(e.Links) == 0 && len(e.Wrong) == 0 {
 		e.Refuse(sparkoperator.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
 	}
@@ -103,7 +103,7 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 		ingress.TLS = ui.IngressTLS
 	}
 	object := expose.DriverIngress(ingress)
-	e.Objects, e.Doors = append(e.Objects, object), append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
+	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
 // routeWish returns what the spec says about the route. The address is the Ingress's, if the spec sets one, or that of
@@ -134,27 +134,27 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 		return
 	}
 	e := c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service))
-	if len(e.Doors) > 0 && e.Doors[0].Address.Path != "" {
-		to.SetIfMissing("spark.ui.proxyBase", e.Doors[0].Address.Path)
+	if len(e.Links) > 0 && e.Links[0].Address.Path != "" {
+		to.SetIfMissing("spark.ui.proxyBase", e.Links[0].Address.Path)
 		to.SetIfMissing("spark.ui.proxyRedirectUri", "/")
 	}
 }
 
 // tellServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
 // something is wrong. If the spec asks for nothing, there is no condition.
-func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""
 	standing := 0
-	for _, door := range e.Doors {
-		if made := dialect.Named(is, door.Kind, door.Name); made != nil && made.Stands {
+	for _, link := range e.Links {
+		if made := dialect.Named(live, link.Kind, link.Name); made != nil && made.Stands {
 			standing++
-			server.WebUIAddress = cmp.Or(server.WebUIAddress, door.Address.String())
+			server.WebUIAddress = cmp.Or(server.WebUIAddress, link.Address.String())
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(is), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != e.Service })
+	others := slices.DeleteFunc(slices.Clone(live), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != e.Service })
 	why := lifecycle.Cause{}
-	for _, cause := range append(slices.Clone(e.Wrong), dialect.Hindrances(others)...) {
+	for _, cause := range append(slices.Clone(e.Wrong), dialect.ObjectFailures(others)...) {
 		if why.Message != "" {
 			why.Message += "; "
 		}
@@ -168,9 +168,9 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, is [
 		if news {
 			return []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
-	case len(e.Doors) == 0:
+	case len(e.Links) == 0:
 		meta.RemoveStatusCondition(&sc.Status.Conditions, sparkoperator.ConditionExposed)
-	case standing == len(e.Doors):
+	case standing == len(e.Links):
 		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionTrue, lifecycle.Cause{Reason: sparkoperator.ConditionExposed}, now)
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleDoubts: what may be meant otherwise than it is taken keeps no runs from being started. It is told once, by its field, and stands in a
-// condition until it is edited.
+// TestScheduleDoubts: what may be meant otherwise than it is taken keeps no runs from being started. It is told once,
+// by its field, and stands in a condition until it is edited.
 func TestScheduleDoubts(t *testing.T) {
 	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
 	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }

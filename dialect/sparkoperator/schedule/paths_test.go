@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestInTemplate: the application's spec becomes the schedule's template, once, at the beginning of a path; a pod's spec, a key and what is quoted stay.
+// TestInTemplate: the application's spec becomes the schedule's template, once, at the beginning of a path; a pod's
+// spec, a key and what is quoted stay.
 func TestInTemplate(t *testing.T) {
 	for _, test := range []struct{ field, message, wantField, wantMessage string }{
 		{"spec", "x", "spec.template", "x"},

@@ -32,7 +32,8 @@ type Options struct {
 	Zones schedule.Zones
 }
 
-// Schedules decides about ScheduledSparkApplications and renders their runs. It is pure: its methods read nothing but their arguments.
+// Schedules decides about ScheduledSparkApplications and renders their runs. It is pure: its methods read nothing but
+// their arguments.
 type Schedules struct{ Options }
 
 // Decide reads the schedule, runs the state machine, and writes the result into the schedule's status, in memory. The

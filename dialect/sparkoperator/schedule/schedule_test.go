@@ -185,7 +185,8 @@ func TestRunFacts(t *testing.T) {
 	}
 }
 
-// TestScheduleRefusals holds every bad input to a state, conditions and an event that name the field, and to recovering when it is mended.
+// TestScheduleRefusals holds every bad input to a state, conditions and an event that name the field, and to recovering
+// when it is mended.
 func TestScheduleRefusals(t *testing.T) {
 	for _, test := range []struct {
 		about  string
@@ -242,8 +243,8 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 }
 
-// TestScheduleIsNotRefusedForTheLongestName: the runs of the longest name have names that applications may have, whatever they are for, and objects that
-// Kubernetes takes. The next longer name is refused.
+// TestScheduleIsNotRefusedForTheLongestName: the runs of the longest name have names that applications may have,
+// whatever they are for, and objects that Kubernetes takes. The next longer name is refused.
 func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	if schedule.MaxName != 52 {
 		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
@@ -343,7 +344,8 @@ func TestScheduleConditions(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver reads what another operator left: nothing is started twice, and one run makes up for what was missed, as there.
+// TestScheduleIsTakenOver reads what another operator left: nothing is started twice, and one run makes up for what was
+// missed, as there.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
@@ -398,8 +400,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestScheduleLawOverLives walks schedules at random and holds every stored status to the law: what was decided to be remembered is what the next
-// decision remembers; and a decision that changes nothing to an unchanged status.
+// TestScheduleLawOverLives walks schedules at random and holds every stored status to the law: what was decided to be
+// remembered is what the next decision remembers; and a decision that changes nothing to an unchanged status.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {

@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleSituations holds what a schedule shows in each situation that users come to: its conditions, its events, its next run, what is done, and
-// that nobody looks again at once. The schedule is hourly; it is looked at when it was made, and then as each row says.
+// TestScheduleSituations holds what a schedule shows in each situation that users come to: its conditions, its events,
+// its next run, what is done, and that nobody looks again at once. The schedule is hourly; it is looked at when it was
+// made, and then as each row says.
 func TestScheduleSituations(t *testing.T) {
 	const ready = "Ready=True(Scheduled)"
 	type app = v1beta2.ScheduledSparkApplication

@@ -105,8 +105,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	})
 	for _, c := range hold {
 		// Each failure of the API server may be worded differently, and that is no news.
-		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
-			c.Message = was.Message
+		if old := meta.FindStatusCondition(before, c.Type); old != nil && weather != nil && old.Reason == c.Reason && c.Reason == weather.Cause.Reason {
+			c.Message = old.Message
 		}
 		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
 		meta.SetStatusCondition(&st.Conditions, c)

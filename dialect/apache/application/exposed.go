@@ -18,8 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// door is an entry of one of the three lists: a Service of the driver, and the Ingress or route that leads to it.
-type door struct {
+// exposedEntry is an entry of one of the three lists: a Service of the driver, and the Ingress or route that leads to
+// it.
+type exposedEntry struct {
 	// kind is the kind of the object that leads to the Service.
 	kind schema.GroupVersionKind
 	// field is the path of the entry, such as spec.driverHttpRouteList[0]; metaField and specField are paths below it.
@@ -28,36 +29,36 @@ type door struct {
 	serviceRaw, raw             *runtime.RawExtension
 }
 
-// doors returns the entries of all lists, up to the maximum of each list.
-func doors(spec *sparkv1.ApplicationSpec) []door {
-	var all []door
+// exposedEntries returns the entries of all lists, up to the maximum of each list.
+func exposedEntries(spec *sparkv1.ApplicationSpec) []exposedEntry {
+	var all []exposedEntry
 	for i := range spec.DriverServiceIngressList {
 		e := &spec.DriverServiceIngressList[i]
-		all = append(all, door{expose.IngressKind, fmt.Sprintf("spec.driverServiceIngressList[%d]", i), "ingressMetadata", "ingressSpec",
+		all = append(all, exposedEntry{expose.IngressKind, fmt.Sprintf("spec.driverServiceIngressList[%d]", i), "ingressMetadata", "ingressSpec",
 			e.ServiceMetadata, e.IngressMetadata, e.ServiceSpec, e.IngressSpec})
 	}
 	for i := range spec.DriverHTTPRouteList {
 		e := &spec.DriverHTTPRouteList[i]
-		all = append(all, door{expose.RouteKind, fmt.Sprintf("spec.driverHttpRouteList[%d]", i), "httpRouteMetadata", "httpRouteSpec",
+		all = append(all, exposedEntry{expose.RouteKind, fmt.Sprintf("spec.driverHttpRouteList[%d]", i), "httpRouteMetadata", "httpRouteSpec",
 			e.ServiceMetadata, e.HTTPRouteMetadata, e.ServiceSpec, e.HTTPRouteSpec})
 	}
 	for i := range spec.DriverGRPCRouteList {
 		e := &spec.DriverGRPCRouteList[i]
-		all = append(all, door{expose.GRPCRouteKind, fmt.Sprintf("spec.driverGrpcRouteList[%d]", i), "grpcRouteMetadata", "grpcRouteSpec",
+		all = append(all, exposedEntry{expose.GRPCRouteKind, fmt.Sprintf("spec.driverGrpcRouteList[%d]", i), "grpcRouteMetadata", "grpcRouteSpec",
 			e.ServiceMetadata, e.GRPCRouteMetadata, e.ServiceSpec, e.GRPCRouteSpec})
 	}
 	return all
 }
 
 // isRoute reports whether the object is a route of the Gateway API.
-func (d door) isRoute() bool { return d.kind.Group == expose.RouteKind.Group }
+func (d exposedEntry) isRoute() bool { return d.kind.Group == expose.RouteKind.Group }
 
-func (d door) fault(field, format string, args ...any) *dialect.FieldError {
+func (d exposedEntry) fault(field, format string, args ...any) *dialect.FieldError {
 	return &dialect.FieldError{Field: d.field + "." + field, Message: fmt.Sprintf(format, args...)}
 }
 
 // faults returns what keeps the entry's two objects from being created.
-func (d door) faults() (wrong []*dialect.FieldError) {
+func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is no name of a Service: %s", d.service.Name, strings.Join(problems, "; ")))
 	}
@@ -76,7 +77,7 @@ func (d door) faults() (wrong []*dialect.FieldError) {
 }
 
 // serviceFaults returns the faults of the Service's spec.
-func (d door) serviceFaults() []*dialect.FieldError {
+func (d exposedEntry) serviceFaults() []*dialect.FieldError {
 	data := apache.BytesOf(d.serviceRaw)
 	if len(data) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}")}
@@ -96,7 +97,7 @@ func (d door) serviceFaults() []*dialect.FieldError {
 }
 
 // parentFaults returns the faults of a route's parents. A route without a parent leads nowhere.
-func (d door) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
+func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 	parents, _ := tree["parentRefs"].([]any)
 	if len(parents) == 0 {
 		return []*dialect.FieldError{d.fault(d.specField+".parentRefs", "is empty: the route would be attached to no Gateway; name one")}
@@ -111,7 +112,7 @@ func (d door) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 }
 
 // tree returns the spec of the Ingress or route with every field that the user wrote.
-func (d door) tree() (map[string]any, error) {
+func (d exposedEntry) tree() (map[string]any, error) {
 	data := apache.BytesOf(d.raw)
 	if len(data) == 0 {
 		return map[string]any{}, nil
@@ -129,14 +130,14 @@ func (d door) tree() (map[string]any, error) {
 }
 
 // lacksRule reports whether the spec has no destination. An Ingress may have a default backend instead of a rule.
-func (d door) lacksRule(tree map[string]any) bool {
+func (d exposedEntry) lacksRule(tree map[string]any) bool {
 	rules, _ := tree["rules"].([]any)
 	return len(rules) == 0 && (d.isRoute() || tree["defaultBackend"] == nil)
 }
 
 // spec returns the spec of the Ingress or route: the user's, or, if it has no destination, one that leads to the
 // Service's first port.
-func (d door) spec(tree map[string]any, port int64) map[string]any {
+func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	if !d.lacksRule(tree) {
 		return tree
 	}
@@ -152,8 +153,8 @@ func (d door) spec(tree map[string]any, port int64) map[string]any {
 
 // clashes returns the entries whose objects would have the name of another entry's object, or of the Service by which
 // executors find their driver. Entries may share one Service if all of them describe it equally.
-func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
-	services, others := map[string]*namedService{}, map[string]door{}
+func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldError) {
+	services, others := map[string]*namedService{}, map[string]exposedEntry{}
 	for _, d := range all {
 		first, taken := services[d.service.Name]
 		switch {
@@ -163,7 +164,7 @@ func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
 		case taken && !first.same(d):
 			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, which says something else of the Service; choose another name, or say the same", d.service.Name, first.field))
 		case !taken:
-			services[d.service.Name] = &namedService{door: d}
+			services[d.service.Name] = &namedService{exposedEntry: d}
 		}
 		key := d.kind.Kind + "/" + d.meta.Name
 		if first, taken := others[key]; taken && d.meta.Name != "" {
@@ -177,13 +178,13 @@ func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
 // namedService is the first entry that names a Service. Its description is read once, however many entries use the
 // name.
 type namedService struct {
-	door
+	exposedEntry
 	read bool
 	spec map[string]any
 	err  error
 }
 
-func (s *namedService) same(d door) bool {
+func (s *namedService) same(d exposedEntry) bool {
 	if !s.read {
 		s.read = true
 		s.spec, s.err = podtemplate.Decode(apache.BytesOf(s.serviceRaw))

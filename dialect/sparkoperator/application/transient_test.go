@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestWeatherIsShown: what keeps the operator from going on is why an application is not Ready, or what degrades it, and says nothing of one at rest.
+// TestWeatherIsShown: what keeps the operator from going on is why an application is not Ready, or what degrades it,
+// and says nothing of one at rest.
 func TestWeatherIsShown(t *testing.T) {
 	for _, test := range []struct {
 		memory lifecycle.Memory
@@ -35,7 +36,7 @@ func TestWeatherIsShown(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{}
 		encodeConditions(app, lifecycle.App{}, test.memory, "", t0)
-		encodeWeather(app, test.memory, &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
+		encodeTransientError(app, test.memory, &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
 		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
 		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {
 			t.Errorf("%s: %+v", test.memory.Phase, c)
@@ -43,8 +44,8 @@ func TestWeatherIsShown(t *testing.T) {
 	}
 }
 
-// TestWeatherOfALaunch: a new application has no state before it was launched, is not taken for another operator's, and its condition keeps still
-// until the reason changes or the weather does.
+// TestWeatherOfALaunch: a new application has no state before it was launched, is not taken for another operator's, and
+// its condition keeps still until the reason changes or the weather does.
 func TestWeatherOfALaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, weather *lifecycle.Weather) v1beta2.SparkApplicationStatus {

@@ -27,7 +27,7 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	ingress.Name, ingress.Address, ingress.Service, ingress.Port = expose.Name(app.Name, sparkoperator.UIIngressSuffix), address, e.Service, e.Port
 	object := expose.DriverIngress(ingress)
 	e.Objects = append(e.Objects, object)
-	e.Doors = append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
+	e.Links = append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
 // ingress returns what all Ingresses of an attempt's driver share. What the application sets replaces the operator's
@@ -68,10 +68,10 @@ func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
 	var e sparkoperator.Exposure
 	d.exposeUI(&e, app, id, attempt)
-	if len(e.Doors) == 0 || e.Doors[0].Address.Path == "" {
+	if len(e.Links) == 0 || e.Links[0].Address.Path == "" {
 		return
 	}
-	c.SetIfMissing("spark.ui.proxyBase", e.Doors[0].Address.Path)
+	c.SetIfMissing("spark.ui.proxyBase", e.Links[0].Address.Path)
 	c.SetIfMissing("spark.ui.proxyRedirectUri", "/")
 }
 
