@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// setWithFuture is a StatefulSet with a field that nobody knows, in its spec and in a container.
+// setWithFuture returns a StatefulSet with unknown fields in its spec and in a container.
 func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "x", "namespace": namespace},
@@ -32,8 +32,9 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 	}}
 }
 
-// TestFieldsThatNobodyKnows: a template with a mistake is brought to the API server as often as it is edited, as it was when the object was created.
-func TestFieldsThatNobodyKnows(t *testing.T) {
+// TestUnknownFieldsAreLeftOut: the edits of a StatefulSet whose template contains a mistake reach the API server, as
+// its creation did.
+func TestUnknownFieldsAreLeftOut(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	k := Keeper{Client: dependents.Client{Client: client.WithFieldOwner(api, identity.FieldOwner)}}
 	if err := api.Create(t.Context(), setWithFuture(namespace, 1), client.FieldOwner(identity.FieldOwner)); err != nil {

@@ -20,8 +20,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestStandsBeside: what could not be found again is not created.
-func TestStandsBeside(t *testing.T) {
+// TestRenderedObjectHasIdentityAndDigest: an object that a later pass could not find again is not created.
+func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
@@ -45,8 +45,9 @@ func TestStandsBeside(t *testing.T) {
 	}
 }
 
-// TestSurroundIntervals: each try takes twice as long as the one before, up to a bound, and what is refused longer than weather.
-func TestSurroundIntervals(t *testing.T) {
+// TestRetryIntervals: each retry waits twice as long as the one before, up to a bound, and a rejection waits longer
+// than a transient error.
+func TestRetryIntervals(t *testing.T) {
 	var k Keeper
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
@@ -64,7 +65,7 @@ func TestSurroundIntervals(t *testing.T) {
 	}
 }
 
-// TestUnwanted: only what was made to stand beside a driver can go for not being wanted there.
+// TestUnwanted: only auxiliary objects are deleted for not being wanted.
 func TestUnwanted(t *testing.T) {
 	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
@@ -84,8 +85,9 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestWent: that an object was deleted which a pass deleted, with nothing else to do beside the driver, is no news, once; whatever else goes is.
-func TestWent(t *testing.T) {
+// TestOwnDeletionNeedsNoPass: the event of our own deletion is dropped once, if nothing else is left to do. All other
+// deletions are passed on.
+func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	service := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
@@ -95,8 +97,8 @@ func TestWent(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		was  *try
-		news []bool // of one deletion after the other
-		left int    // keys that are remembered
+		news []bool // of consecutive deletions
+		left int    // number of remembered keys
 	}{
 		{"deleted by a pass", &try{made: map[string]written{name: {gone, noon}}}, []bool{false, true}, 0},
 		{"with another that is not gone yet", &try{made: map[string]written{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSaysAll: what others add is no edit of what is wanted, but to a selector.
+// TestSaysAll: fields that others add are no edit, except in a selector.
 func TestSaysAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{
@@ -56,7 +56,7 @@ func TestSaysAll(t *testing.T) {
 	}
 }
 
-// TestEditions: what is as old as what was written or looked at is no edit, what nobody knows may be one.
+// TestEditions: an object that is not newer than the last write or read is not edited. An unknown object may be.
 func TestEditions(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
@@ -82,7 +82,8 @@ func TestEditions(t *testing.T) {
 	}
 }
 
-// TestKept: of what is not wanted any more a vital object stays while what is wanted of its kind does not stand, and nothing else does.
+// TestKept: an unwanted vital object stays while the wanted object of its kind is missing. All other unwanted objects
+// go.
 func TestKept(t *testing.T) {
 	k := Keeper{Beside: kinds.SparkConnects(config.Default()).Beside}
 	remove := []client.Object{

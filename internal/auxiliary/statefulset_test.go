@@ -35,7 +35,7 @@ func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// TestAutoscaled: the set that an autoscaler among the objects names, also where that has fields which no type knows.
+// TestAutoscaled: the StatefulSet that an autoscaler names is found, even if the autoscaler has unknown fields.
 func TestAutoscaled(t *testing.T) {
 	t.Parallel()
 	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -71,8 +71,9 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 	return nil
 }
 
-// TestStrays: a set that is made anew has as many pods as its predecessor left, where an autoscaler decides, and as many as are wanted else.
-func TestStrays(t *testing.T) {
+// TestNewSetKeepsThePodsOfThePrevious: with an autoscaler a new set begins with as many pods as the previous one left,
+// and otherwise with the wanted number.
+func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", appsv1.StatefulSetPodNameLabel: name}}}
@@ -114,7 +115,7 @@ func TestStrays(t *testing.T) {
 		"nothing tells that there were any": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
-			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
+			lost := min(1, len(test.cached)) // the others still belong to the previous set
 			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
 			first, err := k.first(t.Context(), w, object, test.existed)
@@ -129,7 +130,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestKeepScale: of a set that an autoscaler scales, what is applied says the number that there is.
+// TestKeepScale: the applied number of pods of an autoscaled set is the current number.
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
@@ -144,7 +145,7 @@ func TestKeepScale(t *testing.T) {
 	}
 }
 
-// TestMarkOf: another generation is another mark; each is a label's value.
+// TestMarkOf: each generation has its own mark, which is a valid label value.
 func TestMarkOf(t *testing.T) {
 	t.Parallel()
 	if one, other := markOf(1), markOf(math.MaxInt64); one == other || len(other) > 63 {
@@ -152,8 +153,8 @@ func TestMarkOf(t *testing.T) {
 	}
 }
 
-// TestKeepScaleOfNone: a set without pods is one that an autoscaler leaves alone for ever.
-func TestKeepScaleOfNone(t *testing.T) {
+// TestKeepScaleIgnoresZero: an autoscaler never scales a set without pods, so zero pods are not kept.
+func TestKeepScaleIgnoresZero(t *testing.T) {
 	t.Parallel()
 	w := &work{scaled: []string{"c-worker"}}
 	tree := asTree(t, workerSet(new(int32(2)))).Object

@@ -7,8 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 )
 
-// TestBesideFor: what stands beside the driver has as long as the rest of the pass took, within bounds, and leaves half of the time.
-func TestBesideFor(t *testing.T) {
+// TestAuxiliaryTimeout: auxiliary objects get as much time as the rest of the pass took, within bounds, and at most
+// half of the remaining time.
+func TestAuxiliaryTimeout(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spent, left, want time.Duration }{
 		{0, passTimeout, auxiliary.Timeout},

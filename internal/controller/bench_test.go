@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// BenchmarkStatusPatch tells what it costs to find out what is to be written, and whether that may rest.
+// BenchmarkStatusPatch measures how long it takes to compute the patch and to decide whether it may be debounced.
 func BenchmarkStatusPatch(b *testing.B) {
 	kind := kinds.SparkApplications(config.Default())
 	for _, executors := range []int{5, 1000} {
@@ -50,7 +50,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 	}
 }
 
-// atWork is a pass over an application whose driver and so many executors run, and whose status says so.
+// atWork returns a pass over an application whose driver and executors run, as its status already says.
 func atWork(b *testing.B, kind Kind, executors int) outcome {
 	b.Helper()
 	app := &v1beta2.SparkApplication{
@@ -80,7 +80,7 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 	return o
 }
 
-// readBack is an application as it comes back from the API server.
+// readBack returns an application as the API server returns it.
 func readBack(b *testing.B, app *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	b.Helper()
 	read := &v1beta2.SparkApplication{}

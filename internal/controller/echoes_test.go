@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// TestEchoes: the event of a status of ours is no news while nobody has met an older one; what somebody else wrote is, and what is sent again.
+// TestEchoes: the event of our own status write is dropped as long as no pass has read an older status. Events of other
+// writes and resent events are passed on.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	app := func(version string) *v1beta2.SparkApplication {

@@ -34,14 +34,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// cost is what an object cost in the most expensive of its passes.
+// cost is the cost of an object in the most expensive of its passes.
 type cost struct {
-	Step    string        // which pass that was
+	Step    string        // the name of that pass
 	CPU     time.Duration // of the whole process, garbage collection included
-	Bytes   uint64        // that were allocated
-	Objects int           // that the operator would create
-	Renders bool          // whether the object was rendered at all, or refused before
-	Refusal string        // the beginning of why it was refused, if it was
+	Bytes   uint64        // allocated bytes
+	Objects int           // objects that the operator would create
+	Renders bool          // whether the object was rendered at all
+	Refusal string        // the beginning of the rejection, if there was one
 	Written int           // bytes of the status patch and of the events
 	Sent    int           // bytes of the objects that would be created
 }
@@ -69,7 +69,7 @@ func meters(t testing.TB) map[string]meter {
 	}
 }
 
-// hostileConfig switches on all that an object can make the operator do.
+// hostileConfig switches on everything that an object can make the operator do.
 func hostileConfig() config.Configuration {
 	cfg := config.Default()
 	cfg.UI.Ingress.Enabled, cfg.UI.Ingress.URLFormat = new(true), "spark.example.com/{{$appNamespace}}/{{$appName}}"
@@ -78,26 +78,26 @@ func hostileConfig() config.Configuration {
 	return cfg
 }
 
-// hostileLife is what a meter of one kind needs.
+// hostileLife contains what a meter of one kind needs.
 type hostileLife struct {
-	kind         Kind
-	heard, asked func([]byte) (client.Object, error) // decode an object of a watch, and one that was asked for
-	spent        cost
-	worst        cost
+	kind           Kind
+	watched, asked func([]byte) (client.Object, error) // decode an object of a watch event, and the answer to a read
+	spent          cost
+	worst          cost
 }
 
 func meterOf(scheme *apiruntime.Scheme, kind Kind) meter {
-	heard, asked := decoders(scheme, kind)
+	watched, asked := decoders(scheme, kind)
 	return func(object []byte) (cost, error) {
-		life := &hostileLife{kind: kind, heard: heard, asked: asked}
+		life := &hostileLife{kind: kind, watched: watched, asked: asked}
 		err := life.lead(object)
 		return life.worst, err
 	}
 }
 
-// decoders decode an object of a kind as the informer does that controller-runtime makes for a type, as the only event of a watch;
-// and as the client does that asks for one object.
-func decoders(scheme *apiruntime.Scheme, kind Kind) (heard, asked func([]byte) (client.Object, error)) {
+// decoders returns functions that decode an object of a kind: as controller-runtime's informer for the type does, from
+// the only event of a watch, and as the client does after a read of one object.
+func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
 	objects := codecs.DecoderToVersion(info.Serializer, nil)
@@ -110,7 +110,7 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (heard, asked func([]byte) (
 		}
 		return decoded.(client.Object), nil
 	}
-	heard = func(object []byte) (client.Object, error) {
+	watched = func(object []byte) (client.Object, error) {
 		event := append(append([]byte(`{"type":"ADDED","object":`), object...), "}\n"...)
 		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
 		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
@@ -118,10 +118,11 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (heard, asked func([]byte) (
 		_, decoded, err := decoder.Decode()
 		return typed(decoded, err)
 	}
-	return heard, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
+	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead leads an object through its life: it is seen first, its pods run, its driver fails, and it is seen again after that.
+// lead leads an object through its life: a first pass, a pass with running pods, a pass after the driver failed, and
+// one after that.
 func (l *hostileLife) lead(raw []byte) error {
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
@@ -154,7 +155,7 @@ func (l *hostileLife) lead(raw []byte) error {
 
 // read decodes an object for the cache, and once more for a pass if the cache does not keep its spec (Reconciler.read).
 func (l *hostileLife) read(raw []byte) (client.Object, error) {
-	object, err := l.heard(raw)
+	object, err := l.watched(raw)
 	if err != nil {
 		return object, fmt.Errorf("decode: %w", err)
 	}
@@ -170,7 +171,7 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	return object, nil
 }
 
-// step measures one step, and keeps it if it is the worst so far.
+// step measures one step, and keeps the result if it is the worst so far.
 func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats
@@ -190,7 +191,7 @@ func (l *hostileLife) step(name string, do func()) {
 	l.worst = worst
 }
 
-// processCPU is the CPU time of this process.
+// processCPU returns the CPU time of this process.
 func processCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -199,7 +200,8 @@ func processCPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// pass is a pass without an API server: it decides, renders, makes the auxiliary objects, and encodes all that it would send.
+// pass makes a pass without an API server: it decides, renders, creates the auxiliary objects, and encodes everything
+// that it would send.
 func (l *hostileLife) pass(o *outcome) error {
 	var sent []client.Object
 	for range maxRounds {
@@ -213,7 +215,7 @@ func (l *hostileLife) pass(o *outcome) error {
 		fact(&o.Seen)
 	}
 	if l.kind.Beside.Wanted != nil {
-		sent = append(sent, l.surround(o)...)
+		sent = append(sent, l.ensureAuxiliary(o)...)
 	}
 	if l.kind.Executors.Render != nil && len(o.Seen.Executors) > 0 {
 		if pod, err := l.kind.Executors.Render(o.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", o.Now); err == nil {
@@ -238,7 +240,7 @@ func (l *hostileLife) pass(o *outcome) error {
 	return nil
 }
 
-// apply renders what the plan's actions make. Its fact is what a live read would add.
+// apply renders the objects of the plan's actions. Its fact is the one that a live read would add.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range o.plan.Do {
@@ -269,8 +271,8 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	return nil, sent
 }
 
-// surround makes what stands beside the driver, and tells the object that all of it stands.
-func (l *hostileLife) surround(o *outcome) []client.Object {
+// ensureAuxiliary creates the auxiliary objects, and tells the object that all of them exist.
+func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 	wanted := l.kind.Beside.Wanted(o.object, o.Seen)
 	if wanted.Unsettled {
 		return nil
@@ -295,7 +297,7 @@ func (l *hostileLife) send(object client.Object) {
 	}
 }
 
-// runningFacts are a running driver, some executors, and the pods of a cluster.
+// runningFacts returns a running driver, some executors, and the pods of a cluster.
 func runningFacts(at time.Time) lifecycle.Observed {
 	seen := lifecycle.Observed{
 		Confirmed: true, Remains: []int32{1}, Beside: 3,
@@ -316,7 +318,7 @@ func runningFacts(at time.Time) lifecycle.Observed {
 	return seen
 }
 
-// failedFacts are the same after the driver failed.
+// failedFacts returns the same facts after the driver failed.
 func failedFacts(at time.Time) lifecycle.Observed {
 	seen := runningFacts(at)
 	driver := &seen.Drivers[0]
@@ -327,8 +329,8 @@ func failedFacts(at time.Time) lifecycle.Observed {
 	return seen
 }
 
-// An ordinary application is rendered and costs little: else the meter measures refusals.
-func TestMeterOfHostileObjectsLeadsAnOrdinaryLife(t *testing.T) {
+// An ordinary application is rendered and costs little. Otherwise the meter would measure only rejections.
+func TestMeterRendersAnOrdinaryApplication(t *testing.T) {
 	definitions, err := hostile.Definitions("../../config/crd")
 	if err != nil {
 		t.Fatal(err)

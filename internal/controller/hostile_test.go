@@ -24,7 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 )
 
-// What one object may cost in one pass: in CPU, in memory that is allocated, and in objects that the operator creates for it. docs/validation.md has the last.
+// Bounds for the cost of one object in one pass: CPU, allocated memory, and objects that the operator creates for it.
+// docs/validation.md documents the last one.
 const (
 	hostileCPU     = 250 * time.Millisecond
 	hostileBytes   = 64 << 20
@@ -32,16 +33,17 @@ const (
 )
 
 const (
-	// workerVariable and the ones after it tell a worker process which cases are its own, and after which of them it goes on.
+	// workerVariable and the following variables tell a worker process which cases are its own, and after which of them
+	// it continues.
 	workerVariable, afterVariable = "HOSTILE_WORKER", "HOSTILE_AFTER"
-	// onlyVariable is a regular expression of the cases to measure, by name.
+	// onlyVariable is a regular expression that selects cases by name.
 	onlyVariable = "HOSTILE_ONLY"
-	// A worker gives a case up once it took abandonCPU, or holds abandonBytes.
+	// A worker abandons a case once it has used abandonCPU, or holds abandonBytes.
 	abandonCPU, abandonBytes = 4 * time.Second, 1 << 30
 	hostileWorkers           = 2
 )
 
-// report is what a worker says of a case, as one line of JSON: first without an end, then with one.
+// report is a worker's report of a case, as one line of JSON: one at its start and one at its end.
 type report struct {
 	Index int
 	Name  string
@@ -50,10 +52,11 @@ type report struct {
 	Done  bool
 	Cost  cost
 	Err   string
-	Stack string // of a case that was given up
+	Stack string // of an abandoned case
 }
 
-// TestHostileObjects measures what the worst objects cost that our definitions admit. SOAK=1 measures all of them, which takes long.
+// TestHostileObjects measures the cost of the worst objects that our definitions admit. SOAK=1 measures all of them,
+// which takes long.
 func TestHostileObjects(t *testing.T) {
 	if os.Getenv(workerVariable) != "" {
 		work(t)
@@ -85,7 +88,8 @@ func TestHostileObjects(t *testing.T) {
 	judgeHostile(t, all)
 }
 
-// measureAgain measures the cases once more that took more CPU than they may, with nothing beside them: the workers share the caches of the processor.
+// measureAgain repeats the cases that exceeded their CPU bound, with nothing running beside them, since the workers
+// share the caches of the processor.
 func measureAgain(t *testing.T, all []report) {
 	t.Helper()
 	exceed := map[int]*report{}
@@ -115,7 +119,7 @@ func measureAgain(t *testing.T, all []report) {
 	}
 }
 
-// supervise runs one worker, and another one after each that ended before its cases did.
+// supervise runs one worker, and another one whenever a worker ended before its cases did.
 func supervise(worker int, tell func(report)) error {
 	after := -1
 	for range 10000 {
@@ -166,7 +170,7 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 	}
 	_, _ = io.Copy(io.Discard, reader)
 	err = cmd.Wait()
-	if err != nil && last > after && !current.Done { // the runtime ended it, such as for lack of memory
+	if err != nil && last > after && !current.Done { // the runtime ended it, for example since memory ran out
 		text := output.String()
 		current.Done, current.Err, current.Stack = true, "the process ended: "+err.Error(), text[:min(len(text), 4000)]
 		tell(current)
@@ -204,7 +208,8 @@ func work(t *testing.T) {
 	}
 }
 
-// measured is what an object costs: the least CPU of three tries, if the first is over the bound. A machine that is busy makes a try look expensive.
+// measured returns the cost of an object. If the first try exceeds the bound, it is the least CPU of three tries, since
+// a busy machine makes a try look expensive.
 func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	var least cost
 	var err error
@@ -226,7 +231,7 @@ func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	return least, err
 }
 
-// watchCase gives a case up that takes too much, with the stack that it is at.
+// watchCase abandons a case that takes too much, and reports its current stack.
 func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	stop := make(chan struct{})
 	began := processCPU()
@@ -251,7 +256,7 @@ func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	return sync.OnceFunc(func() { close(stop) })
 }
 
-// innermost are the functions that a case is in, from the innermost one to the meter.
+// innermost returns the functions on the stack of a case, from the innermost one up to the meter.
 func innermost(stacks string) string {
 	for stack := range strings.SplitSeq(stacks, "\n\n") {
 		inside, _, found := strings.Cut(stack, "hostileLife")
@@ -269,12 +274,12 @@ func innermost(stacks string) string {
 	return ""
 }
 
-// over is by how much a case exceeds its bounds; 1 is at the bound.
+// over returns the ratio of a case's cost to its bounds; 1 is at the bound.
 func (r *report) over() float64 {
 	return max(float64(r.Cost.CPU)/float64(hostileCPU), float64(r.Cost.Bytes)/hostileBytes, float64(r.Cost.Objects)/hostileObjects)
 }
 
-// judgeHostile prints the most expensive fields, and fails for each that is over the bound.
+// judgeHostile prints the most expensive fields, and fails for each that exceeds the bound.
 func judgeHostile(t *testing.T, all []report) {
 	t.Helper()
 	worst := map[string]report{}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestShutdownEndsNoPass: one that was asked for lets passes finish.
-func TestShutdownEndsNoPass(t *testing.T) {
+// TestShutdownLetsPassesFinish: a requested shutdown does not end the passes in flight.
+func TestShutdownLetsPassesFinish(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		asked func() bool
@@ -31,7 +31,7 @@ func TestShutdownEndsNoPass(t *testing.T) {
 			stop()
 			<-looked
 			if test.ends {
-				<-ctx.Done() // else the test never ends
+				<-ctx.Done() // otherwise the test never ends
 			} else if ctx.Err() != nil {
 				t.Error("the pass was ended")
 			}

@@ -31,9 +31,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
+// In the tests of Sweep the application exists, so that Kubernetes' garbage collector does nothing. The operator only
+// assumes that it is deleted.
 
-// sweeper is a reconciler that reads caches, of what the operator watches for it.
+// sweeper returns a reconciler with caches of the kinds that the operator watches.
 func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := testkit.Rest(w.T), w.API.Scheme()
@@ -73,7 +74,7 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 	}
 }
 
-// waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
+// waitCached waits until a reconciler's caches have a number of objects with the labels of a custom resource.
 func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
@@ -91,7 +92,7 @@ func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	})
 }
 
-// configMap makes one that is labelled as an application's, with the owners given.
+// configMap creates a ConfigMap with the labels of an application's object and the given owners.
 func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	w.T.Helper()
 	meta := tiny.Meta(app, name, 1)
@@ -105,8 +106,8 @@ func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
 }
 
-// TestSweepDeletesWhatIsLeft: all whose owners are gone, and nothing else.
-func TestSweepDeletesWhatIsLeft(t *testing.T) {
+// TestSweepDeletesOrphans: a sweep deletes the objects whose owners are all gone, and nothing else.
+func TestSweepDeletesOrphans(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	r := sweeper(w)
@@ -134,7 +135,8 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	waitCached(w, r, app.UID, 10)
 
 	r.deleted.Note(app)
-	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
+	// Once the driver is gone the garbage collector removes it from the owners of exec-2, perhaps before the sweep:
+	// then the sweep runs again.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
 		again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 		return errors.Join(err, want(again, false))
@@ -148,7 +150,7 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	}
 }
 
-// racing lets something happen before the first deletion of an object.
+// racing calls a function before the first deletion of an object.
 type racing struct {
 	client.Client
 	before func(client.Object)
@@ -163,9 +165,9 @@ func (c *racing) Delete(ctx context.Context, object client.Object, options ...cl
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestSweepLeavesWhatIsLetGo: what loses its owner after it was seen stays, as when an application is deleted with --cascade=orphan. What has only changed is
-// looked at again, and goes.
-func TestSweepLeavesWhatIsLetGo(t *testing.T) {
+// TestSweepKeepsReleasedObjects: an object that lost its owner after it was seen stays, as when an application is
+// deleted with --cascade=orphan. An object that changed in another way is deleted by the next sweep.
+func TestSweepKeepsReleasedObjects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -252,8 +254,8 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 	}
 }
 
-// TestSweepOfAnother: one of the same name that is there now keeps what it has.
-func TestSweepOfAnother(t *testing.T) {
+// TestSweepKeepsObjectsOfANamesake: a custom resource with the same name that exists now keeps its objects.
+func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	r := sweeper(w)
@@ -271,7 +273,8 @@ func TestSweepOfAnother(t *testing.T) {
 	}
 }
 
-// webhookless is an API server that fails to delete while it is told so, as where a webhook does not answer.
+// webhookless is an API server whose deletions fail while the test says so, as with an admission webhook that does not
+// answer.
 type webhookless struct {
 	client.Client
 	fails atomic.Bool
@@ -284,14 +287,15 @@ func (c *webhookless) Delete(ctx context.Context, object client.Object, options 
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestSweepHoldsNothingUp: what cannot be deleted of one that is gone does not keep another of its name from its own life, and is tried again until it is gone.
-func TestSweepHoldsNothingUp(t *testing.T) {
+// TestFailedSweepDoesNotStopThePass: an orphan that cannot be deleted does not stop the passes of another custom
+// resource with the same name. The deletion is retried until it succeeds.
+func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	keeps := &webhookless{}
 	r := sweeper(w, func(c client.Client) client.Client { keeps.Client = c; return keeps })
 	other, app := w.Application("other"), w.Application("pi")
-	configMap(w, other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
+	configMap(w, other, "conf", appRef(other)) // assumed to be an orphan of the former "pi"; the garbage collector keeps it, since its owner exists
 	waitCached(w, r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
 		return r.dependents.Client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
@@ -333,8 +337,8 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// TestDepartedNotes: which deletions are remembered.
-func TestDepartedNotes(t *testing.T) {
+// TestDeletionsAreNoted: which deletions are remembered.
+func TestDeletionsAreNoted(t *testing.T) {
 	t.Parallel()
 	named := func(uid types.UID, finalizers ...string) *v1beta2.SparkApplication {
 		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: uid, Finalizers: finalizers}}

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestClasses: how urgent a look at an object is, of each kind.
+// TestClasses: the class of an object of each kind.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -56,8 +56,9 @@ func TestClasses(t *testing.T) {
 	})
 }
 
-// TestClassOfWhatIsGone: it is urgent while something is to be deleted that it left, and not where another replica did that long since.
-func TestClassOfWhatIsGone(t *testing.T) {
+// TestClassOfDeletedObject: a deleted object is urgent while it has orphans to delete, but not if another replica swept
+// them long ago.
+func TestClassOfDeletedObject(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
@@ -78,7 +79,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 }
 
 func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64, lifecycle.Phase), ends bool) {
-	over := queue.Changed // a schedule is never over
+	over := queue.Changed // a schedule never ends
 	if ends {
 		over = queue.Settled
 	}

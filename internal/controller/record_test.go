@@ -82,10 +82,10 @@ func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return f.Client.Get(ctx, key, object, options...)
 }
 
-func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil } // nor does it show children
+func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil } // nor does it show dependents
 
-// TestStaleReadOfTheObjectIsWaitedOut: after its own write a reconciler does not decide from a read that is older than it.
-func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
+// TestStaleObjectEndsThePass: after its own write a reconciler does not decide from an older read.
+func TestStaleObjectEndsThePass(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")
@@ -115,13 +115,14 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestChildrenThatTheCacheDoesNotShowAreAdopted: a pass over a fresh object and a stale cache of pods makes nothing twice.
-func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
+// TestDependentsMissingInTheCacheAreAdopted: a pass over a fresh object with a stale cache of pods creates nothing
+// twice.
+func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
+	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the write of the other
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
 			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
@@ -140,16 +141,16 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	}
 }
 
-func TestShutdownBeginsNothing(t *testing.T) {
+func TestNoPassDuringShutdown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := &Reconciler{} // touching anything would panic
+	r := &Reconciler{} // any use would panic
 	if result, err := r.Reconcile(ctx, reconcile.Request{}); err != nil || result != (reconcile.Result{}) {
 		t.Errorf("%v, %v", result, err)
 	}
 }
 
-func TestPassIsOverBeforeTheShutdown(t *testing.T) {
+func TestPassLimitIsShorterThanShutdown(t *testing.T) {
 	for _, test := range [][2]time.Duration{{20 * time.Second, 15 * time.Second}, {time.Hour, passTimeout}, {time.Second, 750 * time.Millisecond}} {
 		if diff := cmp.Diff(test[1], passLimit(test[0])); diff != "" {
 			t.Errorf("%s: %s", test[0], diff)
@@ -157,9 +158,9 @@ func TestPassIsOverBeforeTheShutdown(t *testing.T) {
 	}
 }
 
-// TestRestoredStore: where the API server went back in time, a write of ours is waited for no longer than 30 s; where only the cache is late, for as
-// long as it is.
-func TestRestoredStore(t *testing.T) {
+// TestWriteMissingAfterARestore: if the API server's store was restored to an earlier state, our write is waited for at
+// most 30 s. If only the cache is late, it is waited for as long as that takes.
+func TestWriteMissingAfterARestore(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")
@@ -182,7 +183,7 @@ func TestRestoredStore(t *testing.T) {
 		stale(at, true)
 	}
 	restored := app.DeepCopy()
-	restored.ResourceVersion = "9223372036854775807" // what was written is newer than all that there is
+	restored.ResourceVersion = "9223372036854775807" // the write is newer than everything in the store
 	r.writes.Wrote(restored)
 	stale(2*time.Hour, true)
 	stale(2*time.Hour+29*time.Second, true)
@@ -190,9 +191,9 @@ func TestRestoredStore(t *testing.T) {
 	stale(2*time.Hour+31*time.Second, false)
 }
 
-// TestComesMeanwhile: what a cache had not yet when it was read, and has when the write is looked up, is what a pass goes on from: its event may have been left out
-// before anybody met the older one.
-func TestComesMeanwhile(t *testing.T) {
+// TestWriteArrivesDuringThePass: if our write reaches the cache between the read and the check, the pass uses it. Its
+// event may have been dropped before any pass read the older status.
+func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
@@ -219,7 +220,7 @@ func TestComesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestActed: what is told of what stands beside the driver, warned of, made or refused is stored at once.
+// TestActed: a status with events of auxiliary objects, warnings, created objects or a rejection is stored at once.
 func TestActed(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -28,7 +28,8 @@ func TestFewWarnings(t *testing.T) {
 	}
 }
 
-// TestLogDoesNotQuoteTheDriver: the last words of a program are its owner's. The log has the reason and the exit code.
+// TestLogDoesNotQuoteTheDriver: the last output of a program belongs to its owner. The log has the reason and the exit
+// code.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	var said scene.Lines
 	log, err := telemetry.NewLogger(&said, "debug", "text")

@@ -24,8 +24,8 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestMissedTicksAreConfirmed: an operator that comes back after hours, with a cache that shows no run yet, starts none beside one that goes on, and one for
-// all that were missed when that has ended.
+// TestMissedTicksAreConfirmed: an operator that returns after hours, with a cache that shows no run yet, starts no run
+// beside a running one. When that has ended it starts one run for all missed ticks.
 func TestMissedTicksAreConfirmed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -80,7 +80,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	}
 }
 
-// emptyCache shows neither runs nor their pods yet.
+// emptyCache shows neither runs nor their pods.
 type emptyCache struct{ client.Client }
 
 func (e emptyCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {

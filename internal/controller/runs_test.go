@@ -26,9 +26,9 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return s.LastRunName == name }
 }
 
-// TestRunThatTheCacheDoesNotShow: a pass over a fresh schedule and a stale cache of runs starts nothing twice, and starts nothing beside a run that is
-// there; a live read tells.
-func TestRunThatTheCacheDoesNotShow(t *testing.T) {
+// TestRunMissingInTheCacheIsFound: a pass over a fresh schedule with a stale cache of runs starts no run twice, and
+// none beside an existing run, which a live read finds.
+func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	s := w.Schedule("nightly", "a", forbid)
@@ -49,7 +49,7 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
 		t.Fatal(err)
 	}
-	s.Status.LastRunName = "" // the operator died before it wrote that
+	s.Status.LastRunName = "" // the operator crashed before it wrote that
 	if err := w.API.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// blindToRuns is a cache that does not show any applications yet.
+// blindToRuns is a cache that shows no applications.
 type blindToRuns struct{ client.Client }
 
 func (b blindToRuns) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {

@@ -20,9 +20,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestOperatorLacksARight: what is forbidden to the operator is not the application's failure. It waits ever longer, says why, and goes on
-// as soon as it may.
-func TestOperatorLacksARight(t *testing.T) {
+// TestForbiddenOperatorWaits: if the operator lacks a right, the application does not fail. It waits ever longer,
+// reports why, and goes on as soon as the operator has the right.
+func TestForbiddenOperatorWaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestSideBySide: all is done, and no more at a time than requestsAtOnce.
+// TestSideBySide: all calls are made, at most requestsAtOnce at a time.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,8 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestLivePagesWaitNoLongerThanTheirPass: a namespace whose pages are in memory makes others wait, who give up with their passes.
+// TestLivePagesWaitNoLongerThanTheirPass: while all pages in memory are in use, other readers wait, but only until
+// their passes end.
 func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,7 +54,7 @@ func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	}
 }
 
-// pager serves a list of so many pods in pages, and notes how many pages its callers have in memory.
+// pager serves a list of pods in pages, and counts the pages that its callers have in memory.
 type pager struct {
 	client.Reader
 	pods, most int
@@ -72,7 +73,7 @@ func (p *pager) List(_ context.Context, list client.ObjectList, options ...clien
 	return nil
 }
 
-// TestLivePagesAreGivenBack: all pages are read, in memory one after the other.
+// TestLivePagesAreGivenBack: all pages are read, one after the other in memory.
 func TestLivePagesAreGivenBack(t *testing.T) {
 	const n = 3*LivePage + 1
 	from := &pager{pods: n}

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestViewIsNotChanged: what comes up makes another view, also where a list has room for more.
+// TestViewIsNotChanged: a new fact or object makes another view, even if a list has spare capacity.
 func TestViewIsNotChanged(t *testing.T) {
 	pods := func(names ...string) []corev1.Pod {
 		list := make([]corev1.Pod, 0, 10)

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// TestEarOfTheUnseen holds what an informer tells of an object that went while the watch was broken.
-func TestEarOfTheUnseen(t *testing.T) {
+// TestMissedDeletionReachesTheQueue: the informer reports the deletion of an object after a broken watch.
+func TestMissedDeletionReachesTheQueue(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
 	for _, test := range []struct {
 		name   string

@@ -38,8 +38,9 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 	return pod
 }
 
-// TestPods: which events tell of an executor that failed, and who believes them.
-func TestPods(t *testing.T) {
+// TestFailedExecutorIsNoted: an executor is noted by the event that first shows its failure, and only if this process
+// acts.
+func TestFailedExecutorIsNoted(t *testing.T) {
 	t.Parallel()
 	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
 	driver := endedExecutor("1", 1)
@@ -87,7 +88,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestLastState: what is remembered of an executor that is gone, by what it was at.
+// TestLastState: the remembered state of a deleted executor follows from its last state.
 func TestLastState(t *testing.T) {
 	t.Parallel()
 	runs := endedExecutor("1", -1)
@@ -112,9 +113,9 @@ func TestLastState(t *testing.T) {
 	}
 }
 
-// TestPodsThatWereTaken: an executor that ran in the last state of its pod was taken away, unless that state is an old
-// one since nobody watched.
-func TestPodsThatWereTaken(t *testing.T) {
+// TestDeletedRunningExecutorIsTaken: an executor that ran in the last state of its pod was deleted by somebody else,
+// unless that state is outdated because the watch was broken.
+func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	t.Parallel()
 	runs, leads := endedExecutor("1", -1), make(chan struct{})
 	runs.Status.Phase = corev1.PodRunning
@@ -139,7 +140,7 @@ func TestPodsThatWereTaken(t *testing.T) {
 	}
 }
 
-// graceless is a pod that is always deleted without a grace period, as the cache has it.
+// graceless returns a pod, as in the cache, that is always deleted without a grace period.
 func graceless(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
@@ -150,7 +151,7 @@ func graceless(pod *corev1.Pod) *corev1.Pod {
 	return trimmed.(*corev1.Pod)
 }
 
-// strictQueue takes what is added at once, and nothing by way of a rate limiter.
+// strictQueue accepts Add and AddAfter, and rejects AddRateLimited.
 type strictQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	t     *testing.T
@@ -168,8 +169,9 @@ func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
 	q.later[after]++
 }
 
-// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once, and that of an executor that does not fail, or of a driver that
-// is about to start, a moment later, with others. The queue's limiter is for passes that failed.
+// TestEventsAreNotRateLimited: each event of a pod queues its application, without the queue's rate limiter, which is
+// for failed passes. It queues at once, but with a delay for an executor that does not fail and for a driver that is
+// starting.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
 	leads := make(chan struct{})
@@ -220,7 +222,8 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	}
 }
 
-// TestEndsAreBounded: what is noted is forgotten when it is counted or its application is gone, and there is an end to it.
+// TestEndsAreBounded: noted executors are forgotten when they are counted or their application is deleted, and their
+// number is bounded.
 func TestEndsAreBounded(t *testing.T) {
 	t.Parallel()
 	var e Ended
@@ -229,14 +232,14 @@ func TestEndsAreBounded(t *testing.T) {
 	for i := range maxEnds + 10 {
 		is := End{Pod: *endedExecutor(strconv.Itoa(i), 1)}
 		e.Note(key(i%7), is)
-		e.Note(key(i%7), is) // twice is once
+		e.Note(key(i%7), is) // noting it twice has no effect
 		e.Note(key(i%7), End{Pod: is.Pod, Gone: true})
 	}
 	held := 0
 	for i := range 7 {
 		held += len(e.Of(key(i)))
 	}
-	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known as gone alone
+	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known only as deleted
 		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
 	}
 	for i := range maxGone {
@@ -262,7 +265,7 @@ func TestEndsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndsOfOthersStay: however many executors of some namespaces fail, those of another are remembered.
+// TestEndsOfOthersStay: however many executors fail in some namespaces, those of another namespace are remembered.
 func TestEndsOfOthersStay(t *testing.T) {
 	t.Parallel()
 	var e Ended

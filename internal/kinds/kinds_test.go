@@ -13,7 +13,8 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestResultOf: what is told of a run's end, or of its never being started, is counted; the rest is no result. A start is counted by the run itself.
+// TestResultOf: notices of ended runs and of runs that were never started are counted. Other notices have no result. A
+// started run is counted by itself.
 func TestResultOf(t *testing.T) {
 	for reason, want := range map[string]string{
 		machine.ReasonCompleted: telemetry.RunSucceeded,
@@ -31,7 +32,7 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// TestDueOf: a run that its jitter puts off is not late for that.
+// TestDueOf: the delay of a run by its jitter does not count as lateness.
 func TestDueOf(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -58,7 +59,7 @@ func TestDueOf(t *testing.T) {
 	}
 }
 
-// TestKindsOutside: what the operator watches, and so needs rights on, follows the switches.
+// TestKindsOutside: the watched kinds, for which the operator needs rights, follow the switches.
 func TestKindsOutside(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*config.Configuration)

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestVerify: what no dialect may render is not created.
+// TestVerify: a run that no dialect may render is not created.
 func TestVerify(t *testing.T) {
 	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
 	s.Spec.Template.Image = new("i")
