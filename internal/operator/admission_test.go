@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
-// application's volumes without a look at what is there.
+// leftover returns the configuration of the kubeflow operator's pod webhook, as a removed installation leaves it. It
+// selects pods by a label that our pods have too, and appends the application's volumes without checking which exist.
 func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
 	w.T.Helper()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -76,7 +76,7 @@ func withVolume(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 }
 
-// TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the way out that is told is one.
+// TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the proposed remedy works.
 func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +87,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("it is %s", state)
 	}
-	// As docs/migrate-kubeflow.md has it: the webhook goes on for the pods of its own operator.
+	// The remedy of docs/migrate-kubeflow.md: the webhook continues for the pods of its own operator.
 	patch := `[{"op":"add","path":"/webhooks/0/objectSelector/matchExpressions","value":[{"key":"sparkoperator.dev/managed","operator":"DoesNotExist"}]}]`
 	if err := w.API.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	}
 }
 
-// TestLeftoverWebhookThatDoublesExecutors: a volume that only executors mount lets the driver pass, and what keeps its executors away is told with the way
-// out. What Spark itself would get for them, the dry run gets.
+// TestLeftoverWebhookThatDoublesExecutors: if only executors mount the volume, the driver starts. The reason why its
+// executors are rejected is reported with the remedy. The dry run gets the same answer as Spark itself.
 func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
 				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 			})
-			driver := w.driverOf(app, 1) // made before the webhook came, as one that the webhook has nothing to add to
+			driver := w.driverOf(app, 1) // created before the webhook, as a driver to which the webhook adds nothing
 			w.leftover(c.webhook(t))
 			w.ready(driver.Name)
 			w.waitReady("pi", c.reason, "kubectl get mutatingwebhookconfigurations", "docs/migrate-kubeflow.md")
@@ -136,7 +136,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	}
 }
 
-// dead is a webhook that nobody answers for.
+// dead returns the configuration of a webhook that nobody answers.
 func dead(*testing.T) (string, []byte) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
@@ -152,7 +152,7 @@ func volumesNamed(pod *corev1.Pod, name string) (n int) {
 	return n
 }
 
-// TestLeftoverWebhookThatIsDead: the application waits and says for what; it starts when the configuration is gone.
+// TestLeftoverWebhookThatIsDead: the application waits and reports why. It starts when the configuration is deleted.
 func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

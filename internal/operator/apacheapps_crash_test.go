@@ -14,14 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the attempt after it, one in each life. Another process
-// goes on. No life has two drivers at once, starts an attempt twice, or another history than one without a crash. CRASH_POINTS=all takes every write.
+// TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the next attempt, once
+// in each life. Another process continues. No life has two drivers at once, starts an attempt twice, or has another
+// history than a life without a crash. CRASH_POINTS=all takes every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 44, 5, apachesLife)
 }
 
-// apachesLife plays one life whose operator dies as given, and reports whether it did.
+// apachesLife plays one life whose operator crashes at the given point, and reports whether it did.
 func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {

@@ -24,7 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// theirFinalizer is how the Java operator keeps applications until it has cleaned up.
+// theirFinalizer is the finalizer with which the Java operator keeps applications until it has cleaned up.
 const theirFinalizer = "sparkapplications.spark.apache.org/finalizer"
 
 type (
@@ -32,7 +32,7 @@ type (
 	apacheState = sparkv1.ApplicationStateSummary
 )
 
-// runApache starts an operator that serves SparkApplications of spark.apache.org alone.
+// runApache starts an operator that serves only SparkApplications of spark.apache.org.
 func (w *world) runApache(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.ApacheApplications(op.Settings) }, change)
@@ -60,12 +60,12 @@ func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
 	return app
 }
 
-// tolerating gives an application what it tolerates.
+// tolerating sets an application's tolerations.
 func tolerating(t sparkv1.ApplicationTolerations) func(*apacheApp) {
 	return func(app *apacheApp) { app.Spec.ApplicationTolerations = &t }
 }
 
-// again is a restart policy without a wait that anybody notices.
+// again is a restart policy whose delay is too short to matter.
 func again(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
 	return &sparkv1.RestartConfig{RestartPolicy: policy, MaxRestartAttempts: &most, RestartBackoffMillis: new(int64(1))}
 }
@@ -86,13 +86,13 @@ func (w *world) patchApache(name, patch string) {
 	}
 }
 
-// pokeApache makes the operator look at an application.
+// pokeApache triggers a pass over an application.
 func (w *world) pokeApache(name string) {
 	w.T.Helper()
 	w.patchApache(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }
 
-// waitApache waits until an application is in a state, and whatever else holds of it.
+// waitApache waits until an application is in a state and meets all conditions.
 func (w *world) waitApache(name string, state apacheState, holds ...func(*apacheApp) error) *apacheApp {
 	w.T.Helper()
 	app := &apacheApp{}
@@ -114,7 +114,7 @@ func (w *world) waitApache(name string, state apacheState, holds ...func(*apache
 	return app
 }
 
-// history is the states of a status, oldest first.
+// history returns the states of a status, oldest first.
 func history(all map[string]sparkv1.ApplicationState) (states []apacheState) {
 	byNumber := func(a, b string) int {
 		x, _ := strconv.Atoi(a)
@@ -142,7 +142,7 @@ func (w *world) apacheDriver(app client.Object, attempt int) *corev1.Pod {
 	return &pods.Items[0]
 }
 
-// readyDriver plays the kubelet until the driver of an attempt is told to run.
+// readyDriver plays the kubelet until the driver of an attempt is reported as running.
 func (w *world) readyDriver(app client.Object, attempt int) *corev1.Pod {
 	w.T.Helper()
 	driver := w.apacheDriver(app, attempt)
@@ -151,7 +151,7 @@ func (w *world) readyDriver(app client.Object, attempt int) *corev1.Pod {
 	return driver
 }
 
-// apacheExecutor makes an executor of a driver, as Spark does.
+// apacheExecutor creates an executor of a driver, as Spark does.
 func (w *world) apacheExecutor(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
 	w.T.Helper()
 	pod := w.apacheExecutorPod(app, driver, id)
@@ -173,7 +173,7 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until nothing of a custom resource is left but what is given.
+// waitNothing waits until a custom resource has no objects left except the given ones.
 func (w *world) waitNothing(of client.Object, but ...client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of "+of.GetName(), func(ctx context.Context) error {

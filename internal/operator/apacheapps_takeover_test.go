@@ -19,17 +19,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// These tests begin where the Java operator stopped: with its statuses and its objects, none of which has a label of ours (docs/migrate-apache.md).
+// These tests begin with the state that the Java operator leaves: its statuses and its objects, none of which has a
+// label of ours (docs/migrate-apache.md).
 
-// leftApache is one application as that operator leaves it.
+// leftApache is one application as the Java operator leaves it.
 type leftApache struct {
 	name   string
 	past   []apacheState
-	driver corev1.PodPhase // of its driver pod; empty where there is none
+	driver corev1.PodPhase // of its driver pod; "" if there is none
 	change func(*apacheApp)
 }
 
-// leaveApache creates the application with its finalizer, its pods and what is around them, and writes the status.
+// leaveApache creates the application with its finalizer, its pods and their objects, and writes the status.
 func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	w.T.Helper()
 	app := w.apacheApp(a.name, func(app *apacheApp) {
@@ -67,7 +68,8 @@ func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	return app, driver
 }
 
-// theirDriver makes a driver as the Java operator does, which is not its controller, with the ConfigMap and the Service that the driver owns.
+// theirDriver creates a driver as the Java operator does, which is not its controller, with the ConfigMap and the
+// Service that the driver owns.
 func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	w.T.Helper()
 	id := app.Name + "-0"
@@ -98,7 +100,7 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	return driver
 }
 
-// taken is that a status is ours.
+// taken holds if a status is ours.
 func taken(app *apacheApp) error {
 	if err := want(app.Status.Operator != nil, true); err != nil {
 		return fmt.Errorf("it was not taken over: %w", err)
@@ -106,16 +108,17 @@ func taken(app *apacheApp) error {
 	return want(len(app.Finalizers), 0)
 }
 
-// TestApacheTakeOver: what runs goes on to its end by the driver that there is, with the history that readers know; what is over stays so.
+// TestApacheTakeOver: a running application continues to its end with its existing driver and the history that readers
+// know. A finished application stays finished.
 func TestApacheTakeOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	runs := map[string]leftApache{
-		"unwritten":  {driver: corev1.PodPending}, // made, and not written down
+		"unwritten":  {driver: corev1.PodPending}, // created, but not in the status
 		"requested":  {past: ran()[:2], driver: corev1.PodPending},
 		"started":    {past: ran()[:3], driver: corev1.PodRunning},
 		"running":    {past: ran(), driver: corev1.PodRunning},
-		"ended-well": {past: ran(), driver: corev1.PodSucceeded}, // while no operator looked
+		"ended-well": {past: ran(), driver: corev1.PodSucceeded}, // while no operator ran
 	}
 	drivers := map[string]*corev1.Pod{}
 	for name, a := range runs {
@@ -151,7 +154,7 @@ func TestApacheTakeOver(t *testing.T) {
 	checkHistory(t, w.waitApache("not-cleaned", sparkv1.ApplicationResourceReleased, taken), ran(done...))
 	w.waitApache("kept", sparkv1.ApplicationTerminatedWithoutReleaseResources, func(app *apacheApp) error { return want(len(app.Finalizers), 0) })
 	w.there(keptDriver)
-	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, taken) // it looped there for ever
+	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, taken) // the Java operator looped there for ever
 	for _, app := range []*apacheApp{released, kept, stuck} {
 		w.Remove(app)
 		w.WaitGone(app)
@@ -159,8 +162,8 @@ func TestApacheTakeOver(t *testing.T) {
 	w.WaitGone(keptDriver)
 }
 
-// TestApacheRecreatedAfterAnotherOperator: what that operator made is the driver pod's, and has the names that the next application of the name needs: it
-// is waited for, and no attempt is lost to it.
+// TestApacheRecreatedAfterAnotherOperator: the objects of the Java operator belong to the driver pod, and have names
+// that the next application of the name needs. That application waits until they are gone, and loses no attempt.
 func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

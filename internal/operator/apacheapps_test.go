@@ -20,9 +20,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// These tests live whole lives of SparkApplications of spark.apache.org on a real API server. The test plays the kubelet and Spark.
+// These tests play whole lives of SparkApplications of spark.apache.org on a real API server. The test plays the
+// kubelet and Spark.
 
-// ran is the history of a driver that ran.
+// ran returns the history of a driver that ran.
 func ran(then ...apacheState) []apacheState {
 	return append([]apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady,
 		sparkv1.ApplicationRunningHealthy}, then...)
@@ -35,7 +36,8 @@ func checkHistory(t *testing.T, app *apacheApp, states []apacheState) {
 	}
 }
 
-// TestApacheApplicationCompletes: the objects have the names that readers of that API know, and the exact history ends with nothing left.
+// TestApacheApplicationCompletes: the objects have the names that readers of that API know. The history is exact, and
+// no object is left at the end.
 func TestApacheApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +72,8 @@ func TestApacheApplicationCompletes(t *testing.T) {
 	}
 }
 
-// TestApacheHistoryOfAFastDriver: a driver that began and ended while nobody looked has the history of one that was watched (W3, W7).
+// TestApacheHistoryOfAFastDriver: a driver that started and ended between two passes has the same history as an
+// observed one (W3, W7).
 func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]int32{"well": 0, "badly": 1} {
@@ -90,7 +93,7 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	}
 }
 
-// TestApacheRetention: what failed is kept for its duration, to the millisecond, and what succeeded is not.
+// TestApacheRetention: a failed attempt is retained for its duration, to the millisecond, and a successful one is not.
 func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -120,7 +123,7 @@ func TestApacheRetention(t *testing.T) {
 	w.waitNothing(good)
 }
 
-// lookApache makes the operator look at an application, and waits until it has.
+// lookApache triggers a pass over an application, and waits until it has ended.
 func (w *world) lookApache(app client.Object, clock *later) {
 	w.T.Helper()
 	before := clock.looks.Load()
@@ -128,8 +131,9 @@ func (w *world) lookApache(app client.Object, clock *later) {
 	testkit.Wait(w.T, app.GetName()+" to be looked at", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
-// TestApacheRestarts: each attempt has names of its own, nothing of one is kept for the next, the counters and the history of the attempt before are told,
-// and the limit is what ends it. The last attempt is retained, whatever the restart policy (W14).
+// TestApacheRestarts: each attempt has its own names and keeps nothing of the previous one. The counters and the
+// history of the previous attempt are reported, and the limit ends the restarts. The last attempt is retained, whatever
+// the restart policy (W14).
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -165,7 +169,8 @@ func TestApacheRestarts(t *testing.T) {
 	w.there(last)
 }
 
-// TestApacheDeadlines: what does not start in time ends then and not before, although nothing happens that would wake the operator (W4).
+// TestApacheDeadlines: an attempt that does not start in time ends at its deadline and not before, although no event
+// queues it (W4).
 func TestApacheDeadlines(t *testing.T) {
 	t.Parallel()
 	const limit, hour = 2500, 3600_000
@@ -218,7 +223,7 @@ func TestApacheDeadlines(t *testing.T) {
 	}
 }
 
-// TestApacheDeletedWhileItRuns: nothing is left, and nothing holds up the deletion.
+// TestApacheDeletedWhileItRuns: no object is left, and nothing blocks the deletion.
 func TestApacheDeletedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,10 +22,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// What the Java operator gets wrong, this one does not. The numbers are those of the list that both are compared by.
+// These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
+// both are compared.
 
-// TestApacheClientMode: an application that no operator can run fails once, is released, and can be deleted at any time, also with the finalizer of the Java
-// operator, which would keep it for ever (W2, W24).
+// TestApacheClientMode: an application that no operator can run fails once, is released, and can be deleted at any
+// time, even with the finalizer of the Java operator, which would keep it for ever (W2, W24).
 func TestApacheClientMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -46,7 +47,7 @@ func TestApacheClientMode(t *testing.T) {
 	w.WaitGone(app)
 }
 
-// TestApachePodWithoutStatuses: a driver's pod that a kubelet did not admit has no container's status, and has failed all the same (W5).
+// TestApachePodWithoutStatuses: a driver pod that a kubelet did not admit has no container status, but has failed (W5).
 func TestApachePodWithoutStatuses(t *testing.T) {
 	t.Parallel()
 	for reason, state := range map[string]apacheState{"UnexpectedAdmissionError": sparkv1.ApplicationFailed, "Evicted": sparkv1.ApplicationDriverEvicted} {
@@ -70,7 +71,8 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 	}
 }
 
-// TestApacheSidecarEnds: what ends beside Spark in the driver's pod, well or badly, is not the application's end (W6).
+// TestApacheSidecarEnds: the end of another container in the driver pod, with success or not, is not the end of the
+// application (W6).
 func TestApacheSidecarEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -98,13 +100,13 @@ func TestApacheSidecarEnds(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApachePodsOfAnEarlierAttempt: a driver and executors that take their time to go are not those of the next attempt (W8, W9).
+// TestApachePodsOfAnEarlierAttempt: a driver and executors that stop slowly do not count for the next attempt (W8, W9).
 func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) {
-		app.Spec.SparkConf["spark.app.id"] = "mine" // by which all attempts have the same names
+		app.Spec.SparkConf["spark.app.id"] = "mine" // gives all attempts the same names
 	}, tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 1)}))
 	driver := w.readyDriver(app, 1)
 	executor := w.apacheExecutor(app, driver, 1)
@@ -128,8 +130,9 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 }
 
-// TestApacheForeignObjects: what somebody else has by a name of ours, a ConfigMap of configMapSpecs or the driver's pod, is told by name, never written to
-// and never deleted. The application may be tried again once the name is free (W17, W20).
+// TestApacheForeignObjects: if somebody else's object has a name of ours, a ConfigMap of configMapSpecs or the driver
+// pod, a message names it. It is never changed and never deleted. The application can be restarted once the name is
+// free (W17, W20).
 func TestApacheForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,7 +185,8 @@ func says(text, word string) error {
 	return nil
 }
 
-// TestApacheErrorIsNoAbsence: while nobody can be asked whether a driver is there, it is not taken to be gone (W21).
+// TestApacheErrorIsNoAbsence: while the API server cannot answer whether a driver exists, the driver does not count as
+// gone (W21).
 func TestApacheErrorIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -214,7 +218,8 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApacheUnselected: what the label selector does not select, and a sentinel, is left as it is, its finalizer included; with its labels it comes in.
+// TestApacheUnselected: an object that the label selector does not select, and a sentinel, stay unchanged, including
+// their finalizers. With the labels they are served.
 func TestApacheUnselected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -237,7 +242,8 @@ func TestApacheUnselected(t *testing.T) {
 	w.apacheDriver(outside, 1)
 }
 
-// TestApacheFinalizerIsReleased: at once, once, told in the log, and beside those of others; also of one that is being deleted already.
+// TestApacheFinalizerIsReleased: at once and only once, with a log line, and without the finalizers of others; also
+// from an object that is already being deleted.
 func TestApacheFinalizerIsReleased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,7 +261,8 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
 }
 
-// TestApacheForce: what does not stop within its time is deleted without any (forceTerminationGracePeriodMillis).
+// TestApacheForce: a pod that does not stop in time is deleted without a grace period
+// (forceTerminationGracePeriodMillis).
 func TestApacheForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -264,7 +271,7 @@ func TestApacheForce(t *testing.T) {
 		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: new(int64(1000)), TerminationRequeuePeriodMillis: new(int64(1000))},
 	}))
 	driver := w.apacheDriver(app, 1)
-	w.Bind(driver, "lost") // whose kubelet stops nothing
+	w.Bind(driver, "lost") // whose kubelet stops no pods
 	w.ready(driver.Name)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))

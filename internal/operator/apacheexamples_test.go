@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApacheExamples: each is what the definitions take, has no field that they do not know, and can be launched.
+// TestApacheExamples: the definitions accept each example, know all its fields, and it can be launched.
 func TestApacheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +47,7 @@ func TestApacheExamples(t *testing.T) {
 	}
 }
 
-// launches holds an example to what its dialect says of it.
+// launches checks what the dialect of an example says about it.
 func launches(t *testing.T, file, kind string, text []byte) {
 	t.Helper()
 	now := time.Unix(1_800_000_000, 0).UTC()

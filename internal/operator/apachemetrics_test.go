@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// samplesOf are the metrics of a name by the value of a label, of those that have a value of another label.
+// samplesOf returns the metrics of a name by the value of a label, among those where another label has a value.
 func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()
@@ -36,8 +36,8 @@ func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric 
 	return found
 }
 
-// TestApacheMetrics is W15: every transition is counted, each phase that was left has its duration, requests have theirs as the API server made it, and a
-// namespace is a label and no part of a name.
+// TestApacheMetrics is W15: every transition is counted, each completed phase has its duration, requests have their
+// durations as the API server needed, and a namespace is a label and not part of a name.
 func TestApacheMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestApacheRelabelled: pods are found though they have not the labels that are selected; an application that loses them is left as it is while it runs, and
-// is taken up where it was when it has them again (W10).
+// TestApacheRelabelled: pods are found although they lack the selected labels. A running application that loses the
+// labels stays unchanged, and continues where it was when it has them again (W10).
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,7 +30,7 @@ func TestApacheRelabelled(t *testing.T) {
 	w.patchApache("pi", `{"metadata":{"labels":{"closed":"yes"}}}`)
 	before := w.getApache("pi")
 	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))
-	// Another that is created now is led to a state: what was to be done about the first would have been done.
+	// Another application that is created now reaches a state. By then the operator would have acted on the first.
 	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
 	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {
 		t.Errorf("it was written (-before +now):\n%s", diff)
@@ -40,7 +40,7 @@ func TestApacheRelabelled(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApacheNamespacesChangeLive: applications of this API come in and go out by the same list.
+// TestApacheNamespacesChangeLive: the same list decides which namespaces are served for applications of this API.
 func TestApacheNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)

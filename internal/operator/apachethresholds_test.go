@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLackOutlivesTheOperator: a lack of executors becomes a state when it has lasted for its time, although nothing else
-// happens then, and a new process begins that time again.
+// TestLackOutlivesTheOperator: a lack of executors becomes a state after its time, although no event happens then. A
+// new process starts that time again.
 func TestLackOutlivesTheOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// suspended makes an application that the tiny kind below leaves alone until release, so that a test can prepare its surroundings.
+// suspended creates an application that the tiny kind below ignores until release, so that a test can prepare other
+// objects.
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
 // heldKind is the tiny kind that waits while spec.suspend is set.
@@ -50,7 +51,7 @@ func (w *world) release(name string) {
 	}
 }
 
-// TestNameIsTaken goes through everything that can be found under the name of an object that is to be created.
+// TestNameIsTaken covers every object that can have the name of an object that is to be created.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	foreign := func(app *v1beta2.SparkApplication) client.Object {
@@ -68,7 +69,7 @@ func TestNameIsTaken(t *testing.T) {
 		taken []func(*v1beta2.SparkApplication) client.Object
 		state v1beta2.ApplicationStateType
 		cause string
-		kept  bool // whether the first of taken is still the same object in the end
+		kept  bool // whether the first of taken still exists in the end
 	}{
 		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreign},
 			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
@@ -125,7 +126,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 }
 
-func TestWhatIsGoingIsWaitedFor(t *testing.T) {
+func TestObjectBeingDeletedIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.Application("pi", suspended)
@@ -149,7 +150,7 @@ func TestWhatIsGoingIsWaitedFor(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 }
 
-// TestRefusedByTheServer: what the API server forbids for good is the application's failure, by name, and leaves nothing behind.
+// TestRefusedByTheServer: a rejection by the API server fails the application, with the reason, and leaves no objects.
 func TestRefusedByTheServer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -201,14 +202,14 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// quotaFigures and cascade are what tests wait for that no API server does by itself.
+// quotaFigures and cascade need Kubernetes' own controllers, which an API server alone does not have.
 const (
 	quotaFigures = "the figures of a quota"
 	cascade      = "the garbage collector's part of a deletion"
 	editRules    = "the rules of the aggregated ClusterRoles edit and view"
 )
 
-// noPods makes a quota that forbids every pod, and waits until it is in force.
+// noPods creates a quota that forbids every pod, and waits until it is enforced.
 func (w *world) noPods() *corev1.ResourceQuota {
 	w.T.Helper()
 	testkit.NeedsControllers(w.T, quotaFigures)

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// BenchmarkPass tells what a pass over a running application costs of which nothing follows, from what real caches hold.
+// BenchmarkPass measures a pass over a running application that changes nothing, with real caches.
 func BenchmarkPass(b *testing.B) {
 	const executors = 5
 	w := newWorld(b)

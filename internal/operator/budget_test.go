@@ -36,7 +36,7 @@ func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionB
 	return list.Items
 }
 
-// waitBudgets waits until the application has one budget, of the attempt given, or with 0 none.
+// waitBudgets waits until the application has one budget, of the given attempt, or none if that is 0.
 func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
@@ -62,7 +62,7 @@ func (w *world) budget(name string, asked bool) {
 	}
 }
 
-// evict asks for an eviction as kubectl drain does, without carrying it out.
+// evict requests an eviction as kubectl drain does, in a dry run.
 func (w *world) evict(pod *corev1.Pod) error {
 	return w.API.SubResource("eviction").Create(w.T.Context(), pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
@@ -70,7 +70,7 @@ func (w *world) evict(pod *corev1.Pod) error {
 	})
 }
 
-// ready plays the kubelet of a pod whose first container runs, and the pod is ready.
+// ready plays the kubelet of a pod whose first container runs, and which is ready.
 func (w *world) ready(name string) {
 	w.T.Helper()
 	pod := w.waitPod(name)
@@ -86,7 +86,8 @@ func (w *world) ready(name string) {
 	}
 }
 
-// TestDriverIsKeptFromEvictions: from its start to its end, as long as the application asks for it, and not a moment longer.
+// TestDriverIsKeptFromEvictions: a driver is protected from its start to its end, as long as the application wants
+// that, and no longer.
 func TestDriverIsKeptFromEvictions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +106,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 		}
 		return nil
 	})
-	// The operator's own deletions do not ask.
+	// The operator's own deletions ignore budgets.
 	if err := w.API.Delete(t.Context(), &made); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	second := w.driverOf(app, 2)
 	w.ready(second.Name)
 	w.waitBudgets(app, 2)
-	// A sidecar goes on: its pod may be drained all the same.
+	// A sidecar still runs, but its pod may be drained.
 	w.kubelet(second.Name, corev1.PodRunning, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
@@ -156,7 +157,8 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse: a name that is taken is told; what is there is not touched, and the application runs without a budget.
+// TestBudgetOfSomebodyElse: if somebody else's budget has the name, a message says so. That budget stays unchanged, and
+// the application runs without one.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,7 +177,8 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestBudgetIsForbidden: without the right the application runs without, says so, and does not ask with each of its executors.
+// TestBudgetIsForbidden: without the right to create budgets the application runs without one and reports that. The
+// request is not repeated for each of its executors.
 func TestBudgetIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -214,7 +217,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// executor is a pod as Spark makes it.
+// executor creates a pod as Spark does.
 func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

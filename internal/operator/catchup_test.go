@@ -29,16 +29,16 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
+// behind is an operator's connection that can suppress the watch events of a resource, so that the cache falls behind.
 type behind struct {
 	next     http.RoundTripper
 	resource string
 
 	mu   sync.Mutex
-	hear chan struct{} // closed when it hears again; nil while it does
+	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over stands between an operator and the API server.
+// over returns the connection between an operator and the API server.
 func (d *behind) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d
@@ -52,7 +52,7 @@ func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// begin lets nothing through from now on, until the returned function is called.
+// begin suppresses all events until the returned function is called.
 func (d *behind) begin() (end func()) {
 	hear := make(chan struct{})
 	d.mu.Lock()
@@ -86,7 +86,8 @@ func (b *behindBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestNextLeaderCatchesUp: a leader that has not heard of an edit, which the leader before it carried out, puts nothing back to what was before.
+// TestNextLeaderCatchesUp: a new leader whose cache lacks an edit that the previous leader carried out does not revert
+// it.
 func TestNextLeaderCatchesUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +95,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	election := &cfg.LeaderElection
 	election.Enabled, election.Namespace, election.RetryPeriod.Duration = new(true), w.Namespace, 200*time.Millisecond
-	cfg.Controller.Workers = 1 // so that they are looked at in turn
+	cfg.Controller.Workers = 1 // so that the passes run one after the other
 	stop := w.runClusters(cfg, time.Now)
 	w.sparkCluster("c", workers(1, 1, 1))
 	w.sparkCluster("d")
@@ -140,7 +141,8 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	})
 	stop()
 	<-next.Elected()
-	// It looks at both again and again; when it has put back what another took of the one, it has looked at the other as well.
+	// It makes passes over both all the time. When it has restored what another changed in the one, it has also made a
+	// pass over the other.
 	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
 		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
 		w.Remove(was)
@@ -156,7 +158,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	}
 }
 
-// late is a cache that shows one application as it was, and none of its pods.
+// late is a cache that shows an old state of one application, and none of its pods.
 type late struct {
 	client.Client
 	app *v1beta2.SparkApplication
@@ -177,9 +179,10 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestLateEndTakesNothing: the next leader, whose cache shows an application as over that the leader before it has
-// begun anew, leaves alone what stands beside the new driver. What is left of one that is over still it deletes.
-func TestLateEndTakesNothing(t *testing.T) {
+// TestStaleEndDeletesNothingNew: the cache of a new leader still shows the end of an application that the previous leader has
+// restarted. The new leader keeps the auxiliary objects of the new driver. It deletes those of an application that has
+// really ended.
+func TestStaleEndDeletesNothingNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
@@ -219,7 +222,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)
 		}
 	}
-	over.ResourceVersion = w.Get("pi").ResourceVersion // as if nothing had begun
+	over.ResourceVersion = w.Get("pi").ResourceVersion // as if it had not been restarted
 	look()
 	w.WaitGone(service)
 }

@@ -29,29 +29,30 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
-// podsOfSets is what tests wait for that make StatefulSets.
+// podsOfSets marks tests that need pods of StatefulSets.
 const podsOfSets = "the pods of a StatefulSet"
 
-// runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
+// runClusters starts an operator that serves only SparkClusters. Kubernetes' own controllers create the pods of
+// StatefulSets, and the test plays the kubelet.
 func (w *world) runClusters(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	testkit.NeedsControllers(w.T, podsOfSets)
 	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkClusters(op.Settings) }, change)
 }
 
-// workers says how many workers a cluster has.
+// workers sets the number of workers of a cluster.
 func workers(first, least, most int64) func(*sparkCluster) {
 	return func(sc *sparkCluster) {
 		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: first, MinWorkers: least, MaxWorkers: most}
 	}
 }
 
-// notRolled has a cluster whose workers keep what they were made with: no set replaces a pod that it took over.
+// notRolled makes the workers of a cluster keep their template: no set replaces a pod that it adopted.
 func notRolled(sc *sparkCluster) {
 	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
 }
 
-// sparkCluster creates a SparkCluster of one worker.
+// sparkCluster creates a SparkCluster with one worker.
 func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkCluster {
 	w.T.Helper()
 	sc := &sparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
@@ -81,7 +82,7 @@ func (w *world) patchCluster(name, patch string) {
 	}
 }
 
-// waitCluster waits until a cluster is in a state, and whatever else holds of it.
+// waitCluster waits until a cluster is in a state and meets all conditions.
 func (w *world) waitCluster(name string, state clusterState, holds ...func(*sparkCluster) error) *sparkCluster {
 	w.T.Helper()
 	var sc *sparkCluster
@@ -103,7 +104,7 @@ func (w *world) waitCluster(name string, state clusterState, holds ...func(*spar
 	return sc
 }
 
-// clusterHolds is a condition that a cluster has, with words in its message.
+// clusterHolds requires a condition of a cluster, with a text in its message.
 func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -119,14 +120,14 @@ func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) fu
 	}
 }
 
-// clusterLacks is that a cluster does not have a condition, or not as True.
+// clusterLacks requires that a cluster has no such condition, or not as True.
 func clusterLacks(kind string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		return want(meta.IsStatusConditionTrue(sc.Status.Conditions, kind), false)
 	}
 }
 
-// readyWorkers is how many workers a status tells to be ready.
+// readyWorkers returns the number of ready workers in a status.
 func readyWorkers(n int32) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		if sc.Status.Workers == nil {
@@ -136,7 +137,7 @@ func readyWorkers(n int32) func(*sparkCluster) error {
 	}
 }
 
-// clusterHistory is the states of a status, oldest first.
+// clusterHistory returns the states of a status, oldest first.
 func clusterHistory(sc *sparkCluster) (states []clusterState) {
 	for i := range len(sc.Status.StateTransitionHistory) {
 		states = append(states, sc.Status.StateTransitionHistory[fmt.Sprint(i)].CurrentStateSummary)
@@ -144,7 +145,7 @@ func clusterHistory(sc *sparkCluster) (states []clusterState) {
 	return states
 }
 
-// members are the names of a cluster's pods that there are, in order.
+// members returns the names of a cluster's existing pods, in order.
 func (w *world) members(name string) (pods []corev1.Pod) {
 	w.T.Helper()
 	var list corev1.PodList
@@ -155,7 +156,7 @@ func (w *world) members(name string) (pods []corev1.Pod) {
 	return list.Items
 }
 
-// secretNames are those of a cluster's Secrets.
+// secretNames returns the names of a cluster's Secrets.
 func (w *world) secretNames(sc *sparkCluster) (names []string) {
 	w.T.Helper()
 	for _, secret := range w.secretsOf(sc) {
@@ -164,7 +165,7 @@ func (w *world) secretNames(sc *sparkCluster) (names []string) {
 	return names
 }
 
-// memberUIDs are the pods of a cluster by name.
+// memberUIDs returns the UIDs of a cluster's pods by name.
 func (w *world) memberUIDs(name string) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, pod := range w.members(name) {
@@ -173,7 +174,7 @@ func (w *world) memberUIDs(name string) map[string]types.UID {
 	return uids
 }
 
-// waitOwned waits until all workers of a cluster are a set's.
+// waitOwned waits until a set owns all workers of a cluster.
 func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the pods to be taken over", func(context.Context) error {
@@ -186,7 +187,7 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	})
 }
 
-// kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or it is told to stop.
+// kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or stops it.
 func (w *world) kubelets() (stop func()) {
 	ctx, cancel := context.WithCancel(w.T.Context())
 	done := make(chan struct{})
@@ -211,7 +212,7 @@ func (w *world) kubelets() (stop func()) {
 	return end
 }
 
-// start lets a pod that waits become ready. What goes wrong is tried again.
+// start makes a waiting pod ready. It retries after errors.
 func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return
@@ -225,7 +226,7 @@ func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	_ = w.API.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
-// set waits for a StatefulSet, and whatever holds of it.
+// set waits for a StatefulSet that meets all conditions.
 func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
 	w.T.Helper()
 	set := &appsv1.StatefulSet{}
@@ -243,12 +244,12 @@ func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *apps
 	return set
 }
 
-// replicas is how many pods a StatefulSet is to have.
+// replicas requires a number of pods in a StatefulSet's spec.
 func replicas(n int32) func(*appsv1.StatefulSet) error {
 	return func(set *appsv1.StatefulSet) error { return want(*set.Spec.Replicas, n) }
 }
 
-// scale says how many pods a StatefulSet is to have, as an autoscaler does.
+// scale sets the number of pods of a StatefulSet, as an autoscaler does.
 func (w *world) scale(set string, n int) {
 	w.T.Helper()
 	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: set}}

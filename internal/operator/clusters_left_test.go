@@ -18,8 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestTakenOverClusterKeepsItsScale: workers that somebody added by hand, since the Java operator follows no edit, go on until the cluster is edited. Any edit
-// brings all pods to the spec, also one that shows in no object, and nothing of that operator's is left in them.
+// TestTakenOverClusterKeepsItsScale: workers that somebody added by hand, since the Java operator follows no edit, run
+// on until the cluster is edited. Any edit, even one that changes no object, updates all pods to the spec, and removes
+// all settings of that operator.
 func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +64,8 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Progressing", metav1.ConditionFalse), clusterLacks("Stalled"))
 }
 
-// TestSetThatCannotBeReplacedStays: an edit asks for what never changes and for what no StatefulSet can be. The one that there is keeps its pods.
+// TestSetThatCannotBeReplacedStays: an edit changes an immutable field and makes the StatefulSet invalid. The existing
+// set keeps its pods.
 func TestSetThatCannotBeReplacedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hindrancesOfSets are what keeps StatefulSets from being made, and what a status tells of it.
+// hindrancesOfSets are obstacles to the creation of StatefulSets, and the text that a status shows for each.
 var hindrancesOfSets = map[string]struct {
 	says  string
 	begin func(*world) client.Object
@@ -53,13 +53,13 @@ var hindrancesOfSets = map[string]struct {
 var madeSets = admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create},
 	Rule: admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}}}
 
-// claims is an edit that no StatefulSet can be brought to.
+// claims is an edit that cannot be applied to an existing StatefulSet.
 const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"},` +
 	`"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}}}}`
 
-// TestSetThatCanHaveNoSuccessorStays: it goes on, with its pods, for as long as the API server would not take another of its name, and says why. When it would,
-// the set is replaced.
-func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
+// TestSetStaysIfTheNextIsRejected: a set keeps its pods as long as the API server would reject a new one of its
+// name, and the status says why. Then the set is replaced.
+func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range hindrancesOfSets {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
 	}
 }
 
-// TestSetIsReplacedWhereTheQuotaIsFull: the room of the set that goes is that of the next.
+// TestSetIsReplacedWhereTheQuotaIsFull: the new set uses the quota of the old one.
 func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -109,7 +109,8 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	w.waitReplaced("c", set, before)
 }
 
-// waitReplaced waits until the set of a cluster's workers is another, which has taken over the pods that there were, and returns it as it was first seen.
+// waitReplaced waits until a new set has adopted the existing worker pods of a cluster, and returns the set as it was
+// first seen.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
 	next := w.set(set.Name, func(is *appsv1.StatefulSet) error {

@@ -22,13 +22,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// refuseSets keeps a namespace from getting another StatefulSet.
+// refuseSets prevents new StatefulSets in a namespace.
 func (w *world) refuseSets() *corev1.ResourceQuota {
 	w.T.Helper()
 	return w.boundSets("0")
 }
 
-// boundSets keeps a namespace from getting more StatefulSets.
+// boundSets prevents more StatefulSets in a namespace.
 func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	w.T.Helper()
 	testkit.NeedsControllers(w.T, quotaFigures)
@@ -44,8 +44,8 @@ func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	return quota
 }
 
-// TestStraysGoWithTheirCluster: pods whose StatefulSet is gone, and can have no successor, have no owner that Kubernetes would find. They go with the
-// cluster all the same, and what only looks like them stays.
+// TestStraysGoWithTheirCluster: pods whose StatefulSet is gone and cannot be replaced have no owner that Kubernetes
+// would find. They are deleted with the cluster all the same. Pods that only look like them stay.
 func TestStraysGoWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,8 +83,8 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
-// TestNextLeaderSweepsStrays: the next leader deletes the strays that a leader left which was lost before it came to
-// them. It hears of them before it leads.
+// TestNextLeaderSweepsStrays: a new leader deletes the strays that the previous leader had no time to delete. It
+// received their events before it led.
 func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -99,7 +99,7 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	f.WaitGone(stray)
 }
 
-// TestStraysAreReleased: a cluster that failed leaves no pod that its StatefulSet left.
+// TestStraysAreReleased: the strays of a failed cluster are deleted.
 func TestStraysAreReleased(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -121,8 +121,8 @@ func TestStraysAreReleased(t *testing.T) {
 	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
-// TestTakenOverScaleIsTheAutoscalers: the first edit of a cluster that another operator made replaces its StatefulSets, since theirs select otherwise. As many
-// workers as the autoscaler wanted go on.
+// TestTakenOverScaleIsTheAutoscalers: the first edit of an inherited cluster replaces its StatefulSets, since theirs
+// have other selectors. The number of workers that the autoscaler wanted stays.
 func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,9 +140,9 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	}, replicas(4))
 }
 
-// TestSetThatGoesWithinAPassKeepsItsPods: a pass knows a set's pods as its own, and the set is gone when it looks for it. The next set of that name begins with
-// as many as there were; to begin with as many as at first would stop the others.
-func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
+// TestSetDeletedDuringAPassKeepsItsPods: a set is deleted during a pass that has already counted the set's pods. The
+// new set of that name begins with as many pods as existed, since the initial number would stop the others.
+func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
@@ -173,8 +173,9 @@ func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
 	}
 }
 
-// TestSetAnewCountsItsPodsLive: so it is where the cache has not heard of pods that the autoscaler asked for. A cluster's first sets cost no such read.
-func TestSetAnewCountsItsPodsLive(t *testing.T) {
+// TestNewSetCountsItsPodsLive: the same holds if the cache lacks pods that the autoscaler requested. The first sets of
+// a cluster cost no such read.
+func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
@@ -201,7 +202,7 @@ func TestSetAnewCountsItsPodsLive(t *testing.T) {
 	}
 }
 
-// orphan deletes a set and leaves its pods, and returns once it is gone.
+// orphan deletes a set without its pods, and returns once it is gone.
 func (w *world) orphan(ctx context.Context, set *appsv1.StatefulSet) error {
 	if err := w.API.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err

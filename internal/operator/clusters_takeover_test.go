@@ -19,10 +19,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// theirClusterFinalizer is how the Java operator keeps clusters.
+// theirClusterFinalizer is the finalizer with which the Java operator keeps clusters.
 const theirClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
 
-// leaveCluster makes a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and nothing has a label of ours.
+// leaveCluster creates a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and no
+// object has a label of ours.
 func (w *world) leaveCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
 	w.T.Helper()
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
@@ -65,7 +66,7 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 	return sc
 }
 
-// uidsOf are the pods and StatefulSets of a cluster.
+// uidsOf returns the UIDs of the pods and StatefulSets of a cluster.
 func (w *world) uidsOf(name string) map[string]types.UID {
 	w.T.Helper()
 	uids := map[string]types.UID{}
@@ -78,8 +79,8 @@ func (w *world) uidsOf(name string) map[string]types.UID {
 	return uids
 }
 
-// TestClusterIsTakenOver: pods and StatefulSets go on as they are, what is beside them is ours, its loss and return are seen, and the first edit brings
-// all of it to what ours is like.
+// TestClusterIsTakenOver: pods and StatefulSets stay as they are, and all other objects become ours. Their loss and
+// return are noticed, and the first edit replaces everything with our objects.
 func TestClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +99,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	w.set("c-master", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.serverService("c-master-svc", func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	stop()
-	w.runClusters(testConfig(w.Namespace), time.Now) // finds it the same
+	w.runClusters(testConfig(w.Namespace), time.Now) // changes nothing
 	w.Remove(w.waitPod("c-worker-0"))
 	testkit.Wait(t, "the worker to come back", func(context.Context) error { return want(w.uidOf("c-worker-0") != left["c-worker-0"], true) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue))
@@ -124,7 +125,8 @@ func TestClusterIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestStuckClusterIsTakenOver: one that the Java operator made something of, and then looped about, goes on; one that is being deleted goes (W1).
+// TestStuckClusterIsTakenOver: a cluster that the Java operator partly created before it looped continues. A cluster
+// that is being deleted is deleted (W1).
 func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +141,8 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.waitLog("released the finalizers that another operator left")
 }
 
-// TestClusterSecrets: what looks secret is in a Secret and in nothing else; another value is another Secret, and the old one goes when no pod mounts it.
+// TestClusterSecrets: a value that looks secret is in a Secret and nowhere else. Another value is in another Secret,
+// and the old one is deleted when no pod mounts it.
 func TestClusterSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,9 +22,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// These tests live whole lives of SparkClusters on a real API server with Kubernetes' own controllers. The test plays the kubelet.
+// These tests play whole lives of SparkClusters on a real API server with Kubernetes' own controllers. The test plays
+// the kubelet.
 
-// objectsOf are what a cluster with an autoscaler is made of.
+// objectsOf returns the names of the objects of a cluster with an autoscaler.
 func (w *world) objectsOf(name string) []client.Object {
 	of := func(suffix string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix}
@@ -37,8 +38,9 @@ func (w *world) objectsOf(name string) []client.Object {
 	}
 }
 
-// TestClusterLives: all objects are made, the cluster is healthy when its pods are ready and not before, a worker that is lost and comes back is a
-// condition and no state, and with the custom resource everything goes. What happens to its pods wakes it: no timer is near (W11).
+// TestClusterLives: all objects are created, and the cluster is healthy when its pods are ready and not before. The
+// loss and return of a worker is a condition and not a state, and all objects are deleted with the custom resource.
+// Events of its pods queue it: no timer is due soon (W11).
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +89,8 @@ func TestClusterLives(t *testing.T) {
 	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
-// TestClusterIsEdited: the scale, the image and the configuration of a spec reach the pods; the autoscaler comes and goes with its bounds (W12).
+// TestClusterIsEdited: the scale, the image and the configuration of a spec reach the pods. The autoscaler is created
+// and deleted with its bounds (W12).
 func TestClusterIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +130,8 @@ func TestClusterIsEdited(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 }
 
-// TestAutoscalerHasTheWorkers: how many workers there are is the autoscaler's to say. An edit of something else keeps that, and nobody writes for it.
+// TestAutoscalerHasTheWorkers: the autoscaler decides the number of workers. Another edit keeps that number, and it
+// causes no writes.
 func TestAutoscalerHasTheWorkers(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -147,13 +151,15 @@ func TestAutoscalerHasTheWorkers(t *testing.T) {
 	w.set("c-worker", replicas(3))
 }
 
-// TestReplacedSetKeepsItsPods: what of a StatefulSet never changes is changed by another of its name. Its pods go on, as many as the autoscaler wanted.
+// TestReplacedSetKeepsItsPods: an immutable field of a StatefulSet is changed by a new one of its name. Its pods run
+// on, as many as the autoscaler wanted.
 func TestReplacedSetKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
 	w.runClusters(testConfig(w.Namespace), time.Now)
-	// A set that is not rolled keeps what it took over: this shows that the pods survive the replacement, whatever becomes of them then.
+	// A set that is not rolled keeps the pods that it adopted. This shows that the pods survive the replacement,
+	// whatever happens to them then.
 	keep := `{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"}%s}}`
 	w.sparkCluster("c", workers(1, 1, 9), notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
@@ -172,7 +178,8 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 }
 
-// TestRefusedClusterIsTriedAgain: what a quota refuses is SchedulingFailure with its words, once, and goes on by itself when there is room (W1).
+// TestRefusedClusterIsTriedAgain: a rejection by a quota is a SchedulingFailure with the quota's message, reported
+// once. The cluster continues by itself when there is room (W1).
 func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, quotaFigures)
@@ -209,7 +216,8 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClusterWithoutAMaster: after its deadline the cluster has failed, all of it is released, and an edit begins anew.
+// TestClusterWithoutAMaster: after its deadline the cluster has failed and all its objects are released. An edit
+// restarts it.
 func TestClusterWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -239,7 +247,8 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 }
 
-// TestForeignObjectsOfACluster: what somebody else has by a name of the cluster's is told, and never touched.
+// TestForeignObjectsOfACluster: if somebody else's object has a name of the cluster's, a message says so. It is never
+// changed.
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestSecretOfAnEditedClusterStays: an edit that leaves the secrets as they are leaves the very Secret, which the pods mount, where it is.
+// TestSecretOfAnEditedClusterStays: an edit that does not change the secrets keeps the same Secret, which the pods
+// mount.
 func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,7 +46,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 		return want(len(pods), 2)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Progressing", metav1.ConditionFalse))
-	// What tells that all pods are of the edit is stored after the sweep.
+	// The fact that all pods match the edit is stored after the sweep.
 	if is := secret(); is.UID != before.UID {
 		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, is.Name, is.UID)
 	}
@@ -56,14 +57,14 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	})
 }
 
-// TestSecretThatIsWantedAgain: an edit that is taken back within a minute wants the Secret again that the operator deleted after the first one. It is made at
-// once: the pods that are made from it wait for it.
+// TestSecretThatIsWantedAgain: an edit that is reverted within a minute needs the Secret again that the operator
+// deleted after the first edit. It is created at once, since the pods that need it wait for it.
 func TestSecretThatIsWantedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
 	began := time.Now()
-	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; what met weather is tried again all the same
+	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; after a transient error the operator retries all the same
 	w.runClusters(testConfig(w.Namespace), slow)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	alone := func(what string, not types.UID) (secret corev1.Secret) {
@@ -90,8 +91,8 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	}
 }
 
-// TestSecretOfStraysStays: workers whose StatefulSet cannot be made anew run on with the Secret that they were made with, also when all other pods are of
-// another. It goes when they are replaced.
+// TestSecretOfStraysStays: workers whose StatefulSet cannot be created again keep their Secret, even when all other
+// pods use another one. It is deleted when they are replaced.
 func TestSecretOfStraysStays(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -117,7 +118,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(0))
 	w.ready("c-master-0")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(1), clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
-	// What tells that the master is ready is stored after the sweep.
+	// The fact that the master is ready is stored after the sweep.
 	if is := secrets(); len(is) != 2 || !slices.Contains(is, first[0]) {
 		t.Errorf("the workers' Secret is %s, and there are %v", first[0], is)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestAnAPIServerAcceptsAServersObjects holds that what the golden files of spark/connect say can be created.
+// TestAnAPIServerAcceptsAServersObjects: the objects in the golden files of spark/connect can be created.
 func TestAnAPIServerAcceptsAServersObjects(t *testing.T) {
 	files, err := filepath.Glob("../../spark/connect/testdata/*.yaml")
 	if err != nil || len(files) < 2 {

@@ -9,15 +9,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a suspension and what follows it, one
-// in each life. Another process goes on. No life has two servers at once, starts an attempt twice, or another Service than the first. CRASH_POINTS=all
-// takes every write.
+// TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a
+// suspension and a resumption, once in each life. Another process continues. No life has two servers at once, starts an
+// attempt twice, or gets another Service than the first. CRASH_POINTS=all takes every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 62, 5, serversLife)
 }
 
-// serversLife plays one life whose operator dies as given, and reports whether it did.
+// serversLife plays one life whose operator crashes at the given point, and reports whether it did.
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {

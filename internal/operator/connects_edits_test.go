@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnusableEditLeavesTheServer: bad values of server and executors end in a condition and an event that name the field, the server that runs keeps its
-// sessions, and the next edit that can be used replaces it.
+// TestUnusableEditLeavesTheServer: invalid values of server and executors cause a condition and an event that name the
+// field. The running server keeps its sessions, and the next valid edit replaces it.
 func TestUnusableEditLeavesTheServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// later is a clock that a test may put on. Each pass looks at it.
+// later is a clock that a test can advance. Each pass reads it.
 type later struct{ by, looks atomic.Int64 }
 
 func (l *later) now() time.Time {
@@ -35,7 +35,7 @@ func (l *later) now() time.Time {
 
 func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
 
-// runServers starts an operator that serves SparkConnects alone.
+// runServers starts an operator that serves only SparkConnects.
 func (w *world) runServers(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkConnects(cfg) }, change)
@@ -86,7 +86,7 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	return pod
 }
 
-// waitServer waits until a SparkConnect is in a state, and whatever else holds of it.
+// waitServer waits until a SparkConnect is in a state and meets all conditions.
 func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
 	w.T.Helper()
 	sc := &v1alpha1.SparkConnect{}
@@ -107,7 +107,7 @@ func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds 
 	return sc
 }
 
-// holds is a condition that a SparkConnect has, with a reason and words in its message.
+// holds requires a condition of a SparkConnect, with a reason and a text in its message.
 func holds(kind string, status metav1.ConditionStatus, reason string, says ...string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -126,14 +126,14 @@ func holds(kind string, status metav1.ConditionStatus, reason string, says ...st
 	}
 }
 
-// absent is that a SparkConnect does not have a condition.
+// absent requires that a SparkConnect does not have a condition.
 func absent(kind string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
 	}
 }
 
-// serverService waits for a server's Service, and whatever holds of it.
+// serverService waits for a server's Service that meets all conditions.
 func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
 	service := &corev1.Service{}
@@ -151,7 +151,7 @@ func (w *world) serverService(name string, holds ...func(*corev1.Service) error)
 	return service
 }
 
-// selects is that a Service finds a pod.
+// selects requires that a Service selects a pod.
 func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(service *corev1.Service) error {
 		for key, value := range service.Spec.Selector {
@@ -163,7 +163,8 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	}
 }
 
-// serverExecutor is an executor as a server makes it: it has our labels by the configuration, and the server's pod as its only owner.
+// serverExecutor creates an executor as a server does: the configuration gives it our labels, and the server's pod is
+// its only owner.
 func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
 	for _, key := range []string{identity.AppUIDLabel, identity.AttemptLabel, identity.ConnectNameLabel, identity.ManagedLabel} {
@@ -194,13 +195,13 @@ func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod 
 	return pod
 }
 
-// pokeServer makes the operator look at a SparkConnect.
+// pokeServer triggers a pass over a SparkConnect.
 func (w *world) pokeServer(name string) {
 	w.T.Helper()
 	w.patchServer(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }
 
-// waitNoServer waits until no pod and no ConfigMap of a SparkConnect is left.
+// waitNoServer waits until a SparkConnect has no pod and no ConfigMap.
 func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {

@@ -16,12 +16,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestFailedExecutorsOfAServerAreStoredTogether: executors that crash one after the other, each gone at once as Spark removes them, make a write a second
-// or so. The first is told, and others, though they are gone by then; and in the end none is counted
-// that is not there.
+// TestFailedExecutorsOfAServerAreStoredTogether: executors that crash one after the other, each deleted at once by
+// Spark, cause about one write a second. The failure of the first is reported, and those of others, although they are
+// gone by then. In the end no executor is counted that does not exist.
 func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
-	const many = 40 // in a few seconds
+	const many = 40 // within a few seconds
 	w, clock := newWorld(t), &later{}
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")

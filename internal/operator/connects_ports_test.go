@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// portsOf are a Service's ports, by name.
+// portsOf returns a Service's ports by name.
 func portsOf(s *corev1.Service) string {
 	var ports []string
 	for _, p := range s.Spec.Ports {
@@ -23,13 +23,13 @@ func portsOf(s *corev1.Service) string {
 	return strings.Join(ports, " ")
 }
 
-// hasPorts is that a Service has ports, and no others.
+// hasPorts requires that a Service has exactly these ports.
 func hasPorts(ports string) func(*corev1.Service) error {
 	return func(s *corev1.Service) error { return want(portsOf(s), ports) }
 }
 
-// TestServiceForClientsHasTheirPortAlone: of whatever type it is, it leads to no port by which code is run as the server. The web UI has a Service of its
-// own, in the cluster alone.
+// TestServiceForClientsHasTheirPortAlone: a Service of any type leads to no port through which code can be run as the
+// server. The web UI has its own Service, inside the cluster only.
 func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -48,8 +48,8 @@ func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	}
 }
 
-// TestServiceOfAnOlderOperatorLosesItsPorts: after an upgrade, the Service of a server that goes on has the clients' port alone. The server is not replaced,
-// and the Service keeps its address: executors reach the server by the address of its pod.
+// TestServiceOfAnOlderOperatorLosesItsPorts: after an upgrade, the Service of a running server has only the clients'
+// port. The server is not replaced, and the Service keeps its address: executors reach the server by its pod's address.
 func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

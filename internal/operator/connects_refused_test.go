@@ -23,8 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestServersThatCannotBeMade: what is wrong is in a condition and an event that name the field or the object, is put right without a restart, and
-// another server notices nothing.
+// TestServersThatCannotBeMade: a condition and an event name the field or object that is wrong. The correction needs no
+// restart, and another server is not affected.
 func TestServersThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	const failed, provisioning = v1alpha1.SparkConnectStateFailed, v1alpha1.SparkConnectStateProvisioning
@@ -145,7 +145,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// untouchedObject checks that an object of somebody else's is as it was made.
+// untouchedObject checks that somebody else's object is unchanged.
 func (w *world) untouchedObject(object client.Object) {
 	w.T.Helper()
 	now := object.DeepCopyObject().(client.Object)
@@ -154,7 +154,7 @@ func (w *world) untouchedObject(object client.Object) {
 	}
 }
 
-// afterwards plays the kubelet of whichever server is made next.
+// afterwards plays the kubelet of the next server that is created.
 func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
 	w.T.Helper()
 	testkit.Wait(w.T, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
@@ -168,7 +168,8 @@ func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
 	w.ready(sc.Name + "-server")
 }
 
-// TestServiceOfSomebodyElse: the server runs, and it is told that nothing leads to it, once; when the name is free the Service is made.
+// TestServiceOfSomebodyElse: the server runs, and the missing Service is reported once. When the name is free the
+// Service is created.
 func TestServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -185,7 +186,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "") })
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	quiet := w.getServer("x")
-	for range 3 { // the same, however often it is looked at
+	for range 3 { // every pass reports the same
 		looks := clock.looks.Load()
 		clock.advance(time.Minute)
 		w.pokeServer("x")
@@ -203,7 +204,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "x-server") })
 }
 
-// TestServiceThatCannotBe: what the spec asks for is refused by the API server, or by us. The server runs.
+// TestServiceThatCannotBe: the API server or the operator rejects the Service of the spec. The server runs.
 func TestServiceThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ service, reason, says string }{
@@ -231,8 +232,8 @@ func TestServiceThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestServerWithoutRights: a template that names no service account leaves the server with one that may do nothing; that is what is told, not the
-// exit code.
+// TestServerWithoutRights: with a template that names no service account, the server's account has no rights. The
+// message says that, and not only the exit code.
 func TestServerWithoutRights(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -245,7 +246,8 @@ func TestServerWithoutRights(t *testing.T) {
 	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
 }
 
-// TestExecutorsOfAServerThatCannotBeMade: Spark tells nobody; the condition Degraded does, and the server stays Ready.
+// TestExecutorsOfAServerThatCannotBeMade: Spark reports nothing. The condition Degraded does, and the server stays
+// Ready.
 func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// serverSecret waits for the only Secret of a server, of an attempt; attempt 0 means that there is none.
+// serverSecret waits for the only Secret of a server, of the given attempt; attempt 0 means that there is none.
 func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Secret {
 	w.T.Helper()
 	var secrets corev1.SecretList
@@ -40,7 +40,8 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 	return &secrets.Items[0]
 }
 
-// TestSecretsOfAServer: the token of clients is in a Secret that goes with its server, and in nothing else that the operator makes.
+// TestSecretsOfAServer: the token of clients is in a Secret that is deleted with its server, and in no other object
+// that the operator creates.
 func TestSecretsOfAServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -73,7 +74,8 @@ func TestSecretsOfAServer(t *testing.T) {
 	w.serverSecret(sc, 0)
 }
 
-// TestOperatorWithoutRightsOnSecretsDeletesNone: where it submits everything itself, it may touch no Secret, and asks for none.
+// TestOperatorWithoutRightsOnSecretsDeletesNone: an operator that submits everything itself may not touch Secrets, and
+// sends no such request.
 func TestOperatorWithoutRightsOnSecretsDeletesNone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -20,12 +20,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// servedBy is that a status names a Service; none where it is empty.
+// servedBy requires that a status names a Service; or none if the name is empty.
 func servedBy(name string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, name) }
 }
 
-// untouchedService is that a Service is the one that it was, at the same address.
+// untouchedService requires that a Service is still the same, at the same address.
 func untouchedService(was *corev1.Service) func(*corev1.Service) error {
 	uid, address := was.UID, was.Spec.ClusterIP
 	return func(is *corev1.Service) error {
@@ -33,7 +33,7 @@ func untouchedService(was *corev1.Service) func(*corev1.Service) error {
 	}
 }
 
-// lookServer makes the operator look at a SparkConnect, after a while by its clock, and waits until it has.
+// lookServer triggers a pass over a SparkConnect, later by its clock, and waits until it has ended.
 func (w *world) lookServer(name string, clock *later, after time.Duration) {
 	w.T.Helper()
 	clock.advance(after)
@@ -42,7 +42,8 @@ func (w *world) lookServer(name string, clock *later, after time.Duration) {
 	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 }
 
-// TestServerOnItsWayOutIsNotReady: from the deletion on nobody can connect, whatever the pod's own readiness says, and who waits for Ready is kept waiting.
+// TestServerOnItsWayOutIsNotReady: from the deletion on nobody can connect, whatever the readiness of the pod, so that
+// clients that wait for Ready keep waiting.
 func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -59,7 +60,7 @@ func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Progressing", metav1.ConditionTrue, "DriverDeleted"))
 }
 
-// TestServiceIsRenamed: the one that stands serves until one of the new name does, for as long as that name cannot be had.
+// TestServiceIsRenamed: the old Service serves until the one with the new name exists, however long that name is taken.
 func TestServiceIsRenamed(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -95,7 +96,7 @@ func TestServiceIsRenamed(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
 }
 
-// TestServiceThatIsKeptGoes: with the last Service that leads to the server Ready goes as well, at once.
+// TestServiceThatIsKeptGoes: when the last Service of the server is deleted, the condition Ready changes at once.
 func TestServiceThatIsKeptGoes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -111,7 +112,8 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
-// TestUpdateOfAServiceIsRefused: the Service as it was serves on, and so does the status say; what is refused is told, once. With the next edit all is well.
+// TestUpdateOfAServiceIsRefused: the old Service continues to serve, and the status says so. The rejection is reported
+// once. The next edit succeeds.
 func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -129,7 +131,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 		w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("x-server"))
 	}
-	// The one that served is deleted by hand, and nothing can be made in its place.
+	// Somebody deletes the Service that served, and no other one can be created.
 	w.patchServer("x", `{"spec":{"server":{"service":{"spec":{"sessionAffinity":"Sometimes"}}}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy("x-server"))
 	w.Remove(old)
@@ -145,7 +147,7 @@ func (w *world) editService(name, patch string) {
 	}
 }
 
-// led is that a Service leads to the server as it is wanted to.
+// led requires that a Service leads to the server as wanted.
 func led(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(s *corev1.Service) error {
 		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))
@@ -160,7 +162,8 @@ func led(pod *corev1.Pod) func(*corev1.Service) error {
 
 const astray = `{"spec":{"selector":{"astray":"yes"}}}`
 
-// TestServiceIsEditedByHand: what the operator says is put back, without anybody's waking it; what others add stays.
+// TestServiceIsEditedByHand: edits of the operator's fields are reversed without an event that queues the server.
+// Additions of others stay.
 func TestServiceIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	for name, patch := range map[string]string{
@@ -190,7 +193,7 @@ func TestServiceIsEditedByHand(t *testing.T) {
 	}
 }
 
-// TestServiceIsEditedAtOnce: nobody has to wait for it, nor to wake the operator.
+// TestServiceIsEditedAtOnce: the edit is reversed without a delay, and nothing else has to queue the server.
 func TestServiceIsEditedAtOnce(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -201,8 +204,9 @@ func TestServiceIsEditedAtOnce(t *testing.T) {
 	w.serverService("x-server", led(pod))
 }
 
-// TestServiceIsEditedWhileNobodyLooks: what was changed while no operator ran is found by the next, which looks at each Service once.
-func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
+// TestServiceEditWhileNoOperatorRuns: an edit while no operator runs is found by the next one, which reads each
+// Service once.
+func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	stop := w.runServers(testConfig(w.Namespace), clock.now)
@@ -219,7 +223,7 @@ func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
 		w.lookServer("x", clock, time.Hour)
 		w.lookServer("y", clock, time.Hour)
 	}
-	// The create's fields change hands once, then one is applied.
+	// The ownership of the created fields changes once, then one apply follows.
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("it costs %v", got)
 	}
@@ -228,8 +232,9 @@ func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
 	}
 }
 
-// TestTwoWantTheServiceOtherwise: it is put back once a minute, told meanwhile that it is not as it should be, and looked at no more often than need be.
-func TestTwoWantTheServiceOtherwise(t *testing.T) {
+// TestRepeatedServiceEditIsReversedOnceAMinute: the edit of another party is reversed once a minute. Meanwhile the wrong state is
+// reported, and the Service is read no more often than necessary.
+func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
@@ -258,7 +263,8 @@ func TestTwoWantTheServiceOtherwise(t *testing.T) {
 		holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 }
 
-// TestServiceThatOthersWriteTo: what says nothing against what is wanted costs a read in a while, and no write.
+// TestServiceThatOthersWriteTo: a write of others that contradicts nothing costs a read from time to time, and no
+// write.
 func TestServiceThatOthersWriteTo(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

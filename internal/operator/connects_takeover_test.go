@@ -22,13 +22,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// leftServer is a SparkConnect as another operator of sparkoperator.k8s.io/v1alpha1 leaves it: with its status and its objects, none of which has a label
-// of ours.
+// leftServer is a SparkConnect as another operator of sparkoperator.k8s.io/v1alpha1 leaves it: with its status and its
+// objects, none of which has a label of ours.
 type leftServer struct {
 	sc       *v1alpha1.SparkConnect
 	config   *corev1.ConfigMap
 	service  *corev1.Service
-	pod      *corev1.Pod // nil where none runs
+	pod      *corev1.Pod // nil if none runs
 	executor *corev1.Pod
 }
 
@@ -68,7 +68,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 	if runs {
 		left.pod = &corev1.Pod{ObjectMeta: of("-server", podLabels), Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
-			// A user's template, whose first container is the server's.
+			// A user's template. Its first container is the server's.
 			Containers: []corev1.Container{{Name: "main", Image: "spark", Env: []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}}, {Name: "logger", Image: "l"}},
 		}}
 		w.Create(left.pod)
@@ -87,8 +87,8 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 	return left
 }
 
-// TestServerIsTakenOver: the server and its executors go on, the Service is the same object with what ours has and theirs had not, and an edit replaces
-// all of it as if it had been ours.
+// TestServerIsTakenOver: the server and its executors run on, the Service is the same object with our additional
+// fields, and an edit replaces everything as if it had been ours.
 func TestServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -106,7 +106,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || portsOf(service) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", service)
 	}
-	// Another process finds it the same.
+	// Another process changes nothing.
 	stop()
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.kubelet(left.executor.Name, corev1.PodFailed, scene.Exited(1, "boom"))
@@ -130,14 +130,15 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverServerThatEnds is backed off as one of ours, by the end of the container that the user named.
+// TestTakenOverServerThatEnds: the backoff is that of our own servers, and starts at the end of the container that the
+// user named.
 func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	left := w.leaveServer("x", true)
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator != nil, true) })
-	w.kubelet("x-server", corev1.PodRunning, scene.Exited(7, "")) // the logger goes on
+	w.kubelet("x-server", corev1.PodRunning, scene.Exited(7, "")) // the logger runs on
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"))
 	clock.advance(time.Minute)
 	w.pokeServer("x")
@@ -146,7 +147,8 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	}
 }
 
-// TestLeftWithoutServer: what another operator left without a pod gets one, over the ConfigMap and with the Service that it left.
+// TestLeftWithoutServer: an inherited SparkConnect without a pod gets one. Its ConfigMap is replaced and its Service is
+// kept.
 func TestLeftWithoutServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -162,7 +164,8 @@ func TestLeftWithoutServer(t *testing.T) {
 	}
 }
 
-// TestApplicationAndServerOfOneName: they share a namespace, a name and the caches, ours and what another operator left, and neither sees the other's pods.
+// TestApplicationAndServerOfOneName: both share a namespace, a name and the caches, with our objects and inherited
+// ones, and neither counts the other's pods.
 func TestApplicationAndServerOfOneName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -190,7 +193,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	}
 	alone("x", 1) // its own
 	alone("y", 0)
-	// One goes, the other stays.
+	// One is deleted, the other stays.
 	w.Remove(app)
 	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-driver"}})
 	w.patchServer("y", `{"spec":{"suspend":true}}`)
@@ -202,7 +205,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	}
 }
 
-// TestServersAreSwitchedOff: with connect.enabled false nobody looks at one, and applications are served.
+// TestServersAreSwitchedOff: with connect.enabled false the operator ignores SparkConnects and serves applications.
 func TestServersAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

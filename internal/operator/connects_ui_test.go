@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestServersUIFromOutside: an Ingress for who asks, beside the server whatever becomes of that; an edit of it makes no new server.
+// TestServersUIFromOutside: an Ingress is created on request. Its failure does not affect the server, and an edit of it
+// starts no new server.
 func TestServersUIFromOutside(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -81,7 +82,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	}
 }
 
-// TestServersUIThatCannotBeReached: what is wrong with the wish is told, and the server takes sessions.
+// TestServersUIThatCannotBeReached: a problem with the Ingress is reported, and the server accepts sessions.
 func TestServersUIThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -17,14 +17,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a retry, one in each life. Another
-// process goes on. No life has two drivers at once, starts an attempt twice, or counts a run that was none.
+// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a
+// retry, once in each life. Another process continues. No life has two drivers at once, starts an attempt twice, or
+// counts a run that did not happen.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 140, 9, longLife)
 }
 
-// longLife plays one life whose operator dies as given, and reports whether it did.
+// longLife plays one life whose operator crashes at the given point, and reports whether it did.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)

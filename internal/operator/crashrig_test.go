@@ -16,11 +16,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// cuts plays lives whose operators die before or after one write each: at every stride-th of the points, or at each of them with CRASH_POINTS=all, which lasts
-// minutes. Points are twice the writes of a life, and some more, at which nobody dies.
+// cuts plays lives whose operators crash before or after one write each: at every stride-th of the points, or at each
+// of them with CRASH_POINTS=all, which takes minutes. There are twice as many points as writes in a life, and some more
+// at which no operator crashes.
 func cuts(t *testing.T, points, stride int, life func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
-	testkit.Rest(t) // which skips all of them where there is no control plane
+	testkit.Rest(t) // which skips all of them without a control plane
 	if os.Getenv("CRASH_POINTS") == "all" {
 		stride = 1
 	}
@@ -46,7 +47,7 @@ func cuts(t *testing.T, points, stride int, life func(*testing.T, *crashing) (di
 	}
 }
 
-// mortal is an operator that dies, and the one that goes on after it.
+// mortal is an operator that crashes, and the one that continues after it.
 type mortal struct {
 	w       *world
 	died    bool
@@ -55,7 +56,7 @@ type mortal struct {
 	started map[string]map[types.UID]bool // the pods of each attempt
 }
 
-// mortal runs an operator until it dies as given, then another.
+// mortal runs an operator until it crashes at the given point, then another.
 func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop func())) *mortal {
 	m := &mortal{w: w, over: make(chan struct{}), started: map[string]map[types.UID]bool{}}
 	stop := run(func(env *Environment) {
@@ -73,7 +74,7 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 	return m
 }
 
-// witness watches the pods of a role that a custom resource has until its life is over: never two at once.
+// witness watches the pods of one role of a custom resource until the end of its life: there are never two at once.
 func (m *mortal) witness(of client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
@@ -105,7 +106,8 @@ func (m *mortal) witness(of client.Object, role string) {
 	})
 }
 
-// end is the end of a life of so many attempts, each of which was started once. It reports whether the operator died in it.
+// end checks the end of a life with the given number of attempts, each of which was started once. It reports whether
+// the operator crashed.
 func (m *mortal) end(attempts int) (died bool) {
 	m.w.T.Helper()
 	close(m.over)

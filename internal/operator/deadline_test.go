@@ -24,7 +24,7 @@ func timeouts(t v1beta2.Timeouts) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Timeouts = &t }
 }
 
-// TestDeadline: a driver that never starts ends when its time is over, not before, and what it waited for is told.
+// TestDeadline: a driver that never starts ends at its deadline, not before, and its wait reason is reported.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,8 +44,8 @@ func TestDeadline(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// TestDeadlineBehindAGate: the time that a queue holds a driver up by a scheduling gate does not count. When the gate
-// is gone the driver has its whole time.
+// TestDeadlineBehindAGate: the time during which a queue delays a driver by a scheduling gate does not count. When the
+// gate is removed the driver has its whole time.
 func TestDeadlineBehindAGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -82,7 +82,8 @@ func TestDeadlineBehindAGate(t *testing.T) {
 	}
 }
 
-// TestRunOnALostNode: the time of a run goes on where its driver's node does not answer, and the next attempt waits until the driver's pod is gone.
+// TestRunOnALostNode: the deadline of a run ends it although its driver's node does not answer. The next attempt waits
+// until the driver's pod is gone.
 func TestRunOnALostNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// release is an operator that serves the namespaces with one label, with the account of its writes.
+// release is an operator that serves the namespaces with one label, with a count of its writes.
 type release struct {
 	op         *Operator
 	namespaces config.Namespaces
@@ -66,14 +66,14 @@ func (r *release) note(req *http.Request) {
 	r.wrote[parts[0]][strings.TrimSuffix(req.Method+" "+parts[1]+"/"+parts[3], "/")]++
 }
 
-// writes counts what the operator has written in a namespace so far.
+// writes returns the operator's writes in a namespace so far.
 func (r *release) writes(namespace string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.wrote[namespace])
 }
 
-// leaves waits until the operator sees that it does not serve a namespace any more.
+// leaves waits until the operator no longer serves a namespace.
 func (r *release) leaves(w *world) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the operator to see the labels", func(ctx context.Context) error {
@@ -86,7 +86,7 @@ func (r *release) leaves(w *world) {
 	})
 }
 
-// carry brings applications of these names to their ends, each of which must have an Event.
+// carry brings the named applications to their ends, each of which must have an Event.
 func (w *world) carry(names ...string) {
 	w.T.Helper()
 	apps := map[string]*v1beta2.SparkApplication{}
@@ -102,13 +102,13 @@ func (w *world) carry(names ...string) {
 	}
 }
 
-// TestDisjointSelectors: of two operators whose selectors share no namespace neither writes anything in a namespace of
-// the other. Each application gets one driver. One that runs while its namespace moves from one operator to the other
-// keeps its driver, and ends under the other.
+// TestDisjointSelectors: if the selectors of two operators share no namespace, neither writes in a namespace of the
+// other. Each application gets one driver. An application that runs while its namespace moves from one operator to the
+// other keeps its driver, and ends under the other.
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
 	a, b, moves := newWorld(t), newWorld(t), newWorld(t)
-	key := "release-" + a.Namespace // the API server is shared with other tests
+	key := "release-" + a.Namespace // other tests share the API server
 	a.relabel(key, "a")
 	b.relabel(key, "b")
 	moves.relabel(key, "a")
@@ -117,7 +117,7 @@ func TestDisjointSelectors(t *testing.T) {
 	moving := moves.Application("moving", scene.WithDriver)
 	driver := moves.runningDriver(moving, 1)
 	a.carry("one", "two", "three")
-	b.carry("one", "two", "three") // names are no secret between them
+	b.carry("one", "two", "three") // both operators know all names
 
 	moves.relabel(key, "")
 	ofA.leaves(moves)
@@ -128,7 +128,7 @@ func TestDisjointSelectors(t *testing.T) {
 	moves.relabel(key, "b")
 	moves.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	moves.waitState("moving", v1beta2.ApplicationStateCompleted)
-	delete(before, "POST events") // which are written later than what they tell
+	delete(before, "POST events") // which are written later than the status
 	after := ofA.writes(moves.Namespace)
 	delete(after, "POST events")
 	if diff := cmp.Diff(before, after); diff != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestEditWhileNoOperatorRuns: an edit that no process saw happen is found by the remembered hash, once, also where metadata and the operator's own
-// fields were edited with it.
+// TestEditWhileNoOperatorRuns: an edit while no operator runs is found once, by the stored hash, even if metadata and
+// the operator's own fields were edited with it.
 func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,8 +48,8 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestForeignPodOfTheDriversName: the name is no identity. A pod that took the driver's name while nobody looked is neither deleted nor taken for the
-// driver, whether the application is suspended, resumed, edited or deleted.
+// TestForeignPodOfTheDriversName: a name proves no identity. A pod that took the driver's name while no operator ran is
+// neither deleted nor adopted, whether the application is suspended, resumed, edited or deleted.
 func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,7 @@ const (
 	propertyTrim       = "spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled"
 )
 
-// dynamicConfigMap is one that the default selector finds.
+// dynamicConfigMap returns a ConfigMap that the default selector selects.
 func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: map[string]string{
@@ -46,7 +46,8 @@ func (w *world) waitServed(op *Operator, names ...string) {
 	})
 }
 
-// TestNamespacesChangeLive: a ConfigMap brings namespaces in and takes them out, and what is in them is picked up or left as it is.
+// TestNamespacesChangeLive: a ConfigMap adds and removes namespaces. Objects in an added namespace are picked up, and
+// those in a removed one stay as they are.
 func TestNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)
@@ -71,7 +72,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 		}
 	}
 
-	// One that goes out is left as it is.
+	// The objects of a removed namespace stay as they are.
 	dynamic.Data = map[string]string{propertyNamespaces: b.Namespace, propertyTrim: "false"}
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	b.driverOf(b.Application("also", scene.WithDriver), 1)
 	a.untouched(late, 1)
 
-	// A list that cannot be used changes nothing.
+	// An invalid list changes nothing.
 	dynamic.Data = map[string]string{propertyNamespaces: a.Namespace + ",No_Name"}
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	})
 	a.waitServed(op, b.Namespace)
 
-	// Without the ConfigMap everything is as at the start.
+	// Without the ConfigMap the initial settings apply.
 	if err := a.API.Delete(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	}
 }
 
-// TestSettingsFromAFile: a file is looked at again and again, may be missing, and is read before anything is done.
+// TestSettingsFromAFile: a file is read periodically, may be missing, and is read before the first pass.
 func TestSettingsFromAFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,7 +139,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	w.waitServed(op, "there-is-none")
 }
 
-// TestSettingsOfSeveralConfigMaps: the later name wins, and what does not have the labels or the namespace does not count.
+// TestSettingsOfSeveralConfigMaps: the last name wins, and ConfigMaps without the labels or in another namespace do not
+// count.
 func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -157,7 +159,7 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	}
 }
 
-// TestSettingsOfNoNamespace: outside a pod the namespace of the ConfigMaps has to be said.
+// TestSettingsOfNoNamespace: outside a pod the namespace of the ConfigMaps has to be configured.
 func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,7 +170,7 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 	}
 }
 
-// TestScopeThatChanges: the names are those of now, from all to a few and back, beside what the labels choose.
+// TestScopeThatChanges: the current names count, from all to a few and back, together with the selected labels.
 func TestScopeThatChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

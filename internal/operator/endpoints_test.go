@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestApacheEndpoints: both addresses are served beside the operator's own, with that operator's paths and words.
+// TestApacheEndpoints: both addresses are served in addition to the operator's own, with the paths and answers of the
+// Java operator.
 func TestApacheEndpoints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,7 +49,7 @@ func TestApacheEndpoints(t *testing.T) {
 	}
 }
 
-// TestApacheEndpointThatIsTaken stops the start, and the address is named.
+// TestApacheEndpointThatIsTaken: an address in use prevents the start, and the error names it.
 func TestApacheEndpointThatIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -99,7 +100,7 @@ func TestAnswersOfApacheProbes(t *testing.T) {
 	}
 }
 
-// TestEndpointThatIsOff: nothing listens where nothing was asked for.
+// TestEndpointThatIsOff: an endpoint that is off has no listener.
 func TestEndpointThatIsOff(t *testing.T) {
 	if err := (&Operator{}).serve("off", config.Off, http.NotFoundHandler()); err != nil {
 		t.Error(err)

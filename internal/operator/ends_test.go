@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsThatComeAndGoUnseen: executors that came, ran and went while the operator was at something else are in the counts and among the names, and so are those
-// that it saw, and put off. One that it counted is not counted again.
-func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
+// TestExecutorsThatComeAndGoBetweenPasses: executors that came, ran and went between two passes are in the counts and among
+// the names, and so are those whose status write was debounced. No executor is counted twice.
+func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
@@ -28,7 +28,7 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
 	driver := w.driverOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	slow.gate() // that the driver runs is a status write, which takes its time
+	slow.gate() // the status write that the driver runs takes its time
 	w.ready(driver.Name)
 	<-slow.held
 	for id := 1; id <= 5; id++ {
@@ -41,7 +41,7 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 		w.WaitGone(executor)
 	}
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	// Until then the executors were taken from a driver that goes on.
+	// Until then the executors were deleted while their driver ran.
 	testkit.Wait(t, "the cache to show the end of the driver", func(ctx context.Context) error {
 		var cached corev1.Pod
 		return errors.Join(slow.Client.Get(ctx, client.ObjectKeyFromObject(driver), &cached), want(cached.Status.Phase, corev1.PodSucceeded))
@@ -60,9 +60,9 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	}
 }
 
-// TestExecutorThatIsGoneBeforeItIsSeen: an executor that failed and was deleted while the operator was at something else counts as one that failed, once,
-// and its failure is told.
-func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
+// TestFailedExecutorDeletedBetweenPasses: an executor that failed and was deleted between two passes counts as failed,
+// once, and its failure is reported.
+func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
@@ -88,7 +88,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	}
 	counts(v1beta2.ExecutorCounts{Running: 2})
 
-	// A third one's coming is a status write, which takes its time.
+	// The arrival of a third executor causes a slow status write.
 	slow.gate()
 	w.Create(w.executor(app, driver, 3))
 	<-slow.held
@@ -102,7 +102,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
 	w.waitEvent(app, "SparkExecutorFailed", gone.Name, "exit code 7")
 
-	// Nothing of it is left for the passes that follow.
+	// Later passes remember nothing of it.
 	w.kubelet("pi-exec-3", corev1.PodRunning, running())
 	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
@@ -110,7 +110,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
 	}
-	// Those that did their work made no events.
+	// Executors that completed caused no events.
 	for reason, said := range w.EventsOf(app) {
 		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(said, "\n")) {
 			t.Errorf("event %s: %s", reason, said)
@@ -118,7 +118,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	}
 }
 
-// gatedStatus holds the next status write, when it is told to, until hold is closed.
+// gatedStatus holds the next status write, on request, until hold is closed.
 type gatedStatus struct {
 	client.Client
 	hold, held chan struct{}

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// able lets the drivers' account do what Spark does.
+// able gives the drivers' account the rights that Spark needs.
 func (w *world) able() {
 	testkit.NeedsControllers(w.T, editRules)
 	w.Create(&rbacv1.RoleBinding{
@@ -35,7 +35,7 @@ func (w *world) able() {
 	})
 }
 
-// label sets a label of the test's namespace, or takes it away.
+// label sets or removes a label of the test's namespace.
 func (w *world) label(key string, value any) {
 	w.T.Helper()
 	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %v}}}`, key, value)
@@ -45,8 +45,9 @@ func (w *world) label(key string, value any) {
 	}
 }
 
-// TestExecutorsThatCannotBeMade: what keeps Spark from making executors is in condition, event and status within seconds, though Spark says nothing,
-// and goes when it is put right. The application stays RUNNING.
+// TestExecutorsThatCannotBeMade: the reason why Spark cannot create executors is in the condition, an event and the
+// status within seconds, although Spark reports nothing. It disappears when the problem is solved. The application
+// stays RUNNING.
 func TestExecutorsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	const enforce = "pod-security.kubernetes.io/enforce"
@@ -64,7 +65,8 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
 			}
 			w.Create(quota)
-			// It counts once the controller manager has written what is used, and the API server has seen that: an operator that asks before is told that all is well.
+			// The quota is enforced once the controller manager has written the usage, and the API server has seen
+			// that. A dry run before that succeeds.
 			testkit.Wait(w.T, "the quota to count", func(ctx context.Context) error {
 				if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 					return err
@@ -146,7 +148,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// waitReady waits until the condition Ready has a reason, and says all of the texts.
+// waitReady waits until the condition Ready has a reason and a message with all the texts.
 func (w *world) waitReady(name, reason string, says ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to wait for "+reason, func(context.Context) error {
@@ -160,7 +162,7 @@ func (w *world) waitReady(name, reason string, says ...string) {
 	})
 }
 
-// TestExecutorLostToAQuota: also of an application that ran well: one executor went, and another may not come in its place.
+// TestExecutorLostToAQuota: the same holds for an application that ran well, lost an executor and may not replace it.
 func TestExecutorLostToAQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,9 +184,9 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhileAllIsWell: an application whose executors are there costs no request for that; one whose executors cannot be made costs one
-// every few seconds, however many of them come and go, and no writes.
-func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
+// TestNoDryRunsWhileExecutorsExist: an application with all its executors causes no dry runs. If executors cannot be
+// created, it causes one dry run every few seconds, however many executors come and go, and no writes.
+func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
@@ -202,13 +204,13 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(1000)) })
 	driver = w.driverOf(app, 1)
 	w.ready(driver.Name)
-	w.waitReady("pi", apianswer.ReasonForbidden) // the account has no rights; the pod itself is fine
-	// From here on nothing is told any more.
+	w.waitReady("pi", apianswer.ReasonForbidden) // the account has no rights; the pod itself is valid
+	// From here on nothing more is reported.
 	before, status := made.since(nil), w.Get("pi").Status
 	for i := range 30 {
 		w.Create(w.executor(app, driver, i+1))
 	}
-	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, counts wait longer (pace.go)
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (pace.go)
 	testkit.Wait(t, "the executors to be counted", func(context.Context) error {
 		counts := w.Get("pi").Status.Executors
 		if counts == nil {

@@ -15,8 +15,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestNothingOutside: while exposure is switched off, an application's Ingress is not made and its Service is of the cluster alone, as the API server takes it; the
-// condition says so, and the application runs.
+// TestNothingOutside: while exposure is off, an application's Ingress is not created, and its Service, as the API
+// server accepts it, is inside the cluster only. The condition says so, and the application runs.
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +42,8 @@ func TestNothingOutside(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfOthers: a sentinel outside of the operator's namespace is not launched and not written to, so that nobody's health depends on it.
+// TestSentinelsOfOthers: a sentinel outside the operator's namespace is neither launched nor written to, so that the
+// operator's health does not depend on it.
 func TestSentinelsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runBoth starts an operator as the binary does.
+// runBoth starts an operator with both APIs, as the binary does.
 func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -32,8 +32,8 @@ func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) 
 	return w.run(op)
 }
 
-// TestBothFamilies: applications of one name in both APIs, and a cluster of that name, have nothing to do with each other; one's end or deletion touches
-// nothing of the others'.
+// TestBothFamilies: applications of one name in both APIs, and a cluster of that name, are independent. The end or
+// deletion of one does not affect the others' objects.
 func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,7 +67,7 @@ func TestBothFamilies(t *testing.T) {
 	w.there(cluster)
 }
 
-// standingNow is how many custom resources of a kind the gauge counts.
+// standingNow returns the number of custom resources of a kind in the gauge.
 func (w *world) standingNow(kind string) (sum float64) {
 	w.T.Helper()
 	families, err := w.registry.Gather()
@@ -86,7 +86,7 @@ func (w *world) standingNow(kind string) (sum float64) {
 	return sum
 }
 
-// TestFamilySwitchedOff: what is of an API that is switched off is left as it is.
+// TestFamilySwitchedOff: the objects of an API that is off stay as they are.
 func TestFamilySwitchedOff(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]func(*config.Configuration){
@@ -117,7 +117,8 @@ func TestFamilySwitchedOff(t *testing.T) {
 	}
 }
 
-// TestFamilyWithoutDefinitions: an API whose definitions are not installed holds up nothing of the other, and begins without a restart when they are.
+// TestFamilyWithoutDefinitions: an API without installed definitions does not affect the other, and begins without a
+// restart once they are installed.
 func TestFamilyWithoutDefinitions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,7 +149,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
 }
 
-// withoutGroup takes the group of the other API out of the list of groups, in whichever form that is.
+// withoutGroup removes the group of the other API from the list of groups, in either format.
 func withoutGroup(response *http.Response) error {
 	text, err := io.ReadAll(response.Body)
 	if err != nil {

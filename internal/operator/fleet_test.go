@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// fleet is replicas of the operator of which one leads, and the account of what each of them wrote.
+// fleet is replicas of the operator, one of which leads, with a record of their writes.
 type fleet struct {
 	*world
 	cfg config.Configuration
@@ -38,7 +38,7 @@ type fleet struct {
 	next    int
 }
 
-// entry is one write about an application: a request that was sent, from before that to its answer.
+// entry is one write about an application, with the times before the request and after its answer.
 type entry struct {
 	replica      string
 	what         string
@@ -54,8 +54,9 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
 }
 
-// one is one replica. It lives in this process, but is ended, stopped and cut off as one of its own.
-type one struct {
+// replica is one replica. It lives in this process, but can be killed, suspended and disconnected like a process of its
+// own.
+type replica struct {
 	client.Client
 	fleet *fleet
 	name  string
@@ -64,19 +65,19 @@ type one struct {
 	over  chan struct{} // closed when it has ended
 
 	dead   atomic.Bool
-	held   atomic.Int32 // writes that wait for it to go on, or are about to be sent
+	held   atomic.Int32 // writes that wait until it continues, or are about to be sent
 	mu     sync.Mutex
-	frozen chan struct{} // closed when it goes on; nil while it does
-	sent   []entry       // every write that it sent, but for those of Events and leases
+	frozen chan struct{} // closed when it continues; nil while it runs
+	sent   []entry       // all its writes except those of Events and leases
 }
 
 var errDead = errors.New("the process is no more")
 
-// start begins one more replica.
-func (f *fleet) start() *one {
+// start starts one more replica.
+func (f *fleet) start() *replica {
 	f.T.Helper()
 	f.next++
-	r := &one{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
+	r := &replica{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
 	env := f.environment()
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -108,14 +109,14 @@ func (f *fleet) start() *one {
 	return r
 }
 
-// kill ends the replica as the loss of its machine does: nothing is given up.
-func (r *one) kill() {
+// kill ends the replica as the loss of its machine does: it releases nothing.
+func (r *replica) kill() {
 	r.dead.Store(true)
 	r.stop()
 }
 
-// stand stops the replica until goOn is called, as SIGSTOP does: a write that was about to be sent is sent then.
-func (r *one) stand() (goOn func()) {
+// stand suspends the replica until goOn is called, as SIGSTOP does. A write that was about to be sent is sent then.
+func (r *replica) stand() (goOn func()) {
 	on := make(chan struct{})
 	r.mu.Lock()
 	r.frozen = on
@@ -128,8 +129,8 @@ func (r *one) stand() (goOn func()) {
 	}
 }
 
-// sends notes a write that is on its way.
-func (r *one) sends(req *http.Request) {
+// sends records a write in flight.
+func (r *replica) sends(req *http.Request) {
 	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
 		return
 	}
@@ -138,8 +139,8 @@ func (r *one) sends(req *http.Request) {
 	r.sent = append(r.sent, entry{replica: r.name, what: req.Method + " " + req.URL.Path, begun: time.Now()})
 }
 
-// since are the writes that it sent after a time.
-func (r *one) since(when time.Time) []entry {
+// since returns the writes that it sent after a time.
+func (r *replica) since(when time.Time) []entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.sent, func(w entry) bool { return w.begun.After(when) })
@@ -149,7 +150,7 @@ func (r *one) since(when time.Time) []entry {
 	return slices.Clone(r.sent[i:])
 }
 
-func (r *one) waits() {
+func (r *replica) waits() {
 	r.mu.Lock()
 	frozen := r.frozen
 	r.mu.Unlock()
@@ -158,8 +159,8 @@ func (r *one) waits() {
 	}
 }
 
-// write sends a write about an application and enters it into the account.
-func (r *one) write(ctx context.Context, what string, object client.Object, do func() error) error {
+// write sends a write about an application and records it.
+func (r *replica) write(ctx context.Context, what string, object client.Object, do func() error) error {
 	if _, isEvent := object.(*corev1.Event); isEvent {
 		return do()
 	}
@@ -186,32 +187,32 @@ func (r *one) write(ctx context.Context, what string, object client.Object, do f
 	return err
 }
 
-func (r *one) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+func (r *replica) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
 	return r.write(ctx, "create", object, func() error { return r.Client.Create(ctx, object, options...) })
 }
 
-func (r *one) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+func (r *replica) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
 	return r.write(ctx, "delete", object, func() error { return r.Client.Delete(ctx, object, options...) })
 }
 
-func (r *one) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+func (r *replica) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 	r.waits()
 	return r.Client.Apply(ctx, object, options...)
 }
 
-func (r *one) Status() client.SubResourceWriter { return &oneStatus{r.Client.Status(), r} }
+func (r *replica) Status() client.SubResourceWriter { return &replicaStatus{r.Client.Status(), r} }
 
-type oneStatus struct {
+type replicaStatus struct {
 	client.SubResourceWriter
-	one *one
+	replica *replica
 }
 
-func (s *oneStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-	return s.one.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
+func (s *replicaStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	return s.replica.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
 // writes waits until a replica has written something.
-func (f *fleet) writes(r *one) {
+func (f *fleet) writes(r *replica) {
 	f.T.Helper()
 	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
 		if len(r.since(time.Time{})) == 0 {
@@ -221,7 +222,7 @@ func (f *fleet) writes(r *one) {
 	})
 }
 
-// audit fails if writes of two replicas were on their way at the same time. It returns how many each of them sent.
+// audit fails if writes of two replicas were in flight at the same time. It returns how many each of them sent.
 func (f *fleet) audit() (wrote map[string]int) {
 	f.T.Helper()
 	f.mu.Lock()
@@ -244,7 +245,7 @@ func (f *fleet) audit() (wrote map[string]int) {
 	return wrote
 }
 
-// kubelets lets every driver run for a while and end well, until ctx ends.
+// kubelets lets every driver run for a while and succeed, until ctx ends.
 func (f *fleet) kubelets(ctx context.Context) {
 	seen := map[types.UID]time.Time{}
 	for ctx.Err() == nil {
@@ -277,7 +278,7 @@ func (f *fleet) kubelets(ctx context.Context) {
 	}
 }
 
-// TestReplicasTakeTurns carries applications through their lives while the leader is killed, stopped for longer than
+// TestReplicasTakeTurns carries applications through their lives while the leader is killed, suspended for longer than
 // its lease lasts, and stopped cleanly. Each application is launched once and ends, and no two replicas write at the
 // same time.
 func TestReplicasTakeTurns(t *testing.T) {
@@ -285,7 +286,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	f := newFleet(t)
 	const applications = 24
 	seed := rand.Uint64()
-	t.Logf("seed %d", seed) // of the moments alone
+	t.Logf("seed %d", seed) // of the times of the failures only
 	random, gaps := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, 1))
 	leader := f.start()
 	<-leader.op.Elected()
@@ -296,16 +297,16 @@ func TestReplicasTakeTurns(t *testing.T) {
 	defer kubelets.Wait()
 	defer cancel()
 
-	changes := []func(leader, next *one){
-		func(leader, _ *one) { leader.kill() },
-		func(leader, next *one) {
+	changes := []func(leader, next *replica){
+		func(leader, _ *replica) { leader.kill() },
+		func(leader, next *replica) {
 			goOn := leader.stand()
 			<-next.op.Elected()
 			goOn()
 			<-leader.over
-			leader.dead.Store(true) // it has lost its lease, which is its end
+			leader.dead.Store(true) // it has lost its lease, and ends
 		},
-		func(leader, _ *one) { leader.stop() },
+		func(leader, _ *replica) { leader.stop() },
 	}
 	for round, change := range changes {
 		next := f.start()
@@ -338,7 +339,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	defer f.mu.Unlock()
 	for i := range applications {
 		key := namespaced(f.Namespace, fmt.Sprintf("app-%d", i))
-		// A driver that was created by a replica that was killed before it had the answer is not counted.
+		// A driver is not counted if the replica that created it was killed before it had the answer.
 		if n := f.drivers[key]; n > 1 {
 			t.Errorf("%s: %d drivers were created", key, n)
 		}

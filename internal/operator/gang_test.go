@@ -28,11 +28,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// These tests run applications as gangs against the definitions of Volcano and of the coscheduling plugin. The schedulers themselves are not there:
-// what they would do is the test's to play.
+// These tests run applications as gangs with the definitions of Volcano and of the coscheduling plugin. The schedulers
+// themselves do not run: the test plays them.
 
-// definitionsOfGroups installs both definitions, once for all tests of the process. They are not part of the repository: where they are absent, the
-// test is skipped.
+// definitionsOfGroups installs both definitions, once for all tests of the process. They are not part of the
+// repository. If they are absent, the test is skipped.
 func (w *world) definitionsOfGroups() {
 	w.T.Helper()
 	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
@@ -43,7 +43,7 @@ func (w *world) definitionsOfGroups() {
 		"scheduling.volcano.sh_podgroups.yaml": gang.VolcanoKind, "scheduling.x-k8s.io_podgroups.yaml": gang.CoschedulingKind,
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, file))
-		if err != nil { // also where one of them is missing: only without all of them there is nothing to test against
+		if err != nil { // including one that is missing: the test is skipped only if all are missing
 			w.T.Fatal(err)
 		}
 		object := &unstructured.Unstructured{}
@@ -59,7 +59,7 @@ func (w *world) definitionsOfGroups() {
 	}
 }
 
-// runGangs starts an operator with batch schedulers switched on, which soon sees what is installed.
+// runGangs starts an operator with batch schedulers switched on, which soon notices the installed definitions.
 func (w *world) runGangs() *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -73,7 +73,7 @@ func (w *world) runGangs() *Operator {
 	return op
 }
 
-// asGang lets a scheduler place the application, which has two executors and may fail once.
+// asGang lets a scheduler place the application, which has two executors and may be retried once.
 func asGang(scheduler string) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) {
 		scene.WithDriver(app)
@@ -134,7 +134,8 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	}
 }
 
-// TestGangLives: the group is there before the driver, is made anew for the next attempt, and is gone at the end, when the driver's pod is still there.
+// TestGangLives: the group exists before the driver, is created again for the next attempt, and is deleted at the end,
+// although the driver's pod still exists.
 func TestGangLives(t *testing.T) {
 	t.Parallel()
 	for scheduler, kind := range map[string]schema.GroupVersionKind{"volcano": gang.VolcanoKind, "tuned": gang.CoschedulingKind} {
@@ -161,7 +162,7 @@ func TestGangLives(t *testing.T) {
 			}
 			w.checkGroup(first, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 
-			// While the next attempt waits for its time, nothing is kept free for the last.
+			// While the next attempt waits for its time, no capacity is reserved for the previous one.
 			w.execute(driver, scene.Exited(1, "first"))
 			w.waitState("pi", v1beta2.ApplicationStateFailing)
 			w.WaitGone(first)
@@ -184,7 +185,7 @@ func TestGangLives(t *testing.T) {
 	}
 }
 
-// checkGroup holds a group, as the API server stored it, to what the application asks for.
+// checkGroup compares a group, as the API server stored it, with the application's spec.
 func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, least map[string]string) {
 	w.T.Helper()
 	spec, _ := group.Object["spec"].(map[string]any)
@@ -200,7 +201,7 @@ func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkA
 	}
 }
 
-// TestGangIsEdited: another spec is another run, with a group of its own size.
+// TestGangIsEdited: an edited spec is a new run, with a group of its own size.
 func TestGangIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,13 +216,13 @@ func TestGangIsEdited(t *testing.T) {
 	if queue, _, _ := unstructured.NestedString(group.Object, "spec", "queue"); queue != "research" {
 		t.Errorf("the queue is %q", queue)
 	}
-	// A held application keeps nothing free.
+	// A suspended application reserves no capacity.
 	w.Patch("pi", `{"spec":{"suspend":true}}`)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(group)
 }
 
-// TestGroupOfSomebodyElse is not touched, and the submission says whose name it is.
+// TestGroupOfSomebodyElse: somebody else's group is not changed, and the failed submission names it.
 func TestGroupOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -241,7 +242,8 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestGroupOfAnotherOperator: one that the application already owns, and that no attempt of ours made, is made again; nobody else would delete it.
+// TestGroupOfAnotherOperator: a group that the application owns and no attempt of ours created is replaced, since
+// nobody else would delete it.
 func TestGroupOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -258,7 +260,8 @@ func TestGroupOfAnotherOperator(t *testing.T) {
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 }
 
-// TestGangBySparkSubmit: the group comes before the pod that submits, which is not of it; the driver that spark-submit makes is.
+// TestGangBySparkSubmit: the group is created before the pod that submits. That pod is not a member of it; the driver
+// that spark-submit creates is.
 func TestGangBySparkSubmit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -295,7 +298,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 	w.WaitGone(group)
 }
 
-// TestUnknownScheduler ends the application with the names that it could have.
+// TestUnknownScheduler: the application fails with the names of the known schedulers.
 func TestUnknownScheduler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -309,7 +312,7 @@ func TestUnknownScheduler(t *testing.T) {
 	}
 }
 
-// TestTaskGroups are stored as they are written: nothing but the pods is made for YuniKorn.
+// TestTaskGroups: task groups are stored as they are written. For YuniKorn nothing but the pods is created.
 func TestTaskGroups(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

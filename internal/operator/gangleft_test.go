@@ -21,7 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// groupLeft makes the group that another operator made for an application, which has no label of ours. Owner is changed where it is somebody else's.
+// groupLeft creates the group of another operator for an application, which has no label of ours. Owner is changed if
+// it is somebody else's.
 func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
 	left := groupOf(kind, app)
 	left.SetOwnerReferences(append(owner, tiny.Meta(app, "", 1).OwnerReferences...)[:1])
@@ -30,8 +31,8 @@ func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplic
 	return left
 }
 
-// TestGroupOfARunThatWasTakenOver: the group that another operator made goes with the run that it was made for, as that operator would have it; not
-// before, and not that of somebody else.
+// TestGroupOfARunThatWasTakenOver: another operator's group is deleted with its run, as that operator would do; not
+// before, and never somebody else's.
 func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -46,7 +47,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	}
 	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)
 	stops := leave("stops", "volcano", gang.VolcanoKind)
-	// Somebody else exists: what an owner that does not left would be collected.
+	// The other owner exists, since the collector deletes objects whose owner does not exist.
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "other"}}
 	w.Create(other)
 	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: other.Name, UID: other.UID})
@@ -68,7 +69,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.waitPod(driverName("ends")) // kept for its log
 }
 
-// TestGoneBesideAGroup: an executor that went is told also in the pass that finds a group which another operator left.
+// TestGoneBesideAGroup: a deleted executor is reported even in the pass that finds another operator's group.
 func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// after has a watchdog count so much time.
+// after advances the time of a watchdog.
 func after(h *watchdog.Watchdog, d time.Duration) {
 	for range d / watchdog.Tick {
 		h.Count()
@@ -55,7 +55,8 @@ func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path str
 	}
 }
 
-// TestHangingPass: a decision that does not end, which no context ends, is noticed by both probes, and goes on beside another namespace's passes.
+// TestHangingPass: both probes notice a decision that never ends, which no context can end. The passes of another
+// namespace continue.
 func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -85,8 +86,8 @@ func TestHangingPass(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// TestHangingNamespace: passes of one namespace that never end do not keep another namespace's application from its
-// driver, though they have every worker.
+// TestHangingNamespace: passes of one namespace that never end occupy every worker, and an application of another
+// namespace still gets its driver.
 func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
@@ -110,7 +111,7 @@ func TestHangingNamespace(t *testing.T) {
 	for i := range 3 * cfg.Controller.Workers {
 		hostile.Application(fmt.Sprint("hangs-", i))
 	}
-	for range firstPasses(cfg.Controller.Workers) { // as many as are at first looks at a time
+	for range firstPasses(cfg.Controller.Workers) { // as many as make first passes at a time
 		<-at
 	}
 	calm.Application("pi")
@@ -118,7 +119,7 @@ func TestHangingNamespace(t *testing.T) {
 	close(hold)
 }
 
-// slow is a SparkApplication that decodes for as long as a test wants.
+// slow is a SparkApplication that decodes as slowly as a test wants.
 type slow struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -155,7 +156,7 @@ func (s *slowList) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// TestHangingDecode: an object that the cache does not come to the end of is noticed, whether it comes by a watch or by a list.
+// TestHangingDecode: an object whose decoding never ends is noticed, whether it comes from a watch or from a list.
 func TestHangingDecode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -211,7 +212,7 @@ func TestHangingDecode(t *testing.T) {
 	}
 }
 
-// unstreamed answers as an API server does that streams no lists.
+// unstreamed answers like an API server that streams no lists.
 type unstreamed struct{ next http.RoundTripper }
 
 func (u unstreamed) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -25,18 +25,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
 	testkit.Main(m)
 }
 
-// What package controller waits for.
+// Times of the operator that tests have to wait for.
 const (
-	quiet          = 2 * time.Second  // before it writes what executors are at
-	arrival        = 30 * time.Second // the last of the executors that an application begins with
-	budgetInterval = 15 * time.Second // between two requests for a budget that was refused
+	quiet          = 2 * time.Second  // until it writes the state of executors
+	arrival        = 30 * time.Second // for the last of the initial executors of an application
+	budgetInterval = 15 * time.Second // between two requests for a rejected budget
 )
 
-// world is one test's namespace and the means to look into it and to play the kubelet there.
+// world is a test's namespace, with functions to read it and to play the kubelet in it.
 type world struct {
 	*scene.World
 	registry *prometheus.Registry // of the operator that was started last
@@ -47,18 +47,18 @@ func newWorld(t testing.TB) *world {
 	return &world{World: scene.New(t), registry: prometheus.NewRegistry()}
 }
 
-// testConfig serves the namespaces given, with every endpoint off and without an election.
+// testConfig serves the given namespaces, with every endpoint and the leader election switched off.
 func testConfig(namespaces ...string) config.Configuration {
 	cfg := config.Default()
 	cfg.Namespaces.Names = namespaces
 	cfg.LeaderElection.Enabled = new(false)
 	cfg.Metrics.BindAddress, cfg.Health.BindAddress = config.Off, config.Off
 	cfg.Controller.Workers = 4
-	cfg.Exposure.Enabled = true // what custom resources ask for outside the cluster is made; see TestNothingOutside
+	cfg.Exposure.Enabled = true // objects that lead to drivers from outside the cluster are created; see TestNothingOutside
 	return cfg
 }
 
-// serveAlone starts an operator that serves one kind alone.
+// serveAlone starts an operator that serves only one kind.
 func serveAlone(w *world, cfg config.Configuration, clock controller.Clock, kind func(*Operator) controller.Kind, change []func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -69,7 +69,7 @@ func serveAlone(w *world, cfg config.Configuration, clock controller.Clock, kind
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	op.optional.Interval = 100 * time.Millisecond // the definitions of a control plane that began just now
+	op.optional.Interval = 100 * time.Millisecond // the definitions of a control plane that has just started
 	if err := AddWhenServed(w.T.Context(), op, kind(op), clock); err != nil {
 		w.T.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func serveAlone(w *world, cfg config.Configuration, clock controller.Clock, kind
 
 func (w *world) environment() Environment {
 	w.T.Helper()
-	w.registry = prometheus.NewRegistry() // each operator begins to count anew, as a process does
+	w.registry = prometheus.NewRegistry() // each operator counts from zero, as a process does
 	return Environment{Rest: testkit.Rest(w.T), Log: w.Logger(), Registerer: w.registry, SkipNameValidation: true}
 }
 
-// run starts an operator and returns how to stop it; it is stopped with the test at the latest.
+// run starts an operator and returns a function that stops it. The end of the test stops it at the latest.
 func (w *world) run(op *Operator) (stop func()) {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -98,7 +98,7 @@ func (w *world) run(op *Operator) (stop func()) {
 	return stop
 }
 
-// runIdle starts an operator that reconciles nothing by itself, and waits until its caches have the SparkApplications.
+// runIdle starts an operator without reconcilers, and waits until its caches have the SparkApplications.
 func (w *world) runIdle() *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
@@ -115,7 +115,7 @@ func (w *world) runIdle() *Operator {
 	return op
 }
 
-// reconciler makes one of SparkApplications from what an operator has, for passes that a test asks for.
+// reconciler returns a reconciler of SparkApplications from the parts of an operator, for passes that a test starts.
 func (w *world) reconciler(op *Operator, change func(*controller.Options)) *controller.Reconciler {
 	w.T.Helper()
 	options := controller.Options{
@@ -133,7 +133,7 @@ func (w *world) runTiny(kind controller.Kind, change ...func(*Environment)) (sto
 	return w.runTinyBy(time.Now, kind, change...)
 }
 
-// runTinyBy starts one that goes by a clock.
+// runTinyBy starts an operator with the tiny kind that uses a clock.
 func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

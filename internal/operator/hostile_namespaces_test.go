@@ -28,20 +28,21 @@ import (
 )
 
 const (
-	// hostileDelay is by how much longer an application may wait for its driver while another namespace is hostile, besides what the API server takes longer for.
+	// hostileDelay bounds the additional time that an application may wait for its driver while another namespace is
+	// hostile, apart from the time that the API server needs.
 	hostileDelay = 2 * time.Second
-	// The operator's heap may grow by hostileHeap, and by heapPerByte for each byte of the objects that another namespace has. Once these are gone, by
-	// hostileHeap alone.
+	// The operator's heap may grow by hostileHeap, and by heapPerByte for each byte of the objects of another
+	// namespace. Once these are deleted, it may have grown by hostileHeap only.
 	hostileHeap = 96 << 20
 	heapPerByte = 2
 )
 
-// TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. An ordinary application of another namespace has its driver as soon as
-// ever, and the operator's memory does not grow by more than it is to.
+// TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. An ordinary application of
+// another namespace gets its driver as fast as before, and the operator's memory stays within its bounds.
 func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	w.serveHostile(theirs)
-	w.launches("first", 1) // which waits for caches
+	w.launches("first", 1) // waits for the caches
 	baseline := w.launches("before", 3)
 	heap := heapInUse()
 
@@ -66,7 +67,7 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	}
 	crowd.delete()
 	var left int64
-	for range 20 { // until the caches have heard of it
+	for range 20 { // until the caches have it
 		if left = heapInUse() - heap; left <= hostileHeap/2 {
 			break
 		}
@@ -78,8 +79,9 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestObjectsStoredUnderAnotherDefinition stores what our definitions refuse, as an older definition or another operator's would have admitted it. It stops neither
-// an operator that runs nor one that starts. The definitions are everybody's: it runs before the tests that run side by side.
+// TestObjectsStoredUnderAnotherDefinition stores objects that our definitions reject, as an older definition or another
+// operator's could have admitted them. They stop neither a running operator nor one that starts. All tests share the
+// definitions, so it runs before the parallel tests.
 func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
@@ -87,7 +89,7 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	}
 	restore := w.permissive("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
 	stop := w.serveHostile(theirs)
-	w.launches("first", 1) // which waits for caches
+	w.launches("first", 1) // waits for the caches
 	baseline := w.launches("before", 3)
 	var stored []client.Object
 	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
@@ -113,7 +115,7 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	restore()
 }
 
-// onTheWayOut deletes objects with the test, however it ends: who lists them later may not be bounded.
+// onTheWayOut deletes objects at the end of the test, since tests that list them later may have no bounds.
 func (w *world) onTheWayOut(objects []client.Object) {
 	w.T.Cleanup(func() {
 		for _, object := range objects {
@@ -124,7 +126,7 @@ func (w *world) onTheWayOut(objects []client.Object) {
 	})
 }
 
-// hostileCount is how many objects are created: a third of them where all is not measured.
+// hostileCount is the number of created objects: a third of them if not everything is measured.
 func hostileCount(all int) int {
 	if os.Getenv(hostile.SoakVariable) != "" {
 		return all
@@ -146,13 +148,14 @@ func (w *world) serveHostile(theirs string) (stop func()) {
 	return w.run(op)
 }
 
-// launch is how long an application waited for its driver pod, and how long a plain client waited at that moment for requests like those of a launch. What the API
-// server takes longer for, because it has much to do, is no delay by the operator.
+// launch contains how long an application waited for its driver pod, and how long a plain client waited at that time
+// for the same requests as those of a launch. Additional time that a busy API server needs is not a delay by the
+// operator.
 type launch struct{ driver, plain time.Duration }
 
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
 
-// launches starts so many applications, one after the other.
+// launches starts a number of applications, one after the other.
 func (w *world) launches(name string, count int) []launch {
 	w.T.Helper()
 	var took []launch
@@ -167,7 +170,8 @@ func (w *world) launches(name string, count int) []launch {
 	return took
 }
 
-// plainLaunch makes as many requests as the launch of an application does: an object of some length, a ConfigMap, a Service, a pod, and a status.
+// plainLaunch sends the same requests as the launch of an application: a long object, a ConfigMap, a Service, a pod,
+// and a status.
 func (w *world) plainLaunch(name string) time.Duration {
 	began := time.Now()
 	pod := scene.ForeignPod(w.Namespace, name)
@@ -186,7 +190,7 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical is by how much later than a plain client's requests a driver comes: the median.
+// typical returns the median of the time from a plain client's requests to a driver's creation.
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {
@@ -200,7 +204,7 @@ func median(all []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// heapInUse is what the heap holds once it was collected.
+// heapInUse returns the size of the heap after a garbage collection.
 func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -209,7 +213,7 @@ func heapInUse() int64 {
 	return int64(memory.HeapAlloc)
 }
 
-// crowd are the hostile objects of a namespace.
+// crowd is the hostile objects of a namespace.
 type crowd struct {
 	w       *world
 	all     sync.WaitGroup
@@ -221,7 +225,7 @@ type crowd struct {
 	last    error
 }
 
-// crowd begins to create so many of the objects that cost the operator most, of all kinds.
+// crowd starts to create the given number of the objects, of all kinds, that cost the operator most.
 func (w *world) crowd(t *testing.T, namespace string, count int) *crowd {
 	t.Helper()
 	c := &crowd{w: w}
@@ -243,7 +247,8 @@ func (w *world) crowd(t *testing.T, namespace string, count int) *crowd {
 	return c
 }
 
-// expensive are hostile objects that the definitions admit: of each kind some with a long list, and those with all lists at once.
+// expensive returns hostile objects that the definitions admit: some of each kind with one long list, and those with
+// all lists at once.
 func (w *world) expensive(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -296,7 +301,7 @@ func (c *crowd) create(namespace, name string, text []byte) {
 
 func (c *crowd) wait() { c.all.Wait() }
 
-// delete deletes all of them and waits until they are gone.
+// delete deletes all objects and waits until they are gone.
 func (c *crowd) delete() {
 	c.w.T.Helper()
 	for _, object := range c.objects {
@@ -310,7 +315,8 @@ func (c *crowd) delete() {
 	c.objects = nil
 }
 
-// permissive replaces the schemas of definitions by ones that admit anything, until the test ends or they are restored.
+// permissive replaces the schemas of definitions with schemas that admit anything, until the test ends or restores
+// them.
 func (w *world) permissive(names ...string) (restore func()) {
 	w.T.Helper()
 	was := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
@@ -345,7 +351,8 @@ func (w *world) permissive(names ...string) (restore func()) {
 	return restore
 }
 
-// unbounded stores objects with a quantity that nothing bounds, in fields of several kinds. The API server may take a moment to serve the changed definitions.
+// unbounded stores objects with an unbounded quantity in several kinds of fields. It retries, since the API server may
+// take a moment to serve the changed definitions.
 func (w *world) unbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}

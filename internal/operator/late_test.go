@@ -17,8 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDriverIsRenamedBeforeItsLaunchIsStored: somebody gives the driver another name after it was made, before that was written down, and the cache does not
-// show it yet. No name keeps a second one from being made then: what was made is looked for, and goes before the next attempt's is made.
+// TestDriverIsRenamedBeforeItsLaunchIsStored: the name of the driver is edited after its creation, before the status
+// has the launch, and the cache does not show the driver yet. So no name conflict prevents a second driver. The
+// operator searches for the first driver, and deletes it before it creates that of the next attempt.
 func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +43,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 				}
 				hold.Do(func() { end = hears.begin() })
 				response, err := next.RoundTrip(request)
-				rename.Do(func() { // to one that is the first of both, so that the other would be nobody's
+				rename.Do(func() { // the new name is sorted first, so that the other driver would belong to no attempt
 					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":{"podName":"a-driver"}}}`))
 					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi"}}
 					if err := w.API.Patch(request.Context(), app, patch); err != nil {
@@ -59,7 +60,8 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	}
 }
 
-// TestDriverStartsUnseen: a driver starts in time, and the cache does not show that when the time is over. It is looked for live, and goes on.
+// TestDriverStartsUnseen: a driver starts in time, and the cache does not show that at the deadline. A live read finds
+// it, and it runs on.
 func TestDriverStartsUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

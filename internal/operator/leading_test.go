@@ -24,7 +24,7 @@ import (
 type hanging struct {
 	client.Client
 	begun chan struct{}
-	ended chan error // why the creation was given up
+	ended chan error // why the client gave up the creation
 	once  sync.Once
 }
 
@@ -41,8 +41,8 @@ func (h *hanging) Create(ctx context.Context, object client.Object, options ...c
 	return ctx.Err()
 }
 
-// TestLostLeaseEndsPasses: a pass that is in flight when another replica has the lease is ended, and does not use up its time; also where the operator was asked to
-// end before that, and waits for its passes.
+// TestLostLeaseEndsPasses: a pass in flight ends when another replica gets the lease, and does not use up its time. The
+// same holds for an operator that is shutting down and waits for its passes.
 func TestLostLeaseEndsPasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			election := &cfg.LeaderElection
 			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
-			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute // so that nothing else ends a pass while this test lasts but its own limit of a minute
+			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute // so that during this test only its own limit of a minute can end a pass
 
 			h := &hanging{begun: make(chan struct{}), ended: make(chan error, 1)}
 			env := w.environment()
@@ -85,7 +85,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 	}
 }
 
-// takeLease gives a lease to another.
+// takeLease gives a lease to another replica.
 func (w *world) takeLease(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the lease to be taken away", func(ctx context.Context) error {
@@ -98,7 +98,7 @@ func (w *world) takeLease(name string) {
 	})
 }
 
-// someLock is a lock whose writes end as the test says, and whose lease is whose the test says.
+// someLock is a lock for which the test sets the results of writes and the holder of the lease.
 type someLock struct {
 	resourcelock.Interface
 	fails  error
@@ -115,7 +115,7 @@ func (s *someLock) Create(context.Context, resourcelock.LeaderElectionRecord) er
 
 func (s *someLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
 
-// TestLock: until when the lease is this replica's, by what became of its requests.
+// TestLock: the end of the lease follows from the results of the requests.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	const term, retry = 10 * time.Second, 2 * time.Second
@@ -123,8 +123,8 @@ func TestLock(t *testing.T) {
 	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
 	for _, c := range []struct {
 		name string
-		asks func(*lock, *someLock) error // after a write that went well, and retry after that
-		want time.Duration                // for which it is this replica's from then on
+		asks func(*lock, *someLock) error // after a successful write, and retry after that
+		want time.Duration                // remaining time of this replica's lease from then on
 	}{
 		{"renewed", func(l *lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
 		{"made anew", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
@@ -173,7 +173,8 @@ func TestLock(t *testing.T) {
 					t.Error("a pass may begin after it is lost")
 				}
 
-				// Late, or after another: what is new may begin, and what was begun before is over.
+				// The term ended late, or another replica had it: new work may begin, and the work of the old term has
+				// ended.
 				inner.fails = nil
 				if err := l.Update(t.Context(), mine); err != nil {
 					t.Fatal(err)
@@ -189,21 +190,21 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// standing is the lock of a replica that may be stopped. It stops between two renewals, where a process mostly is: when it goes on, the elector begins a
-// renewal for which it gives itself all the time that there is.
+// standing is the lock of a replica that may be suspended. It stops between two renewals, as a process mostly does.
+// When it continues, the elector begins a renewal with its whole time limit.
 type standing struct {
 	resourcelock.Interface
-	one *one
+	replica *replica
 }
 
 func (s standing) Describe() string {
-	s.one.waits()
+	s.replica.waits()
 	return s.Interface.Describe()
 }
 
-// TestLeaderThatStoodStill: a leader that was stopped for longer than its lease lasts writes nothing after the next has begun, though its own election has not
-// told it so yet.
-func TestLeaderThatStoodStill(t *testing.T) {
+// TestSuspendedLeaderWritesNothing: a leader that was suspended for longer than its lease lasts writes nothing after the next
+// leader has begun, although its own election has not reported the loss yet.
+func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	first := f.start()
@@ -222,12 +223,12 @@ func TestLeaderThatStoodStill(t *testing.T) {
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
 	goOn := first.stand()
 	for i := range applications / 2 {
-		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver) // whose passes stand before their first write
+		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver) // whose passes wait before their first write
 	}
 	f.writes(second)
 	goOn()
 	<-first.over
-	first.dead.Store(true) // it has lost its lease, which is its end
+	first.dead.Store(true) // it has lost its lease, and ends
 	for i := range applications {
 		if app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
@@ -239,14 +240,14 @@ func TestLeaderThatStoodStill(t *testing.T) {
 	}
 }
 
-// TestLateRenewalLetsWorkGoOn: what a leader does not do while its lease may be another's is done when the lease was renewed after all. Nothing else than that
-// asks for it again: there is no event of a driver that was not launched.
+// TestLateRenewalLetsWorkGoOn: work that a leader postpones while its lease may be another's is done if the lease is
+// renewed after all. No event would trigger it, since a driver that was not launched has no events.
 func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	only := f.start()
 	f.Application("before", scene.WithDriver)
-	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun
+	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
 	goOn := only.stand()
 	f.Application("early", scene.WithDriver)
 	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
@@ -266,7 +267,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		}
 		return nil
 	})
-	f.Application("late", scene.WithDriver) // whose pass is not begun
+	f.Application("late", scene.WithDriver) // whose pass has not started
 	goOn()
 	f.waitState("early", v1beta2.ApplicationStateSubmitted)
 	f.waitState("late", v1beta2.ApplicationStateSubmitted)

@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// These tests live whole lives of SparkApplications: the real dialect, machine and builder on a real API server. The test plays the
-// kubelet and Spark.
+// These tests play whole lives of SparkApplications with the real dialect, state machine and builder on a real API
+// server. The test plays the kubelet and Spark.
 
 // runReal starts an operator as the binary does, for one namespace.
 func (w *world) runReal(change ...func(*Environment)) (stop func()) {
@@ -54,7 +54,7 @@ func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod
 	return &pods.Items[0]
 }
 
-// runningDriver plays the kubelet until the application of an attempt's driver is told to run, and returns that driver.
+// runningDriver plays the kubelet until an attempt's driver is reported as running, and returns that driver.
 func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
 	w.T.Helper()
 	driver := w.driverOf(app, attempt)
@@ -74,7 +74,7 @@ func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.kubelet(driver.Name, phase, end)
 }
 
-// driverName is the name that the peer's readers expect.
+// driverName returns the name that the peer's readers expect.
 func driverName(app string) string { return app + "-driver" }
 
 func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
@@ -202,7 +202,8 @@ func TestRetriesAfterFailure(t *testing.T) {
 	}
 }
 
-// TestNetworkPoliciesGoWithTheirAttempt: what Spark 4.2 adds to a submission is taken away between attempts like the rest.
+// TestNetworkPoliciesGoWithTheirAttempt: the NetworkPolicy that Spark 4.2 adds to a submission is deleted between
+// attempts like the rest.
 func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,7 +240,7 @@ func TestRetrySucceeds(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestBadApplicationsStopNobody: an application that can never run says why by a condition, and the others go on.
+// TestBadApplicationsStopNobody: a condition of an application that can never run says why, and the others run on.
 func TestBadApplicationsStopNobody(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -274,7 +275,7 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	}
 }
 
-// created runs create unless the API server's schema refuses the application at once, which is as good an answer.
+// created runs create. A rejection by the API server's schema is also accepted.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
@@ -303,7 +304,7 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	w.kubelet(first.Name, corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	stop()
-	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "again")) // nobody looks
+	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "again")) // no operator runs
 	stop = w.runReal()
 	second := w.driverOf(app, 2)
 	stop = restart(stop)
@@ -353,10 +354,10 @@ func TestExecutorsAreSeen(t *testing.T) {
 	})
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.WaitGone(executor) // an ended attempt's executors are not left to run
+	w.WaitGone(executor) // the executors of an ended attempt are deleted
 }
 
-// TestDriverDeletedByHand: the loss is confirmed live, and the policy decides.
+// TestDriverDeletedByHand: a live read confirms the loss, and the restart policy decides.
 func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -425,7 +426,7 @@ func TestTimeToLive(t *testing.T) {
 	w.WaitGone(app)
 }
 
-// TestCauseOfWaitingIsShown: what a driver waits for is in the status, in a condition and in an event.
+// TestCauseOfWaitingIsShown: a driver's wait reason is in the status, in a condition and in an event.
 func TestCauseOfWaitingIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -464,9 +465,9 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestQuotaIsTold: a driver that a quota forbids is a refused submission that names the quota, is tried again by policy, and succeeds
-// when there is room.
-func TestQuotaIsTold(t *testing.T) {
+// TestQuotaRejectionIsReported: if a quota rejects a driver, the submission fails with the name of the quota, is
+// retried by the policy, and succeeds when there is room.
+func TestQuotaRejectionIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	quota := w.noPods()

@@ -23,21 +23,21 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// heard is a handler that notes what it is told.
-type heard struct {
-	mu   sync.Mutex
-	told []string
+// received is a handler that records its events.
+type received struct {
+	mu     sync.Mutex
+	events []string
 }
 
 type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func (h *heard) note(what string, of client.Object) {
+func (h *received) note(what string, object client.Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told = append(h.told, what+" "+of.GetName())
+	h.events = append(h.events, what+" "+object.GetName())
 }
 
-func (h *heard) handler() handler.EventHandler {
+func (h *received) handler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ requestQueue) { h.note("came", e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ requestQueue) { h.note("changed", e.ObjectNew) },
@@ -45,15 +45,15 @@ func (h *heard) handler() handler.EventHandler {
 	}
 }
 
-// all is what was told, without the order of different objects.
-func (h *heard) all() []string {
+// all returns the recorded events, in any order of different objects.
+func (h *received) all() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Sorted(slices.Values(h.told))
+	return slices.Sorted(slices.Values(h.events))
 }
 
-// wait waits until so many things were told, and returns them.
-func (h *heard) wait(t *testing.T, n int) []string {
+// wait waits until a number of events is recorded, and returns them.
+func (h *received) wait(t *testing.T, n int) []string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); len(h.all()) < n && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
@@ -61,7 +61,7 @@ func (h *heard) wait(t *testing.T, n int) []string {
 	return h.all()
 }
 
-// TestListener has controllers that begin with the operator and one that begins later hear the same.
+// TestListener: controllers that start with the operator and one that starts later receive the same events.
 func TestListener(t *testing.T) {
 	w := newWorld(t)
 	must := func(err error) {
@@ -82,7 +82,7 @@ func TestListener(t *testing.T) {
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "old"}}
 	must(w.API.Create(ctx, old))
 	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
-	var first, second, late heard
+	var first, second, late received
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	sources := []*feed.Source{l.Source(true, first.handler()), l.Source(true, second.handler(), noChanges)}
 
@@ -90,7 +90,7 @@ func TestListener(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	if err := sources[0].WaitForSync(short); err == nil {
-		t.Error("one ear did not wait for the other, of which nobody would hear what there was")
+		t.Error("a shared source did not wait for the other, which has not started")
 	}
 	must(sources[1].Start(ctx, nil))
 	for _, e := range sources {
@@ -105,13 +105,13 @@ func TestListener(t *testing.T) {
 	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
 	must(w.API.Delete(ctx, old))
 	all := []string{"came new", "came old", "changed old", "went old"}
-	for name, h := range map[string]*heard{"the first": &first, "a late one": &late} {
+	for name, h := range map[string]*received{"the first": &first, "a late one": &late} {
 		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {
-			t.Errorf("%s heard (-want +got):\n%s", name, diff)
+			t.Errorf("%s received (-want +got):\n%s", name, diff)
 		}
 	}
 	some := []string{"came new", "came old", "went old"}
 	if diff := cmp.Diff(some, second.wait(t, len(some))); diff != "" {
-		t.Errorf("one that wants no changes heard (-want +got):\n%s", diff)
+		t.Errorf("one that wants no changes received (-want +got):\n%s", diff)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// countedMapper counts how often it is asked.
+// countedMapper counts its calls.
 type countedMapper struct {
 	meta.RESTMapper
 	asked int

@@ -24,7 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// documented reads a table of docs/metrics.md, the one under a heading: name to "type labels".
+// documented reads the table under a heading of docs/metrics.md: name to "type labels".
 func documented(t *testing.T, heading string) map[string]string {
 	t.Helper()
 	root, err := testkit.Root()
@@ -50,7 +50,7 @@ func documented(t *testing.T, heading string) map[string]string {
 	return table
 }
 
-// served lists what a registry serves, as documented does.
+// served lists the metrics of a registry in the same form.
 func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 	t.Helper()
 	families, err := from.Gather()
@@ -69,7 +69,7 @@ func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 		}
 		slices.Sort(names)
 		name := family.GetName()
-		for _, prefix := range []string{"go_", "process_"} { // the process's own, which are many
+		for _, prefix := range []string{"go_", "process_"} { // the metrics of the process itself, which are many
 			if strings.HasPrefix(name, prefix) {
 				name = ""
 			}
@@ -81,8 +81,8 @@ func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 	return table
 }
 
-// TestMetricsThatAreServed: after two lives an operator serves what docs/metrics.md lists, with these types and labels. That it lists all of the
-// operator's own is held in package telemetry.
+// TestMetricsThatAreServed: after two lives an operator serves the metrics of docs/metrics.md, with these types and
+// labels. A test of package telemetry checks that the page lists all metrics of the operator.
 func TestMetricsThatAreServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestMetricsThatAreServed(t *testing.T) {
 	}
 	w.run(op)
 	good, bad := w.Application("good"), w.Application("bad")
-	// Seen to run first, so that there are two statuses of each to be late.
+	// Both are seen running first, so that there are two statuses of each whose lateness is measured.
 	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitState("good", v1beta2.ApplicationStateCompleted)
@@ -132,7 +132,8 @@ func want64(got, want float64) error {
 	return nil
 }
 
-// TestMetricsAcrossRestarts: the next operator has the gauges right after its first look at each application, and counts only what happens then.
+// TestMetricsAcrossRestarts: the next operator has the gauges after its first pass over each application, and counts
+// only what happens from then on.
 func TestMetricsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,7 +158,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	w.waitMetric("spark_application_submit_count", 3)
 	stop()
 
-	// What happens while there is no operator is counted by the next.
+	// The next operator counts what happened while no operator ran.
 	w.kubelet(driverName("runs"), corev1.PodSucceeded, scene.Exited(0, ""))
 	w.runReal()
 	w.waitState("runs", v1beta2.ApplicationStateCompleted)
@@ -175,7 +176,8 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	})
 }
 
-// TestTracesOfAPass: a launch is a trace with the requests that made its objects and wrote its status, sent to a collector.
+// TestTracesOfAPass: a launch is a trace with the requests that created its objects and wrote its status, and is sent
+// to a collector.
 func TestTracesOfAPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -203,7 +205,7 @@ func TestTracesOfAPass(t *testing.T) {
 	stop := w.run(op)
 	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	stop() // what is left is sent
+	stop() // sends the rest
 	pod, _ := told.Load("POST pods")
 	configMap, _ := told.Load("POST configmaps")
 	status, _ := told.Load("PATCH status")

@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestMetricsAuthentication: with the switch the metrics are served by TLS, to a token that may read them, and to no other.
+// TestMetricsAuthentication: with the switch, the metrics are served by TLS, only to clients whose token gives the
+// right to read them.
 func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,7 +20,8 @@ func monitored(app *v1beta2.SparkApplication) {
 	}
 }
 
-// TestMetricsConfigMapGoesWithItsAttempt: every attempt has a metrics ConfigMap of the same name, and none the last one's.
+// TestMetricsConfigMapGoesWithItsAttempt: every attempt has a metrics ConfigMap of the same name, and none uses the
+// previous one's.
 func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,7 +39,8 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	if identity.Attempt(first) != 1 || len(first.Data) != 2 {
 		t.Errorf("of the first attempt: %+v", first)
 	}
-	// The webhook that others need for it does not exist: the pod came so from the operator.
+	// Other operators need a webhook for this, which does not exist here: the operator itself created the pod like
+	// this.
 	at := len(driver.Spec.Containers) - 1
 	var mounts []string
 	for _, m := range driver.Spec.Containers[at].VolumeMounts {
@@ -58,7 +60,8 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestMetricsConfigMapOfSomebodyElse: what has the name and is not ours stays as it is, and the application says who is in its way.
+// TestMetricsConfigMapOfSomebodyElse: somebody else's ConfigMap of the name stays as it is, and the application reports
+// whose it is.
 func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

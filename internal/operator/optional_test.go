@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// widgets is a kind of this test's own: no other test sees its definition come and go.
+// widgets is a kind of this test alone, so that no other test sees its definition created and deleted.
 func (w *world) widgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Widget"}
 }
@@ -57,7 +57,7 @@ func (w *world) define(kind schema.GroupVersionKind) {
 	})
 }
 
-// undefine removes it, and what is of that kind with it.
+// undefine removes it, and all objects of that kind with it.
 func (w *world) undefine(kind schema.GroupVersionKind) {
 	w.T.Helper()
 	if err := w.API.Delete(w.T.Context(), definition(kind)); err != nil {
@@ -72,7 +72,7 @@ func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	return list
 }
 
-// widget is one of an attempt.
+// widget returns a widget of an attempt.
 func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt int32) *unstructured.Unstructured {
 	meta := tiny.Meta(app, "widget", attempt)
 	object := &unstructured.Unstructured{}
@@ -84,7 +84,7 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 	return object
 }
 
-// withWidgets is the tiny kind whose submissions need a widget where the application's arguments ask for one.
+// withWidgets is the tiny kind whose submissions need a widget if the application's arguments request one.
 func withWidgets(kind controller.Kind, of schema.GroupVersionKind) controller.Kind {
 	render := kind.Render
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
@@ -99,7 +99,7 @@ func withWidgets(kind controller.Kind, of schema.GroupVersionKind) controller.Ki
 
 func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
 
-// runWidgets starts an operator with an optional kind, at which it looks often.
+// runWidgets starts an operator with an optional kind, which it checks often.
 func (w *world) runWidgets(kind controller.Kind) *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
@@ -114,7 +114,7 @@ func (w *world) runWidgets(kind controller.Kind) *Operator {
 	return op
 }
 
-// waitWatched waits until the operator watches its optional kind, or no longer does.
+// waitWatched waits until the operator starts or stops watching its optional kind.
 func (w *world) waitWatched(op *Operator, watched bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
@@ -123,7 +123,8 @@ func (w *world) waitWatched(op *Operator, watched bool) {
 	})
 }
 
-// TestOptionalKindIsMissing: what does not need it runs, what does waits and says what to install; once it is there all run, without a restart.
+// TestOptionalKindIsMissing: applications that do not need the kind run. Those that need it wait and report what to
+// install. Once it is installed all run, without a restart.
 func TestOptionalKindIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +134,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	early := w.Application("early", wantsWidget)
 	w.waitEvent(early, apianswer.ReasonNotServed, "no Widget of ")
 	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
-	w.WaitGone(tiny.Driver(early, 1)) // it was not made: what it needs comes first
+	w.WaitGone(tiny.Driver(early, 1)) // it was not created: the object that it needs is created first
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
@@ -145,9 +146,9 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	}
 }
 
-// TestOptionalChildren: they are children like others: an older attempt's is deleted before a launch, in which the name is taken again,
-// one that somebody else owns is not touched, and one that was made by a pass that ended early is adopted.
-func TestOptionalChildren(t *testing.T) {
+// TestOptionalDependents: they are dependents like others. An older attempt's is deleted before a launch that uses the
+// name again, somebody else's is not changed, and one of a pass that ended early is adopted.
+func TestOptionalDependents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -189,8 +190,8 @@ func TestOptionalChildren(t *testing.T) {
 	}
 }
 
-// TestOptionalChildGoesWithItsAttempt, and wakes its owner when it does.
-func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
+// TestOptionalDependentGoesWithItsAttempt: its deletion queues its owner.
+func TestOptionalDependentGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.define(w.widgets())
@@ -198,7 +199,7 @@ func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
 	w.waitWatched(op, true)
 	app := w.Application("pi", wantsWidget)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	// Without its driver the attempt is lost, which deletes the rest of it.
+	// Without its driver the attempt is lost, which deletes its other objects.
 	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,8 @@ func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
 	w.WaitGone(widget(w.widgets(), app, 1))
 }
 
-// TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, what needs it waits, and a new one is followed again.
+// TestOptionalKindGoesAway: the removal of a definition deletes its objects. Nothing else is affected, applications
+// that need it wait, and a new definition is watched again.
 func TestOptionalKindGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,7 +231,7 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitState("between", v1beta2.ApplicationStateSubmitted)
 }
 
-// TestOptionalKindIsTriedAgain: a watch that cannot be begun, as the API server does not answer just then, is begun later.
+// TestOptionalKindIsTriedAgain: a watch that cannot start, since the API server does not answer, is started later.
 func TestOptionalKindIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,7 +254,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// deaf gives no answer to some requests about something, once it was found.
+// deaf gives no answer to some requests for a kind, once it was found.
 type deaf struct {
 	next  http.RoundTripper
 	about string

@@ -17,10 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hoursOfWork is a quantity that resource.ParseQuantity computes with for hours.
+// hoursOfWork is a quantity with which resource.ParseQuantity computes for hours.
 const hoursOfWork = "1234567890123456789012e2000000000"
 
-// outOfBounds are custom resources of every kind that our definitions refuse, and what is told of each.
+// outOfBounds are custom resources of every kind that our definitions reject, and the message about each.
 var outOfBounds = []struct{ crd, object, state, told string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,
@@ -42,9 +42,10 @@ var outOfBounds = []struct{ crd, object, state, told string }{
 		"ResourceReleased", "spec.workerSpec.statefulSetSpec.template.spec.overhead[cpu]: the exponent"},
 }
 
-// TestStoredObjectsBeyondTheLimits: one of each kind was stored under a definition that knows no limits. The operator lists them and later sees more of them in
-// its watches; it serves another namespace meanwhile, tells each by its state, and lets it be put right or deleted. It is not parallel: it edits the
-// definitions of all tests.
+// TestStoredObjectsBeyondTheLimits: an object of each kind was stored under a definition without limits. The operator
+// lists them and later receives more of them in its watches. Meanwhile it serves another namespace. It reports each in
+// its state, and each can be corrected or deleted. The test is not parallel, since it edits the definitions of all
+// tests.
 func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	restore := w.loosen()
@@ -78,7 +79,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 		w.WaitGone(watched)
 	}
 
-	// One that runs and is edited beyond a limit ends as by any other invalid edit.
+	// A running application that is edited beyond a limit ends as after any other invalid edit.
 	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
 	w.told(app, "FAILED", "at most 2 digits")
 	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
@@ -86,10 +87,11 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// TestDefinitionsRefuseWhatExceedsALimit: a real API server refuses typed quantities and lists beyond the limits, and names the field.
+// TestDefinitionsRefuseWhatExceedsALimit: a real API server rejects typed quantities and lists beyond the limits, and
+// names the field.
 func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	w := newWorld(t)
-	for _, bad := range outOfBounds[:2] { // templates are kept as they are written
+	for _, bad := range outOfBounds[:2] { // the API server does not look into templates
 		err := w.API.Create(t.Context(), w.object(bad.object, "refused"))
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), strings.Split(strings.Split(bad.told, ":")[0], "[cpu]")[0]) {
 			t.Errorf("%s: %v", bad.crd, err)
@@ -97,7 +99,7 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	}
 }
 
-// object is a custom resource of JSON by a name.
+// object returns a custom resource from JSON with a name.
 func (w *world) object(text, name string) *unstructured.Unstructured {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
@@ -148,7 +150,8 @@ func (w *world) told(object *unstructured.Unstructured, state, why string) {
 	})
 }
 
-// loosen makes the definitions accept any spec, as older ones or another operator's may, until restore is called.
+// loosen makes the definitions accept any spec, as older definitions or another operator's may, until restore is
+// called.
 func (w *world) loosen() (restore func()) {
 	w.T.Helper()
 	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)
@@ -179,7 +182,7 @@ func (w *world) loosen() (restore func()) {
 				return definitions.Update(ctx, is)
 			})
 		}
-		for _, bad := range outOfBounds[:2] { // templates are not looked at
+		for _, bad := range outOfBounds[:2] { // the API server does not look into templates
 			testkit.Wait(w.T, bad.crd+" to be in force", func(ctx context.Context) error {
 				if err := w.API.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {
 					return fmt.Errorf("it accepts anything: %w", err)

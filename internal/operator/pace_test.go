@@ -19,7 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsAreStoredTogether: many executors that come, run and go make a write a second at most, however fast they are; and the counts are right in the end.
+// TestExecutorsAreStoredTogether: many executors that come, run and go cause at most one write a second, however fast
+// they are. The counts are right in the end.
 func TestExecutorsAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30
@@ -53,7 +54,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
 	}
 
-	// What is more than that is stored at once, and takes the rest along.
+	// Another change is stored at once, together with the debounced ones.
 	w.Create(w.executor(app, driver, many+2))
 	w.Create(w.executor(app, driver, many+3))
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
@@ -63,7 +64,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// still is a clock that stands still but for what a test puts it on. Each pass looks at it.
+// still is a clock that only the test advances. Each pass reads it.
 type still struct {
 	began     time.Time
 	by, looks atomic.Int64
@@ -74,8 +75,8 @@ func (s *still) now() time.Time {
 	return s.began.Add(time.Duration(s.by.Load()))
 }
 
-// TestExecutorsThatAreGoneBeforeTheirDriver: a life whose executors come one after the other, begin late, and are gone long before the driver is, is four status writes: that there
-// are too few of them is none of its own.
+// TestExecutorsThatAreGoneBeforeTheirDriver: a life takes four status writes if its executors come one after the other,
+// start late, and are gone long before the driver ends. A temporary lack of executors causes no write of its own.
 func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &still{began: time.Now()}
@@ -86,7 +87,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.able()
 	const executors = 5
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
-	looks := func(executors int, after time.Duration) { // until a pass has ended that began after that time, and that saw so many executors
+	looks := func(executors int, after time.Duration) { // until a pass has ended that started after that time, and that saw so many executors
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
 			var pods corev1.PodList
@@ -98,13 +99,13 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 			before := clock.looks.Load()
 			testkit.Wait(t, "a look", func(context.Context) error {
 				w.poke("pi")
-				return want(clock.looks.Load() > before+2, true) // a look takes the time twice
+				return want(clock.looks.Load() > before+2, true) // a pass reads the time twice
 			})
 		}
 	}
 	writes := func(most float64) {
 		t.Helper()
-		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most { // one that a poke got ahead of is none
+		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most { // a pass that a poke outran stored nothing
 			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.Get("pi").Status)
 		}
 	}
@@ -142,7 +143,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	}
 }
 
-// waitAllRunning waits until the status tells that so many executors run.
+// waitAllRunning waits until the status has so many running executors.
 func (w *world) waitAllRunning(name string, n int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, "all executors to run", func(context.Context) error {

@@ -27,7 +27,7 @@ var (
 	serverKind      = v1alpha1.GroupVersion.WithKind("SparkConnect")
 )
 
-// someonesPod is a pod with labels, and with owners whose UIDs are "<name>-uid".
+// someonesPod returns a pod with labels, and with owners whose UIDs are "<name>-uid".
 func someonesPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "here", Name: name, UID: types.UID(name + "-uid"), Labels: labels, OwnerReferences: owners,
@@ -42,8 +42,8 @@ func podRef(name string) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name + "-uid"), Controller: new(true)}
 }
 
-// TestPodsOfTwoKinds: an application and a server of one name share the namespace, the cache and its index. Each pod wakes and belongs to
-// exactly one of the two, whoever made it.
+// TestPodsOfTwoKinds: an application and a server of one name share the namespace, the cache and its index. Each pod
+// queues and belongs to exactly one of the two, whoever created it.
 func TestPodsOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs
@@ -60,8 +60,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		pod         *corev1.Pod
-		app, server bool     // whom it wakes
-		index       []string // under which keys it is found
+		app, server bool     // which of them it queues
+		index       []string // the keys that find it
 		of          string   // UID of the owner that counts it; adopted pods are counted by their dialect
 	}{
 		{"our driver", someonesPod("x-driver", ours(identity.RoleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
@@ -101,7 +101,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 			}
 			for _, uid := range []types.UID{app, server} {
 				pods := []corev1.Pod{*test.pod}
-				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) { // beside its driver
+				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) { // together with its driver
 					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
 						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}
@@ -115,7 +115,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestServersAreCached: the pods' cache keeps of a Connect server what facts are made of, and drops the same of it as of drivers.
+// TestServersAreCached: the cache keeps those fields of a Connect server's pod that facts need, and drops the same
+// fields as for drivers.
 func TestServersAreCached(t *testing.T) {
 	t.Parallel()
 	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
@@ -135,13 +136,13 @@ func TestServersAreCached(t *testing.T) {
 	}
 }
 
-// TestContainerOfAServer: the container that Spark runs in is found, in a pod as it was read live and as the cache keeps it.
+// TestContainerOfAServer: the container of Spark is found, in a pod that was read live and in a cached one.
 func TestContainerOfAServer(t *testing.T) {
 	t.Parallel()
 	named := func(names ...string) (all []corev1.Container) {
 		for _, name := range names {
 			c := corev1.Container{Name: strings.TrimSuffix(name, "*")}
-			if c.Name != name { // the one that the operator let run the server
+			if c.Name != name { // the container in which the operator runs the server
 				c.Env = []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}
 			}
 			all = append(all, c)
@@ -151,7 +152,7 @@ func TestContainerOfAServer(t *testing.T) {
 	for _, test := range []struct {
 		role       string
 		containers []corev1.Container
-		spark      string // the one whose end is the driver's
+		spark      string // the container whose end is the driver's
 	}{
 		{identity.RoleServer, named("spark-kubernetes-driver*"), "spark-kubernetes-driver"},
 		{identity.RoleServer, named("logger", "spark-kubernetes-driver*"), "spark-kubernetes-driver"},

@@ -18,11 +18,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// These tests play Kueue, as its integration of this API acts and reads (it is called sparkoperator.k8s.io/sparkapplication there): it creates
-// applications suspended, writes where their pods may run when it lifts that, takes both back when it needs the room, and believes the state in
-// status: RUNNING uses its quota, COMPLETED, FAILED and SUBMISSION_FAILED have given it back.
+// These tests play Kueue, as its integration of this API works (it is called sparkoperator.k8s.io/sparkapplication
+// there). It creates applications suspended, writes where their pods may run when it resumes them, reverts both when it
+// needs the room, and trusts the state in the status: RUNNING uses its quota; COMPLETED, FAILED and SUBMISSION_FAILED
+// have released it.
 
-// queued makes an application as its admission leaves it.
+// queued creates an application as Kueue's admission leaves it.
 func queued(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "high", "team": "a"}
@@ -32,7 +33,7 @@ func queued(app *v1beta2.SparkApplication) {
 	app.Spec.NodeSelector = nil
 }
 
-// admit is one update: suspend is lifted, and each kind of pod gets what its flavor asks for.
+// admit is one update: the application is resumed, and each kind of pod gets the settings of its flavor.
 func (w *world) admit(name, flavor string) {
 	w.T.Helper()
 	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
@@ -40,14 +41,14 @@ func (w *world) admit(name, flavor string) {
 	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
 }
 
-// takeBack is one update too: suspended again, and as it was before.
+// takeBack is one update too: the application is suspended again, with its previous settings.
 func (w *world) takeBack(name string) {
 	w.T.Helper()
 	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`
 	w.Patch(name, `{"spec":{"suspend":true,"driver":`+pod+`,"executor":`+pod+`}}`)
 }
 
-// startExecutors makes the executors that a driver would, and lets them run.
+// startExecutors creates executors as a driver would, and lets them run.
 func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod, n int) (executors []*corev1.Pod) {
 	w.T.Helper()
 	for i := range n {
@@ -73,7 +74,8 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 	return executors
 }
 
-// waitAllReady waits for what Kueue takes for all pods being ready: RUNNING, and as many executors that run or have completed as are wanted.
+// waitAllReady waits for Kueue's criterion for ready pods: RUNNING, and as many running or completed executors as are
+// wanted.
 func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := w.waitState(name, v1beta2.ApplicationStateRunning)
@@ -90,7 +92,7 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// usingQuota lists the pods of an application that have not ended, of whichever attempt: what really uses its quota.
+// usingQuota lists the pods of an application, of any attempt, that have not ended: those that really use its quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -106,7 +108,7 @@ func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	return names
 }
 
-// waitQuotaFree waits until nothing of the application uses quota.
+// waitQuotaFree waits until the application uses no quota.
 func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the quota to be free", func(context.Context) error {
@@ -117,7 +119,8 @@ func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
 	})
 }
 
-// TestQueueHoldsWhatItHasNotAdmitted: nothing is made for an application that waits for its turn, whatever happens to it meanwhile.
+// TestQueueHoldsWhatItHasNotAdmitted: no object is created for an application that waits for admission, whatever
+// happens meanwhile.
 func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,8 +137,8 @@ func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	}
 }
 
-// TestQueueAdmitsAndEvicts: a run that is admitted runs where the queue says, and one that is evicted is gone, with its executors, before it says
-// SUSPENDED; that is neither a failure nor the end, and it runs again elsewhere.
+// TestQueueAdmitsAndEvicts: an admitted run has the placement that the queue chose. An evicted run is gone, with its
+// executors, before its status says SUSPENDED. That is neither a failure nor the end, and it runs again elsewhere.
 func TestQueueAdmitsAndEvicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +170,8 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 	w.waitQuotaFree(app)
 }
 
-// checkAdmitted: the pod runs where the queue says, is known as one of its pod set, and is no workload of its own.
+// checkAdmitted: the pod has the placement that the queue chose, is labelled with its pod set, and is no workload of
+// its own.
 func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	w.T.Helper()
 	if driver.Spec.NodeSelector["flavor"] != flavor || !slices.ContainsFunc(driver.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "flavor" }) {
@@ -186,7 +190,7 @@ func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	}
 }
 
-// TestQuotaOfARestart: an attempt uses quota only when nothing of the one before does, after an edit and for a retry.
+// TestQuotaOfARestart: an attempt uses quota only when the previous one uses none, after an edit and for a retry.
 func TestQuotaOfARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -201,7 +205,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	executors := w.startExecutors(app, first, 2)
 	w.waitAllReady("pi")
 
-	// A driver that dies leaves its executors: the operator does not wait for them to notice.
+	// A driver that dies leaves its executors. The operator does not wait until they notice.
 	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "lost"))
 	second := w.driverOf(app, 2)
 	for _, executor := range executors {
@@ -211,7 +215,8 @@ func TestQuotaOfARestart(t *testing.T) {
 		t.Errorf("with the driver of the retry, %v use quota", left)
 	}
 
-	// An edit that somebody makes although the queue has admitted another size: the old run is gone before the new one is there.
+	// Somebody edits the size although the queue has admitted another one: the old run is gone before the new one
+	// exists.
 	w.kubelet(second.Name, corev1.PodRunning, running())
 	w.startExecutors(app, second, 2)
 	w.waitAllReady("pi")
@@ -221,7 +226,7 @@ func TestQuotaOfARestart(t *testing.T) {
 		t.Errorf("with the driver of the edit, %v use quota", left)
 	}
 
-	// At the end nothing uses any, also where the driver was killed and its executors go on.
+	// At the end no quota is used, even if the driver was killed and its executors run on.
 	w.kubelet(third.Name, corev1.PodRunning, running())
 	w.startExecutors(app, third, 2)
 	w.waitAllReady("pi")

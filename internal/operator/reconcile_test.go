@@ -60,7 +60,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 		"spark_application_count": 1, "spark_application_submit_count": 1, "spark_application_success_count": 1,
 		"spark_application_failure_count": 0, "spark_application_failed_submission_count": 0, "spark_application_running_count": 0,
 		"spark_application_submit_latency_seconds_histogram": 1, "spark_application_start_latency_seconds_histogram": 1,
-		// The launch, the run and the end: a status is written when it changed and at no other time.
+		// The launch, the run and the end: a status is written only when it changed.
 		"sparkoperator_status_writes_total": 3,
 	} {
 		w.waitMetric(name, want)
@@ -94,7 +94,7 @@ func (w *world) metric(name string) float64 {
 	return w.metricWhere(name, func([]*dto.LabelPair) bool { return true })
 }
 
-// metricOf sums a metric over its other labels where one has a value.
+// metricOf sums a metric over its other labels for one value of a label.
 func (w *world) metricOf(name, label, value string) float64 {
 	w.T.Helper()
 	return w.metricWhere(name, func(labels []*dto.LabelPair) bool {
@@ -121,7 +121,7 @@ func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (su
 	return sum
 }
 
-// waitMetric waits until a metric has a value: what a status tells is counted after it was stored.
+// waitMetric waits until a metric has a value, since a status is counted after it was stored.
 func (w *world) waitMetric(name string, want float64) {
 	w.T.Helper()
 	testkit.Wait(w.T, name, func(context.Context) error {
@@ -147,10 +147,11 @@ func TestDeletionLeavesNothing(t *testing.T) {
 	w.WaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-svc"}})
 }
 
-// errCrashed is what every write of a crashed operator gets.
+// errCrashed is the result of every write of a crashed operator.
 var errCrashed = errors.New("the operator has crashed")
 
-// crashing lets an operator die at its n-th write, before or after the API server carried it out. From then on it writes nothing.
+// crashing lets an operator crash at its n-th write, before or after the API server carried it out. From then on it
+// writes nothing.
 type crashing struct {
 	client.Client
 	at     int
@@ -208,8 +209,8 @@ func (c *crashingStatus) Patch(ctx context.Context, object client.Object, patch 
 	return c.crashing.write(func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// TestCrashAtEveryWrite kills the operator before and after each write of a submission; the next one finishes the life, with the driver
-// pod of the first if that came to be.
+// TestCrashAtEveryWrite kills the operator before and after each write of a submission. The next operator finishes the
+// life, with the first one's driver pod if that exists.
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -295,7 +296,7 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 	}
 }
 
-func TestWarningsAreTold(t *testing.T) {
+func TestWarningsAreEmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tiny.Kind()

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-func TestSkippedWritesAreNotTold(t *testing.T) {
+func TestSkippedWritesAreNotReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runTiny(tiny.Kind())
@@ -21,12 +21,12 @@ func TestSkippedWritesAreNotTold(t *testing.T) {
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	version := w.Get("pi").ResourceVersion
-	// A pod event that changes nothing for the application.
+	// This pod event changes nothing for the application.
 	driver := w.waitPod("pi-driver")
 	if err := w.API.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	// The next one is seen after it.
+	// The next event is handled after it.
 	w.Application("later")
 	w.waitState("later", v1beta2.ApplicationStateSubmitted)
 	if got := w.Get("pi").ResourceVersion; got != version {

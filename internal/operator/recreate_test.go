@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
+// recreate deletes an application whose driver stops slowly, and at once creates another one with its name.
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
 	w.T.Helper()
 	first := w.Application("pi", scene.WithDriver)
@@ -26,7 +26,8 @@ func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta
 	return w.Application("pi", append(change, scene.WithDriver)...), goes
 }
 
-// TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits for what the first one left, says so, and runs.
+// TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits until the
+// objects of the first are gone, reports that, and runs.
 func TestRecreatedApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +48,7 @@ func TestRecreatedApplication(t *testing.T) {
 	}
 }
 
-// TestRecreatedApplicationIsBounded: as long as a driver may take to start.
+// TestRecreatedApplicationIsBounded: it waits at most as long as a driver may take to start.
 func TestRecreatedApplicationIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

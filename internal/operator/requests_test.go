@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// requests counts an operator's requests to the API server, and keeps the content types of what it sent.
+// requests counts an operator's requests to the API server, and keeps the content types of their bodies.
 type requests struct {
 	next http.RoundTripper
 
@@ -28,7 +28,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over counts what goes through a transport.
+// over counts the requests of a transport.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r
@@ -59,13 +59,13 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
-// discovers reports whether a path asks which kinds are served: /api, /api/v1, /apis, /apis/GROUP, /apis/GROUP/VERSION. Kinds whose definitions a cluster need
-// not have are asked for now and then.
+// discovers reports whether a path is a request for the served kinds: /api, /api/v1, /apis, /apis/GROUP,
+// /apis/GROUP/VERSION. The operator requests them from time to time for kinds that a cluster may lack.
 func discovers(path []string) bool {
 	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
-// since returns how many requests were made after before, by method and resource, discovery left out.
+// since returns the number of requests after before, by method and resource, without discovery.
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,18 +78,19 @@ func (r *requests) since(before map[string]int) map[string]int {
 	return made
 }
 
-// TestRequestsOfALife lists every request that a successful life costs: the objects that the application asks for, its status, its
-// events, and nothing else; no reads at all.
+// TestRequestsOfALife lists every request of a successful life: the objects of the application, its status, its events,
+// and nothing else; no reads at all.
 func TestRequestsOfALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
-	// The clock stands still: a driver that has been pending for pendingGrace is asked about, and on a busy machine these are.
+	// The clock stands still: on a busy machine drivers are pending for longer than pendingGrace, which would cause
+	// reads of Events.
 	began := time.Now()
 	stop := w.runTinyBy(func() time.Time { return began }, tiny.Kind(), func(env *Environment) {
 		env.Rest.Wrap(made.over)
 	})
-	// The first life finds the caches full and the connections open.
+	// The first life syncs the caches and opens the connections.
 	w.live("first")
 	before := made.since(nil)
 	w.live("second")
@@ -126,7 +127,7 @@ func (w *world) live(name string) {
 	w.waitState(name, v1beta2.ApplicationStateCompleted)
 }
 
-// TestManyAtOnce: applications that come together each get one driver.
+// TestManyAtOnce: each of many applications that are created at once gets one driver.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestMissingRights: a driver whose service account may not do what Spark needs says so itself only behind a long stack trace.
+// TestMissingRights: a driver whose service account lacks rights that Spark needs logs that only behind a long stack
+// trace.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, editRules)

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
+// runs makes a pod run on a node that does not exist, so that its deletion waits for a kubelet that does not run.
 func (w *world) runs(pod *corev1.Pod) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
@@ -29,14 +29,15 @@ func (w *world) runs(pod *corev1.Pod) {
 	w.kubelet(pod.Name, corev1.PodRunning, running())
 }
 
-// waitsForPodsOf holds that a schedule starts nothing, since the pods of a run that is gone have not stopped.
+// waitsForPodsOf requires that a schedule starts nothing, since the pods of a deleted run have not stopped.
 func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, run+" (deleted")
 	}
 }
 
-// TestScheduleReplacesWhatSparkSubmitMade: such a driver does not block its run's deletion, and is waited for when the run is gone.
+// TestScheduleReplacesWhatSparkSubmitMade: a driver that spark-submit created does not block the deletion of its run,
+// and the schedule waits for it when the run is gone.
 func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -62,12 +63,12 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
 	w.Stopped(driver)
-	// No timer is near: a schedule that waits looks again after reassert, but the end of the driver wakes it.
+	// No timer is due soon: a waiting schedule has its next pass after reassert, but the end of the driver queues it.
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleForbidsBesideWhatStops: somebody deletes a run in the background, which waits for no driver. The end of the driver wakes the schedule, and nothing
-// else: the next look of its own is minutes away.
+// TestScheduleForbidsBesideWhatStops: somebody deletes a run in the background, which waits for no driver. Only the end
+// of the driver queues the schedule: its next timed pass is minutes away.
 func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -85,12 +86,13 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	second := w.ask(s, "two")
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
-	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, "")) // though the pod is there yet
+	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, "")) // though the pod still exists
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleMindsNobodysPods: pods that only carry the labels of a run's do not hold a schedule up, nor do those of an earlier schedule of its name.
-func TestScheduleMindsNobodysPods(t *testing.T) {
+// TestScheduleIgnoresOtherPods: pods that only carry the labels of a run's pods do not block a schedule, nor do those
+// of an earlier schedule with its name.
+func TestScheduleIgnoresOtherPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
@@ -106,12 +108,12 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 		pod := scene.ForeignPod(w.Namespace, name)
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
-		pod.Spec.NodeName = "nowhere" // from its birth: the garbage collector takes a pod without a node and an owner at once, and asks a kubelet about another
+		pod.Spec.NodeName = "nowhere" // from its creation: the garbage collector deletes a pod without a node and an owner at once, and asks a kubelet about others
 		w.Create(pod)
 		w.runs(pod)
 	}
 	driver("of-an-earlier-schedule", byGone)
-	time.Sleep(1100 * time.Millisecond) // creation times tell seconds
+	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of seconds
 	s := w.Schedule("nightly", scene.Seldom, forbid)
 	driver("nobodys")
 	driver("of-settings", bySettingsAlone)

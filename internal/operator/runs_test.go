@@ -23,7 +23,7 @@ import (
 
 type schedule = v1beta2.ScheduledSparkApplication
 
-// runTinySchedules starts an operator with the tiny kind of kinds.Schedules, and without one for their runs.
+// runTinySchedules starts an operator with the tiny kind of kinds.Schedules, and without a kind for their runs.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -46,8 +46,8 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return s.LastRunName == name }
 }
 
-// TestRunsAreSeenAndDeleted: a run that ends wakes its schedule at once, whatever else happens to it wakes nobody, and what is deleted goes with the UID
-// that was seen.
+// TestRunsAreSeenAndDeleted: the end of a run queues its schedule at once, and no other change of it does. A run is
+// deleted with the UID that was seen.
 func TestRunsAreSeenAndDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -56,7 +56,7 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	w.WaitSchedule("nightly", "the first run", lastRun("nightly-a"))
 	w.EditSchedule("nightly", `{"schedule":"b"}`)
 	w.EndRun("nightly-a", v1beta2.ApplicationStateCompleted)
-	// Nothing but the run's end can have woken it.
+	// Only the run's end can have queued it.
 	w.WaitSchedule("nightly", "the second run", lastRun("nightly-b"))
 	w.WaitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{"nightly-a"})
@@ -77,7 +77,8 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	}
 }
 
-// TestRunIsRefused: by its render, by another's object of its name, by a quota; each is told by name, and over when it is put right.
+// TestRunIsRefused: a rendering error, somebody else's object with its name, or a quota prevents a run. Each is
+// reported by name, and the report disappears when the problem is solved.
 func TestRunIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,7 +116,7 @@ func TestRunIsRefused(t *testing.T) {
 	w.WaitSchedule("poor", "its run", lastRun("poor-a"))
 }
 
-// quotaOnRuns lets nobody create an application in the test's namespace.
+// quotaOnRuns creates a quota that forbids applications in the test's namespace.
 func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 	w.T.Helper()
 	const counted = "count/sparkapplications.sparkoperator.k8s.io"
@@ -124,7 +125,7 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{counted: resource.MustParse("0")}},
 	}
 	w.Create(quota)
-	// Kubernetes' own controller of quotas takes minutes to get to know a custom resource.
+	// Kubernetes' own quota controller takes minutes to discover a custom resource.
 	testkit.Wait(w.T, "the quota to hold", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
@@ -147,7 +148,8 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 	return quota
 }
 
-// TestRequestsOfARun lists every request that a run costs its schedule, from its start to its end: one application, and two status writes. No reads at all.
+// TestRequestsOfARun lists every request that a run costs its schedule, from its start to its end: one application, and
+// two status writes. No reads at all.
 func TestRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,7 +161,7 @@ func TestRequestsOfARun(t *testing.T) {
 		w.EndRun(name+"-a", v1beta2.ApplicationStateCompleted)
 		w.WaitSchedule(name, "its end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 1 })
 	}
-	live("first") // finds the caches full and the connections open
+	live("first") // syncs the caches and opens the connections
 	before := made.since(nil)
 	live("second")
 	stop()

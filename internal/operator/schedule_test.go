@@ -31,7 +31,7 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// runSchedules starts an operator that serves schedules and their runs by a clock.
+// runSchedules starts an operator with a given clock that serves schedules and their runs.
 func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -52,8 +52,8 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	return w.run(op)
 }
 
-// beforeAMinute is a clock that stands a few seconds before the end of the machine's minute until it is let go, and that minute's end. It stands so that
-// what has to be there at the tick is there, however slow the machine.
+// beforeAMinute returns a clock that stands a few seconds before the end of the machine's current minute until the test
+// starts it, and the end of that minute. It stands so that a slow machine can prepare everything before the tick.
 func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	start := end.Add(-left)
@@ -66,7 +66,7 @@ func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, r
 	}, end, func() { released.Store(new(time.Now())) }
 }
 
-// once is a schedule that is due at one minute only.
+// once returns a schedule that is due at one minute only.
 func once(at time.Time) string {
 	return fmt.Sprintf("%d %d %d %d *", at.Minute(), at.Hour(), at.Day(), at.Month())
 }
@@ -82,14 +82,14 @@ func keeps(succeeded, failed int32) func(*schedule) {
 	}
 }
 
-// ask asks for a run, and returns its name.
+// ask requests a run, and returns its name.
 func (w *world) ask(s *schedule, request string) string {
 	w.T.Helper()
 	w.PatchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
 	return machine.RequestName(s.Name, string(s.UID), request)
 }
 
-// asked asks for a run and waits until its driver is there.
+// asked requests a run and waits until its driver exists.
 func (w *world) asked(s *schedule, request string) (run string) {
 	w.T.Helper()
 	run = w.ask(s, request)
@@ -98,7 +98,7 @@ func (w *world) asked(s *schedule, request string) (run string) {
 	return run
 }
 
-// succeeds ends a run well, by its driver.
+// succeeds ends a run with success, by its driver.
 func (w *world) succeeds(run string) {
 	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
@@ -127,7 +127,8 @@ func isTrue(s *v1beta2.ScheduledSparkApplicationStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(s.Conditions, condition)
 }
 
-// TestScheduleLife: a run of its time, as the peer's runs look; its end is in the schedule's status, and each of the two costs few writes.
+// TestScheduleLife: the run of a tick looks like the peer's runs. Its end is in the schedule's status, and its start
+// and end cost few writes each.
 func TestScheduleLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +168,8 @@ func TestScheduleLife(t *testing.T) {
 	for metric, want := range map[string]float64{"sparkoperator_run_delay_seconds": 1, "sparkoperator_runs_total": 2} {
 		w.waitMetric(metric, want)
 	}
-	// Of the run itself: launched, running, ended and the like are its own. Here the schedule's start and end come on top.
+	// The transitions of the run (launched, running, ended) are its own Events. The schedule adds those of its start
+	// and end.
 	if writes := w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"); writes > 4 {
 		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
 	}
@@ -179,7 +181,8 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// TestScheduleForbids: a run that is due while another goes on starts the moment that one ends; no timer is near.
+// TestScheduleForbids: a run that is due while another runs starts the moment that the other ends. No timer is due
+// soon.
 func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -201,7 +204,7 @@ func TestScheduleForbids(t *testing.T) {
 	})
 }
 
-// TestScheduleReplaces: the run that goes on is gone, with its driver, before the next one is there.
+// TestScheduleReplaces: the running run is gone, with its driver, before the next one exists.
 func TestScheduleReplaces(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -220,7 +223,7 @@ func TestScheduleReplaces(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// neverTwoDrivers looks, as long as it may, for two drivers at a time.
+// neverTwoDrivers checks, until it is stopped, that there are never two drivers at a time.
 func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	for {
 		var pods corev1.PodList
@@ -240,7 +243,7 @@ func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	}
 }
 
-// TestScheduleHistory: what is not kept goes when a run ends, not when the next one starts.
+// TestScheduleHistory: a run beyond the history limits is deleted when a run ends, not when the next one starts.
 func TestScheduleHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -250,7 +253,7 @@ func TestScheduleHistory(t *testing.T) {
 	w.succeeds(first)
 	w.waitRuns(s, first)
 	second := w.asked(s, "two")
-	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom")) // it may be gone before its state can be read
+	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom")) // it may be deleted before its state can be read
 	w.waitRuns(s, first)
 	third := w.asked(s, "three")
 	w.succeeds(third)
@@ -262,7 +265,8 @@ func TestScheduleHistory(t *testing.T) {
 	w.waitRuns(s)
 }
 
-// TestScheduleSuspended: its times pass, what is asked for runs, and nothing is made up for that is past its deadline.
+// TestScheduleSuspended: ticks pass without a run, requested runs are started, and no tick beyond its deadline is made
+// up for.
 func TestScheduleSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -289,7 +293,8 @@ func TestScheduleSuspended(t *testing.T) {
 	w.waitRuns(s, run)
 }
 
-// TestScheduleIsEdited: nextRun is that of the new schedule at once, and a schedule or zone that is wrong is told by its field and recovers.
+// TestScheduleIsEdited: nextRun follows the new schedule at once. An invalid schedule or zone is reported with its
+// field, and the schedule recovers.
 func TestScheduleIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -333,7 +338,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	})
 }
 
-// waitingFor is why the run that was asked for is not started; empty where nothing was refused.
+// waitingFor returns why the requested run is not started; "" if nothing was rejected.
 func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
 	if s.Operator == nil || s.Operator.WaitingRequest == nil || s.Operator.WaitingRequest.Cause == nil {
 		return ""
@@ -341,7 +346,8 @@ func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
 	return s.Operator.WaitingRequest.Cause.Reason
 }
 
-// TestScheduleNameIsTaken: an application of a run's name that is another's is never touched, is told by name, and the run starts once it is gone.
+// TestScheduleNameIsTaken: somebody else's application with a run's name is never changed and is named in a message.
+// The run starts once it is gone.
 func TestScheduleNameIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -365,7 +371,8 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestScheduleOverQuota: a quota on applications is told, in the status and by one event, and the run starts once there is room.
+// TestScheduleOverQuota: a rejection by a quota on applications is reported in the status and by one event. The run
+// starts once there is room.
 func TestScheduleOverQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -384,7 +391,7 @@ func TestScheduleOverQuota(t *testing.T) {
 	})
 }
 
-// TestScheduleIsDeleted: its runs go or stay as whoever deletes it asks, as with Kubernetes' own kinds.
+// TestScheduleIsDeleted: the runs are deleted or stay as the deletion says, as with Kubernetes' own kinds.
 func TestScheduleIsDeleted(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -415,16 +422,17 @@ func TestScheduleIsDeleted(t *testing.T) {
 	}
 }
 
-// absent is an application by name, whether it exists or not.
+// absent returns an application with a name, whether it exists or not.
 func (w *world) absent(name string) *v1beta2.SparkApplication {
 	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
-// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, one in each life: two runs, one after the other, the first
-// of which goes when the second has ended. Another process goes on; nothing is started twice or lost.
+// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, once in each life: two
+// runs, one after the other, the first of which is deleted when the second has ended. Another process continues. No run
+// is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
-	testkit.Rest(t) // which skips all of them where there is no control plane
+	testkit.Rest(t) // which skips all of them without a control plane
 	const points = 48
 	var mu sync.Mutex
 	ended := map[bool]int{}
@@ -444,7 +452,7 @@ func TestScheduleCrashes(t *testing.T) {
 	}
 }
 
-// scheduledLife plays one life whose operator dies as given, and reports whether it did.
+// scheduledLife plays one life whose operator crashes at the given point, and reports whether it did.
 func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	stop := w.runSchedules(time.Now, func(env *Environment) {
@@ -470,7 +478,8 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	w.succeeds(first)
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
-	// Creation times tell seconds: of two runs of one second either may count as the newer one. So the second may be gone as soon as it has ended.
+	// Creation times have a resolution of seconds: of two runs of one second either may count as the newer one. So the
+	// second run may be deleted as soon as it has ended.
 	w.kubelet(second+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.WaitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
 		kept := w.RunsOf(s)
@@ -485,7 +494,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	return died
 }
 
-// witnessRuns watches a schedule's runs until a life is over, and then tells how often each name was made.
+// witnessRuns watches a schedule's runs until the end of a life, and then returns how often each name was created.
 func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
 	seen := map[string]map[string]bool{}
 	others.Go(func() {
@@ -519,8 +528,8 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 	}
 }
 
-// TestSchedulesOfOneMinute: many schedules are due at once, and the operator is killed in the middle of starting their runs, in the worst place: a run is made
-// and not written down. Another one goes on; each schedule has one run.
+// TestSchedulesOfOneMinute: many schedules are due at once, and the operator is killed while it starts their runs, in
+// the worst place: a run is created and not stored. Another operator continues, and each schedule has one run.
 func TestSchedulesOfOneMinute(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -545,7 +554,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 		return want(w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"), n)
 	})
 	crash.mu.Lock()
-	crash.at = crash.seen + n // each run is followed by its status, and has its driver's objects: some of them are there
+	crash.at = crash.seen + n // each run is followed by its status and its driver's objects, some of which exist
 	crash.mu.Unlock()
 	release()
 	<-crash.killed
@@ -581,8 +590,8 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver: what the operator of the same API left of a schedule goes on. Its last run is known, whatever its name tells; nothing that was started
-// is started again, and what is to be kept is kept by this operator's rules.
+// TestScheduleIsTakenOver: an inherited schedule continues. Its last run is known, whatever its name. No run is started
+// again, and the history follows this operator's rules.
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -600,7 +609,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 		return name
 	}
 	oldest, failed := left(48*time.Hour, v1beta2.ApplicationStateCompleted), left(24*time.Hour, v1beta2.ApplicationStateFailed)
-	time.Sleep(1100 * time.Millisecond) // creation times tell seconds, and the newest is kept
+	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of seconds, and the newest run is kept
 	last := left(0, v1beta2.ApplicationStateCompleted)
 	s.Status = v1beta2.ScheduledSparkApplicationStatus{
 		LastRun: metav1.NewTime(began), NextRun: metav1.NewTime(began.AddDate(1, 0, 0)), LastRunName: last, ScheduleState: v1beta2.ScheduleStateScheduled,

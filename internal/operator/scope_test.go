@@ -32,7 +32,7 @@ func (w *world) relabel(key, value string) {
 	}
 }
 
-// untouched fails where an application is not as it was: no write, no pod, no Event.
+// untouched fails unless an application is unchanged: no write, no pod, no Event.
 func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 	w.T.Helper()
 	now := w.Get(before.Name)
@@ -52,7 +52,7 @@ func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 func TestNamespacesByLabel(t *testing.T) {
 	t.Parallel()
 	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)
-	key := "scope-" + inside.Namespace // the API server is shared with other tests
+	key := "scope-" + inside.Namespace // other tests share the API server
 	inside.relabel(key, "yes")
 	outside.relabel(key, "no")
 	cfg := testConfig(listed.Namespace)
@@ -70,13 +70,13 @@ func TestNamespacesByLabel(t *testing.T) {
 	listed.driverOf(named, 1)
 	outside.untouched(not, 0)
 
-	// One that comes in is picked up, with everything that waits in it.
+	// A namespace that becomes served is picked up, with all waiting applications in it.
 	outside.relabel(key, "yes")
 	driver := outside.driverOf(not, 1)
 	outside.kubelet(driver.Name, corev1.PodRunning, running())
 	running := outside.waitState("not", v1beta2.ApplicationStateRunning)
 
-	// One that goes out is left as it is, whatever happens in it.
+	// A namespace that is no longer served stays as it is, whatever happens in it.
 	outside.relabel(key, "no")
 	testkit.Wait(t, "the operator to see the label", func(ctx context.Context) error {
 		s, err := newScope(cfg.Namespaces, op.GetClient())
@@ -88,17 +88,18 @@ func TestNamespacesByLabel(t *testing.T) {
 	})
 	running = outside.Get(running.Name)
 	outside.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	listed.execute(listed.driverOf(named, 1), scene.Exited(0, "")) // what came later is done
+	listed.execute(listed.driverOf(named, 1), scene.Exited(0, "")) // the later events are handled
 	listed.waitState("named", v1beta2.ApplicationStateCompleted)
 	outside.untouched(running, 1)
 
-	// And found where it is when it comes back.
+	// It is continued from its current state when it is served again.
 	outside.relabel(key, "yes")
 	outside.waitState("not", v1beta2.ApplicationStateCompleted)
 }
 
-// TestNamespaceThatComes: a namespace that is made with the labels is served, whatever of it is seen first.
-func TestNamespaceThatComes(t *testing.T) {
+// TestNewNamespaceIsServed: a namespace that is created with the labels is served, whichever of its objects the cache has
+// first.
+func TestNewNamespaceIsServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	key := "scope-" + w.Namespace
@@ -165,7 +166,7 @@ func TestRelabelled(t *testing.T) {
 	}
 }
 
-// TestInNamespace: what is woken is what is there.
+// TestInNamespace: the existing custom resources are queued.
 func TestInNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

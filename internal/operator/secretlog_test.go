@@ -15,10 +15,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// hushed is what no log may have.
+// hushed is a text that no log may contain.
 const hushed = "hunter2"
 
-// withSecrets puts it wherever people put passwords.
+// withSecrets puts hushed wherever people put passwords.
 func withSecrets(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Spec.SparkConf = map[string]string{
@@ -33,8 +33,9 @@ func withSecrets(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.JavaOptions = new("-Djavax.net.ssl.keyStorePassword=" + hushed)
 }
 
-// TestSecretsAreNotLogged: through whole lives, by the operator and by spark-submit, with failures, retries, an edit, a suspension, and submissions
-// whose refusal quotes what was sent, the log at its most talkative has nothing of what the applications hold.
+// TestSecretsAreNotLogged: the most verbose log of whole lives contains no secret of the applications. The applications
+// are submitted by the operator and by spark-submit, with failures, retries, an edit, a suspension, and submissions
+// whose rejection quotes the request.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -61,7 +62,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, scene.Exited(1, "no such bucket: "+hushed))
 	w.waitState("failing", v1beta2.ApplicationStateFailed)
 
-	// What the API server refuses, and what the builder does, quoting it in their answers.
+	// Submissions that the API server or the builder rejects, with an answer that quotes them.
 	for i, change := range []func(*v1beta2.SparkApplication){
 		func(app *v1beta2.SparkApplication) {
 			app.Spec.Driver.Labels = map[string]string{"team": hushed + " with blanks"}

@@ -29,7 +29,7 @@ func sentinelApp(app *apacheApp) {
 	app.Spec.SparkConf = map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}
 }
 
-// apacheOperator is one that serves SparkApplications of spark.apache.org alone, and runs not yet.
+// apacheOperator returns an operator that serves only SparkApplications of spark.apache.org, and does not run yet.
 func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
@@ -52,7 +52,8 @@ func healthOf(t testing.TB, address string) (int, string) {
 	return code, body
 }
 
-// TestSentinel: it is written to again and again, nothing else is done about it, and when it goes it is forgotten (W16).
+// TestSentinel: a sentinel is written to periodically, nothing else is done with it, and it is forgotten when it is
+// deleted (W16).
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +94,7 @@ func TestSentinel(t *testing.T) {
 		t.Errorf("after it went healthz says %d %s", code, body)
 	}
 
-	// One of the same name is another, and one that loses the label is none.
+	// A new object of the same name is another sentinel, and an object that loses the label is none.
 	w.apacheApp("sentinel", sentinelApp)
 	rounds(2)
 	again := w.getApache("sentinel")
@@ -104,8 +105,8 @@ func TestSentinel(t *testing.T) {
 	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 }
 
-// TestSentinelUnasked: without the switch nothing is written to one, and it is not launched all the same.
-func TestSentinelUnasked(t *testing.T) {
+// TestSentinelWithoutTheSwitch: without the switch no sentinel is written to, and it is still not launched.
+func TestSentinelWithoutTheSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
@@ -122,7 +123,8 @@ func TestSentinelUnasked(t *testing.T) {
 	}
 }
 
-// TestSentinelIsNoneWhenItIsWrittenTo: what is changed under the operator's hands is written to where it is a sentinel still, and only there.
+// TestSentinelIsNoneWhenItIsWrittenTo: an object that changes before the write is written to only if it is still a
+// sentinel.
 func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

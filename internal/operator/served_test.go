@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// gadget is a custom resource whose definition comes and goes with a test.
+// gadget is a custom resource whose definition is created and deleted by a test.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -54,12 +54,12 @@ func (l *gadgetList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// gadgets is the kind of the test's own group.
+// gadgets returns the kind of the test's own group.
 func (w *world) gadgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Gadget"}
 }
 
-// gadgetDefinition keeps the status fields that are given.
+// gadgetDefinition returns a definition that keeps the given status fields.
 func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructured.Unstructured {
 	properties := map[string]any{}
 	for _, field := range fields {
@@ -79,8 +79,8 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 	return crd
 }
 
-// runGadgets starts an operator that serves SparkApplications, and gadgets once they are there. Impersonate names the account that it acts as; empty
-// for the test's own.
+// runGadgets starts an operator that serves SparkApplications, and gadgets once they are served. Impersonate names the
+// account that it uses; "" for the test's own.
 func (w *world) runGadgets(impersonate string) *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -118,7 +118,7 @@ func (w *world) runGadgets(impersonate string) *Operator {
 	return op
 }
 
-// operatorReady waits until an operator says that it is.
+// operatorReady waits until an operator is ready.
 func (w *world) operatorReady(address string) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the operator to be ready", func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (w *world) operatorReady(address string) {
 	})
 }
 
-// seesGadget creates one, and waits until the operator has seen it.
+// seesGadget creates a gadget, and waits until a pass has handled it.
 func (w *world) seesGadget(name string) {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
@@ -147,7 +147,7 @@ func (w *world) seesGadget(name string) {
 	})
 }
 
-// waitLog waits until the operator has logged something.
+// waitLog waits until the operator has logged a text.
 func (w *world) waitLog(text string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%q in the log", text), func(context.Context) error {
@@ -158,8 +158,9 @@ func (w *world) waitLog(text string) {
 	})
 }
 
-// TestServedLater: a kind whose definition is missing, and then is another operator's, holds up nothing, is told with the way out, and begins without a
-// restart when its own definition comes; also again when that is removed and comes back.
+// TestServedLater: a kind whose definition is missing, and later is another operator's, does not affect anything else.
+// The log says what to do, and the kind begins without a restart when its own definition is installed; also again after
+// that is removed and comes back.
 func TestServedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,7 +199,8 @@ func TestServedLater(t *testing.T) {
 	w.seesGadget("two")
 }
 
-// TestServedOnceAllowed: a role from before the kind is told, holds up nothing, not even readiness, and is put right without a restart.
+// TestServedOnceAllowed: a role without rights for the kind is reported and affects nothing else, not even readiness.
+// The correction needs no restart.
 func TestServedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsOfAStatefulSet: with Spark's allocator for sets an application is as healthy as its executors, from their own events on; and neither its
-// suspension nor its end waits for them or takes them.
+// TestExecutorsOfAStatefulSet: with Spark's allocator for sets, the health of an application follows the events of its
+// executors. Neither a suspension nor the end of the application waits for the executors or deletes them.
 func TestExecutorsOfAStatefulSet(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, podsOfSets)
@@ -27,7 +27,7 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	w.ready(driver.Name)
 	template := w.executor(app, driver, 1)
 	template.Labels["sparkoperator.k8s.io/app-name"] = app.Name
-	// Not the driver's, so that nobody takes the pod away unless the operator does.
+	// The pod does not belong to the driver, so that only the operator could delete it.
 	w.Create(&appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-s-1-0"},
 		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: template.Labels},

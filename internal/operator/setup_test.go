@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// freeAddress returns an address that nobody listens at.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeTheCachesAreFull: an API server that answers discovery but no list keeps an operator alive and not ready.
+// TestNotReadyBeforeTheCachesAreFull: with an API server that answers discovery but no list, an operator is alive and
+// not ready.
 func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +108,7 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// holding lets no request for pods pass until it is told to.
+// holding blocks all requests for pods until the test releases them.
 type holding struct {
 	next http.RoundTripper
 	hold chan struct{}
@@ -154,7 +155,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	w.Application("one")
 	w.waitState("one", v1beta2.ApplicationStateSubmitted)
 	first := holder()
-	start() // stands by
+	start() // on standby
 	stopFirst()
 	if got := holder(); got == first {
 		t.Errorf("%s still holds the lease after it ended", first)
@@ -166,7 +167,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	}
 }
 
-// TestWorkInFlightIsFinished: a pass that SIGTERM meets half way still writes what it did.
+// TestWorkInFlightIsFinished: a pass in flight at SIGTERM still writes its status.
 func TestWorkInFlightIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +208,7 @@ func TestOnlyItsNamespaces(t *testing.T) {
 	}
 }
 
-// TestAllNamespaces is not parallel: nobody else may run an operator or hold an application meanwhile.
+// TestAllNamespaces is not parallel: no other test may run an operator or have an application meanwhile.
 func TestAllNamespaces(t *testing.T) {
 	a, b := newWorld(t), newWorld(t)
 	op, err := newOperator(t.Context(), testConfig(), a.environment())
@@ -232,7 +233,8 @@ func TestStartWithoutAnAPIServer(t *testing.T) {
 	}
 }
 
-// TestKindThatIsNotServed: an installation makes definitions and operator together; the operator waits for what is to come, not for ever.
+// TestKindThatIsNotServed: an installation creates definitions and operator together. The operator waits for the
+// definitions, but not for ever.
 func TestKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,7 +257,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus holds the status writes of an operator that is stopping until its workers have been told to.
+// slowStatus delays the status writes of a stopping operator until its workers have been told to stop.
 type slowStatus struct {
 	client.Client
 	stop    func()
@@ -281,7 +283,7 @@ func (s slowWriter) Patch(ctx context.Context, object client.Object, patch clien
 	return s.SubResourceWriter.Patch(ctx, object, patch, options...)
 }
 
-// TestLastEvents: what a pass tells that ends after everybody else was stopped is written all the same.
+// TestLastEvents: the Events of a pass that ends after everything else was stopped are still written.
 func TestLastEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -306,8 +308,8 @@ func TestLastEvents(t *testing.T) {
 	}
 }
 
-// TestFirstLooks: a quarter of the workers is left to what goes on, where there are as many as that.
-func TestFirstLooks(t *testing.T) {
+// TestFirstPasses: a quarter of the workers is reserved for objects in progress, if there are enough workers.
+func TestFirstPasses(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
 		if got := firstPasses(workers); got != want {

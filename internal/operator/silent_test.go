@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSchedulerThatNobodyRuns: an application whose scheduler there is not says so, in the condition and in an Event, and goes on when there is one.
+// TestSchedulerThatNobodyRuns: an application whose scheduler does not run reports that in the condition and in an
+// Event, and continues when the scheduler runs.
 func TestSchedulerThatNobodyRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestStopsCleanly: a driver that is to stop keeps its executors, its Service and its ConfigMaps until it has ended.
+// TestStopsCleanly: a stopping driver keeps its executors, its Service and its ConfigMaps until it has ended.
 func TestStopsCleanly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,7 +38,7 @@ func TestStopsCleanly(t *testing.T) {
 		return nil
 	})
 	w.waitBudgets(app, 0)
-	// Something that makes the operator look again, and what it stores then, show that it left the rest alone.
+	// A change that triggers another pass, and what that pass stores, show that the operator left the rest alone.
 	w.suspend("pi", false)
 	w.suspend("pi", true)
 	testkit.Wait(t, "the second look", func(context.Context) error {
@@ -63,7 +63,8 @@ func TestStopsCleanly(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// mountsOf counts the Services and ConfigMaps that an application's drivers live by. What stands beside one for others goes with its pod.
+// mountsOf counts the Services and ConfigMaps that an application's drivers need. Auxiliary objects are deleted with
+// the driver's pod.
 func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList

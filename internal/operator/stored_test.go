@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestFullObjectsAreStored sends an object with every property of each definition, and one for each further value that a property can choose,
-// to a real API server that refuses what it does not know. The peer's are sent too, where they are at hand.
+// TestFullObjectsAreStored sends objects to a real API server that rejects unknown fields: one with every property of
+// each definition, and one for each further value that a property can have. The peer's objects are sent too, if they
+// are available.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0

@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// These tests play the kubelet and spark-submit for applications that are submitted by the latter.
+// These tests play the kubelet and spark-submit for applications that spark-submit submits.
 
 func bySparkSubmit(app *v1beta2.SparkApplication) {
 	app.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
@@ -48,7 +48,8 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 	return &pods.Items[0]
 }
 
-// sparkSubmit makes the driver pod that spark-submit would make, as far as the operator is concerned, and the ConfigMap that it mounts.
+// sparkSubmit creates the driver pod that spark-submit would create, as far as the operator is concerned, and the
+// ConfigMap that it mounts.
 func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.Pod {
 	w.T.Helper()
 	var secret corev1.Secret
@@ -80,7 +81,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	return driver
 }
 
-// secretsOf lists the Secrets that the operator made for a custom resource.
+// secretsOf lists the Secrets that the operator created for a custom resource.
 func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	w.T.Helper()
 	var list corev1.SecretList
@@ -90,7 +91,7 @@ func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	return list.Items
 }
 
-// secretAttempts lists the attempts of which an application has Secrets.
+// secretAttempts lists the attempts for which an application has Secrets.
 func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
 	w.T.Helper()
 	for _, secret := range w.secretsOf(app) {
@@ -142,7 +143,7 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsChosenWhenNeeded: nobody asks for it, but only a JVM can do what the application wants.
+// TestSparkSubmitIsChosenWhenNeeded: the application does not request spark-submit, but only a JVM can submit it.
 func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +155,7 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	w.waitEvent(app, "SparkApplicationSubmitted", "spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 }
 
-// TestSparkSubmitSwitchedOff: the operator may have no right to what it takes, and says so instead of trying.
+// TestSparkSubmitSwitchedOff: if the operator may lack the rights for spark-submit, it reports that and does not try.
 func TestSparkSubmitSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,7 +176,8 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitFails: its last words are the application's message, the submission is tried again by policy, and what it had goes with the attempt.
+// TestSparkSubmitFails: the last output of spark-submit is the application's message, the policy decides about a retry,
+// and the objects are deleted with the attempt.
 func TestSparkSubmitFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -200,7 +202,7 @@ func TestSparkSubmitFails(t *testing.T) {
 	w.submitterOf(app, 2) // kept for its log
 }
 
-// TestSparkSubmitWaits: what the pod that submits waits for is told as a driver's trouble is.
+// TestSparkSubmitWaits: the wait reason of the submitting pod is reported like a driver's.
 func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -214,7 +216,8 @@ func TestSparkSubmitWaits(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitFindsItsDriver: a submitter that fails since the driver exists has done its work, or an earlier one has.
+// TestSparkSubmitFindsItsDriver: a submitter that fails because the driver exists has done its work, or an earlier one
+// has.
 func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -230,7 +233,8 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitMeetsAForeignDriver: a pod of the driver's name that is not ours is never touched, and the application says why it failed.
+// TestSparkSubmitMeetsAForeignDriver: somebody else's pod with the driver's name is never changed, and the application
+// reports why it failed.
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -248,8 +252,9 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsInterrupted: one that dies between the driver pod and its ConfigMap leaves a driver that can never start. It goes, and another is
-// submitted although no policy asks for it. Where the ConfigMap is there, nothing happens to the driver.
+// TestSparkSubmitIsInterrupted: a submitter that dies between the driver pod and its ConfigMap leaves a driver that can
+// never start. The driver is deleted, and another one is submitted although no policy allows a retry. If the ConfigMap
+// exists, the driver stays.
 func TestSparkSubmitIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"killed", "gone", "killed after the ConfigMap"} {
@@ -287,7 +292,8 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSuspendedWhileItSubmits: the pod that could make a driver goes before the application rests, and its Secret with it.
+// TestSuspendedWhileItSubmits: the pod that could create a driver is deleted before the application is suspended, and
+// its Secret with it.
 func TestSuspendedWhileItSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -305,7 +311,8 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	w.submitterOf(app, 2)
 }
 
-// TestSecretsOfOthers: a Secret is never read, so whose it is shows by its labels alone. What is not ours is left alone and named.
+// TestSecretsOfOthers: a Secret is never read, so only its labels show whose it is. Somebody else's Secret is not
+// changed, and a message names it.
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -317,7 +324,8 @@ func TestSecretsOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of attempt 1 there is one of an older render, which a pass left that came no further. The name that attempt 2 wants is somebody else's.
+	// Attempt 1 has a Secret of an older render, from a pass that ended early. The name that attempt 2 needs is
+	// somebody else's.
 	left := objects.Before[0].(*corev1.Secret).DeepCopy()
 	left.Data = map[string][]byte{"spark.properties": []byte("spark.old=true")}
 	w.Create(left)
@@ -352,11 +360,12 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.waitNothingOf(other)
 }
 
-// TestSparkSubmitCrashAtEveryWrite kills the operator before and after each write, through an interrupted submission: another one finishes, with the
-// submitters and drivers that exist.
+// TestSparkSubmitCrashAtEveryWrite kills the operator before and after each write, through an interrupted submission.
+// Another operator finishes with the existing submitters and drivers.
 func TestSparkSubmitCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	// Secret, pod and status of the first attempt; its end; the deletions; the status that waits; Secret and more of the second.
+	// The Secret, the pod and the status of the first attempt; its end; the deletions; the status of the wait; the
+	// Secret and more of the second.
 	for at := 1; at <= 9; at++ {
 		for _, after := range []bool{false, true} {
 			name := fmt.Sprintf("at-%d-%t", at, after)
@@ -391,7 +400,8 @@ func TestSparkSubmitCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-// played plays spark-submit and the kubelet for every pod that shows: the first submission is interrupted, the second succeeds.
+// played plays spark-submit and the kubelet for every new pod: the first submission is interrupted, the second
+// succeeds.
 type played struct {
 	*world
 	app     *v1beta2.SparkApplication
@@ -435,7 +445,7 @@ func (p *played) play(pod *corev1.Pod) {
 	}
 }
 
-// TestUnknownFieldsOfATemplate: a driver pod with fields that this version's types do not know is created like any other.
+// TestUnknownFieldsOfATemplate: a driver pod with fields that the operator's types lack is created like any other.
 func TestUnknownFieldsOfATemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

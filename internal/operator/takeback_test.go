@@ -23,35 +23,36 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// A user who takes a change of the spec back while the operator carries it out, as a queue does, must find either no change or the whole of it: never a run
-// that is taken to have failed since the operator stopped it.
+// A user, or a queue, may revert a change of the spec while the operator carries it out. The operator must then find
+// either no change or all of it. A run that the operator stopped must never count as failed.
 
-// takeback is the operator's client. Before or after one write since it was armed it takes the change back that the pass is about.
+// takeback is the operator's client. Before or after one write after it was armed, it reverts the change that the pass
+// is about.
 type takeback struct {
 	client.Client
 	at    int
 	after bool
 
 	mu   sync.Mutex
-	back func() error // nil while it is not armed, and once it acted
+	back func() error // nil until it is armed, and after it acted
 	seen int
 }
 
-// arm counts writes from now on.
+// arm starts to count writes.
 func (c *takeback) arm(back func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.back, c.seen = back, 0
 }
 
-// acted reports whether the change was taken back.
+// acted reports whether the change was reverted.
 func (c *takeback) acted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.back == nil
 }
 
-// turn returns the function that takes the change back if it is time for that.
+// turn returns the function that reverts the change if its time has come.
 func (c *takeback) turn() func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,16 +114,17 @@ func (c *takebackStatus) Patch(ctx context.Context, object client.Object, patch 
 	return errors.Join(err, c.SubResourceWriter.Patch(ctx, object, patch, options...))
 }
 
-// changes are changes of a spec and what takes them back.
+// changes are changes of a spec with their reversals.
 var changes = map[string][2]string{
 	"suspend": {`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`},
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// takenBack plays a life for every change and every request of the operator that follows from it, up to a number of requests.
+// takenBack plays a life for every change and every request of the operator that follows from it, up to a number of
+// requests.
 func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
-	testkit.Rest(t) // which skips all of them where there is no control plane
+	testkit.Rest(t) // which skips all of them without a control plane
 	var mu sync.Mutex
 	acted := map[string]int{}
 	t.Run("life", func(t *testing.T) {
@@ -148,8 +150,8 @@ func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]s
 	}
 }
 
-// TestSpecTakenBackBetweenRequests changes the spec of an application that runs, and changes it back before or after each request that follows. No run fails, and
-// no retry is used up.
+// TestSpecTakenBackBetweenRequests changes the spec of a running application, and reverts that before or after each
+// request that follows. No run fails, and no retry is used up.
 func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -176,7 +178,7 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestServerSpecTakenBackBetweenRequests does so with a Connect server.
+// TestServerSpecTakenBackBetweenRequests does the same with a Connect server.
 func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -208,7 +210,8 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestSpecTakenBackSoon patches suspend on and off, and an edit and its reversal, with delays of 0 to 300 ms: TAKE_BACK times each, or 20 times.
+// TestSpecTakenBackSoon patches suspend on and off, and an edit and its reversal, with delays of 0 to 300 ms: TAKE_BACK
+// times each, or 20 times.
 func TestSpecTakenBackSoon(t *testing.T) {
 	t.Parallel()
 	times := 20
@@ -225,7 +228,7 @@ func TestSpecTakenBackSoon(t *testing.T) {
 			for i := range times {
 				w.isRunning("pi")
 				w.patchPi(change[0])
-				// The delay is what is tested. Half of them are within the operator's own pass.
+				// The delay is what the test varies. Half of the delays are within the operator's own pass.
 				time.Sleep(time.Duration(r.IntN([]int{300, 20}[i%2])) * time.Millisecond)
 				w.patchPi(change[1])
 			}
@@ -242,7 +245,7 @@ func (w *world) patched(ctx context.Context, object client.Object, name, patch s
 	return w.API.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// isRunning waits until an application runs that is as its spec wants it.
+// isRunning waits until an application runs with its current spec.
 func (w *world) isRunning(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to run", func(context.Context) error {
@@ -254,7 +257,8 @@ func (w *world) isRunning(name string) {
 	})
 }
 
-// wellUsed lets the driver of an application end well, and holds it to having failed never, and used up no retry.
+// wellUsed lets the driver of an application succeed, and checks that the application never failed and used up no
+// retry.
 func (w *world) wellUsed(name string) {
 	w.T.Helper()
 	w.isRunning(name)
@@ -271,7 +275,7 @@ func (w *world) wellUsed(name string) {
 	}
 }
 
-// driverSucceeds lets the driver that runs end, as often as another one takes its place, until the application has completed.
+// driverSucceeds ends the running driver, and each one that replaces it, until the application has completed.
 func (w *world) driverSucceeds(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to complete", func(ctx context.Context) error {

@@ -22,13 +22,13 @@ type takenExecutors struct {
 	*world
 	app    client.Object
 	driver *corev1.Pod
-	// executor makes an executor pod, and counts reads the status.
+	// executor creates an executor pod, and counts reads the status.
 	executor func(id int) *corev1.Pod
 	counts   func() *v1beta2.ExecutorCounts
 }
 
-// TestTakenExecutors: an executor that somebody deletes without a grace period while its driver goes on has failed, and an
-// event names it. One that Spark deletes has completed, and so has one that goes after its driver.
+// TestTakenExecutors: an executor that somebody deletes without a grace period while its driver runs has failed, and an
+// event names it. An executor that Spark deletes has completed, and so has one that is deleted after its driver.
 func TestTakenExecutors(t *testing.T) {
 	t.Parallel()
 	t.Run("sparkoperator.k8s.io", func(t *testing.T) {
@@ -74,7 +74,7 @@ func (p takenExecutors) play() {
 	p.await(v1beta2.ExecutorCounts{Running: 4})
 
 	p.delete(executors[0], client.GracePeriodSeconds(0)) // somebody
-	p.delete(executors[1])                               // Spark, since it is not needed
+	p.delete(executors[1])                               // Spark, which no longer needs it
 	p.kubelet(executors[1].Name, corev1.PodFailed, scene.Exited(143, ""))
 	p.delete(executors[1], client.GracePeriodSeconds(0))                   // the kubelet
 	p.kubelet(executors[2].Name, corev1.PodSucceeded, scene.Exited(0, "")) // Spark told it to exit
@@ -109,9 +109,9 @@ func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
 	})
 }
 
-// TestTakenWhereEveryDeletionIsSo: of an executor whose pod has no grace period nobody can tell who deleted it, so it has
-// completed.
-func TestTakenWhereEveryDeletionIsSo(t *testing.T) {
+// TestTakenExecutorWithoutGracePeriod: if a pod has no grace period at all, nothing shows who deleted its executor, so it
+// has completed.
+func TestTakenExecutorWithoutGracePeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()

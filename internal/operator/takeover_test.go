@@ -26,17 +26,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// These tests begin where another operator of sparkoperator.k8s.io/v1beta2 stopped: with its statuses and its objects, none of which has a label
-// of ours (docs/migrate-kubeflow.md).
+// These tests begin with the state that another operator of sparkoperator.k8s.io/v1beta2 leaves: its statuses and its
+// objects, none of which has a label of ours (docs/migrate-kubeflow.md).
 
 // theirs is one application as the other operator leaves it.
 type theirs struct {
 	name  string
 	state v1beta2.ApplicationStateType
 	spec  func(*v1beta2.SparkApplication)
-	// status changes what leave writes.
+	// status changes the status that leave writes.
 	status func(*v1beta2.SparkApplicationStatus)
-	// driver is the phase of its driver pod; empty where there is none.
+	// driver is the phase of its driver pod; "" if there is none.
 	driver corev1.PodPhase
 	// unowned leaves out the driver's owner, as old versions without a webhook did.
 	unowned bool
@@ -46,7 +46,7 @@ func theirSubmission(name string) string {
 	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
 }
 
-// leave creates the application, its pods and what is around them, and writes the status.
+// leave creates the application, its pods and its other objects, and writes the status.
 func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
@@ -87,7 +87,7 @@ func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner
 			Labels: map[string]string{
 				sparkoperator.LabelAppName: app.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelSubmissionID: theirSubmission(app.Name),
 				"sparkoperator.k8s.io/mutated-by-spark-operator": "true",
-				identity.RoleLabel: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // of the Spark in that operator's image, which submitted it
+				identity.RoleLabel: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // the Spark in that operator's image, which submitted it
 			},
 		},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
@@ -107,7 +107,8 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	}
 }
 
-// around makes what the other operator makes beside a driver, with fixed names: the monitoring ConfigMap, the UI Service, the driver's budget.
+// around creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the UI
+// Service, the driver's budget.
 func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
@@ -125,7 +126,7 @@ func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference)
 	}
 }
 
-// ofDriver makes what Spark itself makes, owned by the driver.
+// ofDriver creates the objects that Spark itself creates, owned by the driver.
 func (w *world) ofDriver(driver *corev1.Pod) {
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
 	w.Create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
@@ -151,7 +152,7 @@ func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
 	}
 }
 
-// uidOf is the UID of the driver pod that there is.
+// uidOf returns the UID of the existing driver pod.
 func (w *world) uidOf(pod string) types.UID { return w.waitPod(pod).UID }
 
 // waitOurs waits until a status is ours, and in a state.
@@ -167,7 +168,7 @@ func cleared(s *v1beta2.SparkApplicationStatus) {
 	s.SparkApplicationID, s.DriverInfo = "", v1beta2.DriverInfo{}
 }
 
-// TestTakeOverRunning: what runs goes on to its end, by the driver that there is.
+// TestTakeOverRunning: a running application continues to its end with its existing driver.
 func TestTakeOverRunning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,7 +179,7 @@ func TestTakeOverRunning(t *testing.T) {
 		{name: "unknown", state: v1beta2.ApplicationStateUnknown, driver: corev1.PodRunning},
 		{name: "unowned", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, unowned: true},
 		{name: "unwritten", state: v1beta2.ApplicationStateNew, driver: corev1.PodRunning},
-		// Its second submission met the first, whose driver runs.
+		// Its second submission failed since the first exists, whose driver runs.
 		{name: "met-itself", state: v1beta2.ApplicationStateFailedSubmission, driver: corev1.PodRunning, status: func(s *v1beta2.SparkApplicationStatus) {
 			s.SubmissionID, s.ExecutionAttempts = "5a0b7c52-0000-4000-8000-ffffffffffff", 0
 			s.AppState.ErrorMessage = "failed to run spark-submit: driver pod already exist"
@@ -235,7 +236,8 @@ func TestTakeOverRunning(t *testing.T) {
 	})
 }
 
-// TestTakeOverEnded: what has ended, or is between two attempts, goes on by the rules and counts of its spec.
+// TestTakeOverEnded: an application that has ended, or is between two attempts, continues by the rules and counts of
+// its spec.
 func TestTakeOverEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -254,8 +256,8 @@ func TestTakeOverEnded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		theirs
-		becomes v1beta2.ApplicationStateType // "gone" where the application expires
-		attempt int                          // of our driver, 0 where none is to come
+		becomes v1beta2.ApplicationStateType // "gone" if the application expires
+		attempt int                          // of our driver, 0 if there is none to come
 	}{
 		{theirs{name: "failing-once-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: failed}, v1beta2.ApplicationStateSubmitted, 2},
 		{theirs{name: "failing-no-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: func(s *v1beta2.SparkApplicationStatus) {
@@ -318,8 +320,8 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 }
 
-// TestTakeOverReplacesWhatIsNamedAlike: what the other operator made for the application under a name that an attempt of ours needs is made again;
-// what is somebody else's is not.
+// TestTakeOverReplacesWhatIsNamedAlike: an object of the other operator with a name that our attempt needs is replaced
+// if it belongs to the application. Somebody else's object is not.
 func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -330,7 +332,7 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mine, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))}}})
 	users := w.Application("users")
 	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
-		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID, // to go with it, and no more
+		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID, // so that it is deleted with it, and no more
 	}}}})
 	w.runTiny(kind)
 	w.waitState("mine", v1beta2.ApplicationStateSubmitted)
@@ -344,9 +346,9 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatStandsBeside: the objects that the other operator made under the names of ours become ours: those that others look at in place, and
-// what a driver mounts with the next attempt.
-func TestTakeOverOfWhatStandsBeside(t *testing.T) {
+// TestTakeOverOfAuxiliaryObjects: the other operator's objects with our names become ours: those for clients in place,
+// and those that a driver mounts with the next attempt.
+func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	monitored := func(a *v1beta2.SparkApplication) {
@@ -379,7 +381,8 @@ func TestTakeOverOfWhatStandsBeside(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfTheLease: while the other operator holds the lease of the name that both charts give it, nothing is done.
+// TestTakeOverOfTheLease: while the other operator holds the lease, which has the same name in both charts, this one
+// does nothing.
 func TestTakeOverOfTheLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -397,7 +400,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(op)
-	// It renews for longer than the new one would wait for a holder that is gone.
+	// It renews for longer than the new operator would wait for a holder that is gone.
 	for range 10 {
 		before := lease.DeepCopy()
 		lease.Spec.RenewTime = new(metav1.NowMicro())
@@ -416,7 +419,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 }
 
-// TestTakeOverDelete: an application of theirs that is being deleted in the foreground loses its pods.
+// TestTakeOverDelete: an inherited application that is being deleted in the foreground loses its pods.
 func TestTakeOverDelete(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)

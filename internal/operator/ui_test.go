@@ -34,7 +34,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// withUI is testConfig with what a file says of ui.
+// withUI is testConfig with the given YAML of ui.
 func withUI(t testing.TB, namespace, ui string) config.Configuration {
 	t.Helper()
 	parsed, err := config.Parse([]byte("ui: " + ui))
@@ -65,7 +65,8 @@ func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error)
 	return ingress
 }
 
-// TestUIIngress: in the first status like the Service, the driver knows the path, an edit updates it, and it goes with the attempt. It costs one request.
+// TestUIIngress: the Ingress is in the first status like the Service, the driver knows the path, an edit updates it,
+// and it is deleted with the attempt. It costs one request.
 func TestUIIngress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +109,8 @@ func TestUIIngress(t *testing.T) {
 	})
 }
 
-// TestUIIngressGoesWithItsDriver: another run may want its address; the Service beside the driver pod that is kept costs no deletion.
+// TestUIIngressGoesWithItsDriver: the Ingress is deleted, since another run may want its address. The Service of a
+// retained driver pod costs no deletion.
 func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,7 +132,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.WaitGone(service)
 }
 
-// properties is what the driver's JVM reads.
+// properties returns the properties that the driver's JVM reads.
 func (w *world) properties(app *v1beta2.SparkApplication) string {
 	w.T.Helper()
 	var list corev1.ConfigMapList
@@ -144,8 +146,8 @@ func (w *world) properties(app *v1beta2.SparkApplication) string {
 	return text
 }
 
-// TestUIIngressIsForbidden: an operator without the right says so and runs its applications, and makes the Ingress once it may. Its caches do not wait for
-// what it may not see.
+// TestUIIngressIsForbidden: an operator without the right reports that, runs its applications, and creates the Ingress
+// once it has the right. Its caches do not wait for kinds that it may not list.
 func TestUIIngressIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,7 +187,8 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestUIIngressIsEditedByHand: it is put back, once a minute at most, and nothing else is written; what others add stays.
+// TestUIIngressIsEditedByHand: an edit is reversed, once a minute at most, with no other writes. Additions of others
+// stay.
 func TestUIIngressIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -214,7 +217,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	if after.Annotations["added"] != "yes" {
 		t.Error("what others added is gone")
 	}
-	// Who edits it again waits.
+	// The reversal of another edit waits.
 	edit()
 	for range 3 {
 		w.poke("pi")
@@ -223,7 +226,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	later.Store(int64(2 * auxiliary.EditInterval))
 	w.poke("pi")
 	w.ingress("pi-ui-ingress", host("spark.example.com"))
-	// The create's fields change hands once; then each is one request.
+	// The ownership of the created fields changes once; then each reversal is one request.
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
 	})
@@ -236,7 +239,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	}
 }
 
-// TestUIIngressWithoutAHost: every application runs, and says what is wrong with the operator's configuration.
+// TestUIIngressWithoutAHost: every application runs, and reports what is wrong with the operator's configuration.
 func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -251,7 +254,8 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestPortsOfTheDriver: Services and Ingresses of driverIngressOptions come and go with their entries while the driver runs; a bad entry harms no other.
+// TestPortsOfTheDriver: Services and Ingresses of driverIngressOptions are created and deleted with their entries while
+// the driver runs. An invalid entry does not affect the others.
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -282,7 +286,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	}
 }
 
-// waitSurroundings waits until exactly these stand beside the application's driver.
+// waitSurroundings waits until the application's driver has exactly these auxiliary objects.
 func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
@@ -308,10 +312,10 @@ func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string)
 	})
 }
 
-// httpRoutes is the definition of the Gateway API, as its module has it.
+// httpRoutes is the definition of HTTPRoutes in the module of the Gateway API.
 func httpRoutes(t testing.TB) *unstructured.Unstructured { return gatewayDefinition(t, "httproutes") }
 
-// gatewayDefinition is that of a kind of the Gateway API, by its plural.
+// gatewayDefinition returns the definition of a kind of the Gateway API, by its plural.
 func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
@@ -329,8 +333,9 @@ func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	return crd
 }
 
-// TestUIRoute: without the Gateway API's definition the application runs and says what is missing; once it is installed the route is made, accepted by the
-// API server as the Gateway API defines it, and follows its options.
+// TestUIRoute: without the Gateway API's definition the application runs and reports what is missing. Once it is
+// installed the route is created, accepted by the API server under the Gateway API's definition, and follows its
+// options.
 func TestUIRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -381,7 +386,7 @@ func TestUIRoute(t *testing.T) {
 	testkit.Wait(t, "the address", func(context.Context) error {
 		return want(w.Get("pi").Status.DriverInfo.WebUIIngressAddress, "http://pi.example.com"+path)
 	})
-	// Somebody deletes it: it is seen, and made again.
+	// Somebody deletes it: the operator notices that and creates it again.
 	if err := w.API.Delete(t.Context(), route); err != nil {
 		t.Fatal(err)
 	}

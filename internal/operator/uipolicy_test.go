@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// What is the same in the specs of all kinds, and asks for nothing to be exposed.
+// Minimal specs of all kinds that expose nothing.
 const (
 	policyApplication = `{type: Scala, sparkVersion: 4.1.4, image: spark, mainApplicationFile: "local:///a.jar", driver: {}, executor: {}}`
 	policyConnect     = `{sparkVersion: 4.1.4, server: {}, executor: {}}`
@@ -24,7 +24,7 @@ const (
 	policyCluster     = `{runtimeVersions: {sparkVersion: 4.1.4}, clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}}`
 )
 
-// policyKinds are the five kinds, each with a plain spec.
+// policyKinds are the five kinds, each with a minimal spec.
 var policyKinds = map[string]struct{ apiVersion, kind, spec string }{
 	"application": {"sparkoperator.k8s.io/v1beta2", "SparkApplication", policyApplication},
 	"schedule":    {"sparkoperator.k8s.io/v1beta2", "ScheduledSparkApplication", `{schedule: "@daily", template: ` + policyApplication + `}`},
@@ -33,7 +33,8 @@ var policyKinds = map[string]struct{ apiVersion, kind, spec string }{
 	"cluster":     {"spark.apache.org/v1", "SparkCluster", policyCluster},
 }
 
-// policyCases are what the policy refuses and lets through, by kind: a piece of the spec, and whether it is refused. HOST stands for a host of the namespace's own.
+// policyCases are specs that the policy rejects or admits, by kind: a fragment of the spec, and whether it is rejected.
+// HOST stands for a host of the namespace's own.
 var policyCases = map[string]map[string]bool{
 	"application": {
 		`{}`:                                  false,
@@ -86,7 +87,7 @@ var policyCases = map[string]map[string]bool{
 	},
 }
 
-// TestPolicyOfTheExamples: the policy bounds what the custom resources of all kinds ask to be exposed, and lets all others pass.
+// TestPolicyOfTheExamples: the policy limits what the custom resources of all kinds expose, and admits all others.
 func TestPolicyOfTheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +107,8 @@ func TestPolicyOfTheExamples(t *testing.T) {
 	}
 }
 
-// installPolicy makes a policy and its binding, for the namespace of the test alone: other tests share the API server.
+// installPolicy creates a policy and its binding, only for the namespace of the test, since other tests share the API
+// server.
 func (w *world) installPolicy(path string) {
 	w.T.Helper()
 	text, err := os.ReadFile(path)
@@ -128,7 +130,7 @@ func (w *world) installPolicy(path string) {
 	}
 }
 
-// policyRefuses creates a custom resource of a kind whose spec has a piece laid over it, in a dry run.
+// policyRefuses creates a custom resource of a kind whose spec is merged with a fragment, in a dry run.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
 	of := policyKinds[kind]
@@ -146,7 +148,7 @@ func (w *world) policyRefuses(kind, piece string) error {
 	return w.API.Create(w.T.Context(), object, client.DryRunAll)
 }
 
-// layOver merges maps; everything else is replaced.
+// layOver merges maps, and replaces everything else.
 func layOver(under, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)

@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDeletionIsForbidden: what cannot be cleared away holds the next attempt back, in sight of everybody, until it can.
+// TestDeletionIsForbidden: an object that cannot be deleted delays the next attempt, with a visible reason, until it
+// can be deleted.
 func TestDeletionIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,7 +46,7 @@ func TestDeletionIsForbidden(t *testing.T) {
 	if err := w.API.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
-	w.suspend("pi", true) // looks again now, not when the deletion is due again
+	w.suspend("pi", true) // triggers a pass now, and not when the deletion is due again
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.waitNothingOf(app)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestPendingDriverIsExplained: a cause that only an Event tells comes into the status, and goes when it is overcome.
+// TestPendingDriverIsExplained: a cause that only an Event contains is in the status, and disappears when the problem
+// is solved.
 func TestPendingDriverIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -24,7 +25,7 @@ func TestPendingDriverIsExplained(t *testing.T) {
 			ObjectMeta:     metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: driver.Name, UID: driver.UID},
 			Type:           kind, Reason: reason, Message: message,
-			LastTimestamp: metav1.NewTime(time.Now().Add(time.Second)), // later than what was told before, to the second
+			LastTimestamp: metav1.NewTime(time.Now().Add(time.Second)), // later, in seconds, than the Event before
 		})
 	}
 	tell("mount", corev1.EventTypeWarning, "FailedMount", `secret "missing" not found`)

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorThatWaitsIsShown: an executor that waits for a Secret says so nowhere but in an Event; condition and event of the application have it.
+// TestExecutorThatWaitsIsShown: only an Event says that an executor waits for a Secret. The condition and the event of
+// the application contain it.
 func TestExecutorThatWaitsIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

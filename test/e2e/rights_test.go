@@ -59,7 +59,7 @@ var seldom = []struct {
 	{operatorAccount, "services", "get", "the same of the driver's Service",
 		"internal/operator/crash_test.go", "TestCrashInALongLife"},
 	{operatorAccount, "services", "patch", "the options of a web UI change while it is there",
-		"internal/operator/surround_test.go", "TestUIServiceIsUpdatedInPlace"},
+		"internal/operator/auxiliary_test.go", "TestUIServiceIsUpdatedInPlace"},
 	{operatorAccount, "networkpolicies", "get create delete", "the driver's NetworkPolicy, from Spark 4.2 on",
 		"internal/operator/life_test.go", "TestNetworkPoliciesGoWithTheirAttempt"},
 	{operatorAccount, "poddisruptionbudgets", "get", "a budget of that name is there already",

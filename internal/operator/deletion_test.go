@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestApplicationIsDeleted: what it has goes or stays as whoever deletes it asks, as with Kubernetes' own kinds.
+// TestApplicationIsDeleted: the dependents are deleted or stay as the deletion says, as with Kubernetes' own kinds.
 func TestApplicationIsDeleted(t *testing.T) {
 	t.Parallel()
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
@@ -35,12 +35,12 @@ func TestApplicationIsDeleted(t *testing.T) {
 			app, last := w.Application("pi", scene.WithDriver), w.Application("last", scene.WithDriver)
 			w.runningDriver(app, 1)
 			driver := w.runningDriver(last, 1)
-			had := w.childrenOf(app)
+			had := w.dependentsOf(app)
 			if len(had) < 4 {
 				t.Fatalf("it has %d objects", len(had))
 			}
 			if stays {
-				w.collectorHears() // it lets go what it knows of, and deletes what comes to its ears later
+				w.collectorKnows() // it orphans the objects that it knows, and deletes those that it learns of later
 			}
 			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
@@ -52,26 +52,27 @@ func TestApplicationIsDeleted(t *testing.T) {
 				}
 				return
 			}
-			// Another that is deleted after it goes with all that it has, so that the operator has heard of the first.
+			// Another application that is deleted later disappears with its dependents. So the operator has received
+			// the first deletion.
 			if err := w.API.Delete(t.Context(), last); err != nil {
 				t.Fatal(err)
 			}
 			w.WaitGone(driver)
-			for _, object := range w.childrenOf(app) {
+			for _, object := range w.dependentsOf(app) {
 				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
 					t.Errorf("%s %s is deleted at %v, of %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
 				}
 			}
-			if left := w.childrenOf(app); len(left) != len(had) {
+			if left := w.dependentsOf(app); len(left) != len(had) {
 				t.Errorf("%d objects are left of %d: %v of %v", len(left), len(had), kindsOf(left), kindsOf(had))
 			}
 		})
 	}
 }
 
-// collectorHears waits until Kubernetes' garbage collector knows the ConfigMaps, Services and pods that there are: it deletes one of each that has an owner which does
-// not exist.
-func (w *world) collectorHears() {
+// collectorKnows waits until Kubernetes' garbage collector knows the existing ConfigMaps, Services and pods. For that
+// it creates one of each with an owner that does not exist, which the collector deletes.
+func (w *world) collectorKnows() {
 	w.T.Helper()
 	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "heard", OwnerReferences: nobody}
@@ -86,8 +87,8 @@ func (w *world) collectorHears() {
 	}
 }
 
-// childrenOf lists what is labelled as an application's.
-func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Object) {
+// dependentsOf lists the objects with an application's labels.
+func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.Object) {
 	w.T.Helper()
 	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
@@ -103,9 +104,9 @@ func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Obj
 	return children
 }
 
-// TestDeletionIsTheOperators: many that are deleted at once do not wait for the garbage collector, which may be as slow as it likes: the operator asks for
-// all that they have to go.
-func TestDeletionIsTheOperators(t *testing.T) {
+// TestOperatorDeletesDependentsAtOnce: many deletions at once do not wait for the garbage collector, however slow it is. The
+// operator requests the deletion of all dependents.
+func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
@@ -128,8 +129,8 @@ func TestDeletionIsTheOperators(t *testing.T) {
 	stop()
 	got := made.since(before)
 	for _, resource := range []string{"pods", "configmaps", "services"} {
-		// One that the cache shows as it was before, or that the collector is at as well, may be asked for twice; and the collector, which wakes by the same event,
-		// may be the first at many where the machine is busy.
+		// The operator may request a deletion twice if its cache is old or the collector works on the same object. The
+		// collector, which the same event wakes, may be first at many objects if the machine is busy.
 		if deleted := got["DELETE "+resource]; deleted < n/5 || deleted > n+n/3 {
 			t.Errorf("the operator deleted %d %s of %d applications", deleted, resource, n)
 		}

@@ -26,8 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// podWebhookDown registers a webhook for the namespace's pods that nobody serves, as one that is down or was left behind, and waits until no pod can
-// be made. It returns how to take it away again.
+// podWebhookDown registers an unserved webhook for the namespace's pods, like one that is down or was left behind, and
+// waits until no pod can be created. It returns a function that removes it.
 func (w *world) podWebhookDown() (up func()) {
 	w.T.Helper()
 	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
@@ -52,7 +52,7 @@ func (w *world) podWebhookDown() (up func()) {
 	}
 }
 
-// waitDryRun waits until the API server says something particular to a pod.
+// waitDryRun waits until the API server gives a certain answer to the creation of a pod.
 func (w *world) waitDryRun(what string, says func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
@@ -63,8 +63,8 @@ func (w *world) waitDryRun(what string, says func(error) bool) {
 	})
 }
 
-// weatherKinds are what keeps pods from being made for a while, and how it is over.
-var weatherKinds = []struct {
+// transientErrors are temporary obstacles to the creation of pods, with the ends of each.
+var transientErrors = []struct {
 	name, reason, says string
 	begin              func(w *world, env *Environment) (end func())
 }{
@@ -87,7 +87,7 @@ var weatherKinds = []struct {
 	}},
 }
 
-// failing lets pods be refused for the moment.
+// failing lets the creation of pods fail for a while.
 type failing struct {
 	client.Client
 	err   error
@@ -108,10 +108,11 @@ func (f *failing) Create(ctx context.Context, object client.Object, options ...c
 	return f.Client.Create(ctx, object, options...)
 }
 
-// TestLaunchInBadWeather: a submission that the API server cannot take is tried again ever later, with the same objects, and in sight of everybody.
-func TestLaunchInBadWeather(t *testing.T) {
+// TestLaunchDuringTransientErrors: a submission that the API server cannot accept is retried with growing delays, with
+// the same objects, and with a visible reason.
+func TestLaunchDuringTransientErrors(t *testing.T) {
 	t.Parallel()
-	for _, test := range weatherKinds {
+	for _, test := range transientErrors {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -160,7 +161,7 @@ func TestLaunchInBadWeather(t *testing.T) {
 	}
 }
 
-// sameConfigs holds an application's ConfigMaps to being made once.
+// sameConfigs checks that an application's ConfigMaps are created only once.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.T.Helper()
 	var list corev1.ConfigMapList
@@ -176,8 +177,9 @@ func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	}
 }
 
-// TestLaunchInBadWeatherIsBounded: a launch that is held back for longer than a driver may take to start has failed, and says why.
-func TestLaunchInBadWeatherIsBounded(t *testing.T) {
+// TestTransientErrorsOfALaunchAreBounded: a launch that is delayed for longer than a driver may take to start has
+// failed, and reports why.
+func TestTransientErrorsOfALaunchAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	fails := &failing{err: apierrors.NewInternalError(errors.New("etcdserver: no leader"))}
@@ -192,8 +194,9 @@ func TestLaunchInBadWeatherIsBounded(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBadWeatherInALife: a running application whose driver cannot be looked for says so, and its time goes on.
-func TestBadWeatherInALife(t *testing.T) {
+// TestTransientErrorsInALife: a running application whose driver cannot be read reports that, and its deadlines
+// continue.
+func TestTransientErrorsInALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal(func(env *Environment) {

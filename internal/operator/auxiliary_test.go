@@ -33,7 +33,8 @@ import (
 
 const exposed = "Exposed"
 
-// uiService waits until the UI's Service stands as it is wanted, by a pass of the operator's own judgement, and returns it.
+// uiService waits until the UI's Service has the wanted state, by the result of the operator's own pass, and returns
+// it.
 func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
 	service := &corev1.Service{}
@@ -82,7 +83,7 @@ func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
 	}
 }
 
-// poke makes the operator look at an application.
+// poke triggers a pass over an application.
 func (w *world) poke(name string) {
 	w.T.Helper()
 	app := w.Get(name)
@@ -93,8 +94,8 @@ func (w *world) poke(name string) {
 	}
 }
 
-// TestUIService: it stands from the launch on, is in the first status that is written and costs one request in all of a life. It stays beside the driver pod
-// that is kept, and goes with that; the status says where it was.
+// TestUIService: the Service exists from the launch on, is in the first status and costs one request in a whole life.
+// It stays while the driver pod is retained, and is deleted with that. The status says where it was.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,13 +133,13 @@ func TestUIService(t *testing.T) {
 	if c := condition(got, exposed); c.Type != "" {
 		t.Errorf("in the end Exposed is %+v", c)
 	}
-	// What a pass stores later shows that the one before it is over.
+	// A later change in the status shows that the pass before has ended.
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.TimeToLiveSeconds = new(int64(3600)) })
 	testkit.Wait(t, "a look at what has ended", func(context.Context) error {
 		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
 	costs := made.since(nil)
-	// Two Services: the one by which executors find their driver, and the UI's.
+	// Two Services: that of the driver for its executors, and that of the UI.
 	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
 		t.Errorf("a life costs %v", costs)
 	}
@@ -154,8 +155,9 @@ func TestUIService(t *testing.T) {
 	}
 }
 
-// TestSurroundingsThatStay: what cannot be deleted at the end delays nothing, is told in the end, and goes when it can.
-func TestSurroundingsThatStay(t *testing.T) {
+// TestAuxiliaryObjectsThatCannotBeDeleted: auxiliary objects that cannot be deleted at the end delay nothing, are reported in the end,
+// and are deleted once possible.
+func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := &keeping{}
@@ -186,7 +188,7 @@ func TestSurroundingsThatStay(t *testing.T) {
 	})
 }
 
-// keeping refuses to delete Services.
+// keeping rejects the deletion of Services.
 type keeping struct {
 	client.Client
 	keeps atomic.Bool
@@ -199,7 +201,7 @@ func (c *keeping) Delete(ctx context.Context, object client.Object, options ...c
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestUIServiceGoesWithItsAttempt: suspended, resumed, run again, deleted by somebody.
+// TestUIServiceGoesWithItsAttempt: at a suspension, a resumption, a restart and a deletion by somebody.
 func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -232,7 +234,8 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestUIServiceOfTheNextAttempt: beside a driver that has failed it stays, and the retry takes it over as its options are by then, at the address that it had.
+// TestUIServiceOfTheNextAttempt: the Service stays after a failure of the driver. The retry adopts it with its current
+// options and keeps its address.
 func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -268,7 +271,8 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	})
 }
 
-// TestUIServiceIsUpdatedInPlace: an edit of the options is no edit of the run, keeps what others added, and takes away what is not wanted any more.
+// TestUIServiceIsUpdatedInPlace: an edit of the options does not restart the run, keeps the additions of others, and
+// removes fields that are no longer wanted.
 func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -325,13 +329,14 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	if got.Status.ExecutionAttempts != 1 {
 		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
 	}
-	// Three: the fields that the create wrote change hands once, then each edit is one request.
+	// Three: the ownership of the created fields changes once, then each edit is one request.
 	if last := made.since(nil)["PATCH services"]; patches != 3 || last != 4 {
 		t.Errorf("%d requests for two updates, %d for three", patches, last)
 	}
 }
 
-// TestUIServiceOfSomebodyElse: theirs is never touched; the application runs on, says so once, and gets its Service when the name is free.
+// TestUIServiceOfSomebodyElse: somebody else's Service is never changed. The application runs on, reports that once,
+// and gets its Service when the name is free.
 func TestUIServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -356,7 +361,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	for i := range 20 {
 		w.Create(w.executor(app, driver, i+1))
 	}
-	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, counts wait longer (pace.go)
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (pace.go)
 	testkit.Wait(t, "the executors in the status", func(context.Context) error {
 		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
 			return fmt.Errorf("the counts are %+v", counts)
@@ -383,7 +388,8 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
 }
 
-// TestUIServiceIsAdopted: what an operator made and had no time to write down is found by the next, without a second one.
+// TestUIServiceIsAdopted: a Service that a crashed operator created and did not store is found by the next, which
+// creates no second one.
 func TestUIServiceIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -416,14 +422,15 @@ func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...clie
 	return apierrors.NewInternalError(errors.New("no status today"))
 }
 
-// TestSurroundingsThatFail: whatever the API server answers, the application goes its way; what is for good is told at once, weather when it lasts.
-func TestSurroundingsThatFail(t *testing.T) {
+// TestAuxiliaryObjectsThatFail: whatever the API server answers, the application continues. A rejection is reported at
+// once, a transient error if it lasts.
+func TestAuxiliaryObjectsThatFail(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		err    error
 		times  int64
-		reason string // of the condition while it fails; empty where nothing is told
+		reason string // of the condition while it fails; "" if nothing is reported
 	}{
 		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
 		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, auxiliary.ReasonUnavailable},
@@ -457,7 +464,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 	}
 }
 
-// unwilling refuses to create Services of web UIs.
+// unwilling rejects the creation of web UI Services.
 type unwilling struct {
 	client.Client
 	err   error
@@ -471,7 +478,7 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 	return c.Client.Create(ctx, object, options...)
 }
 
-// runWith is runReal with a configuration and a clock of the test's.
+// runWith is runReal with the test's own configuration and clock.
 func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

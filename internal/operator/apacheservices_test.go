@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// withDoors gives an application a Service with an Ingress that has no rules, of these names.
+// withDoors gives an application a Service with an Ingress that has no rules, with the given names.
 func withDoors(service, ingress string) func(*apacheApp) {
 	return func(app *apacheApp) {
 		app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{
@@ -39,7 +39,7 @@ func withDoors(service, ingress string) func(*apacheApp) {
 	}
 }
 
-// apacheExposed is the condition of that name, with a text in its message.
+// apacheExposed returns the condition with that name, if its message contains a text.
 func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) error {
 	return func(app *apacheApp) error {
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
@@ -50,9 +50,9 @@ func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) 
 	}
 }
 
-// TestApacheDoors: what the lists ask for is made beside the driver and leads to it, as the API server takes it (W19), stands as long as what is retained,
-// and goes with its release.
-func TestApacheDoors(t *testing.T) {
+// TestApacheServices: the requested Services and Ingresses are created beside the driver and lead to it, and the API
+// server accepts them (W19). They exist as long as the attempt is retained, and are deleted with its release.
+func TestApacheServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	later := &atomic.Int64{}
@@ -90,9 +90,10 @@ func TestApacheDoors(t *testing.T) {
 	w.WaitGone(ingress)
 }
 
-// TestApacheDoorsThatCannotBe: a name that somebody else has, and kinds that the cluster does not know, are told, and keep no application from running
-// (W20). Once the kind is known, the route is made as the Gateway API has it.
-func TestApacheDoorsThatCannotBe(t *testing.T) {
+// TestApacheServicesThatCannotBeCreated: a name that somebody else's object has, and kinds that the cluster does not know, are
+// reported, and prevent no application from running (W20). Once the kind is known, the route is created in the form of
+// the Gateway API.
+func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
@@ -130,8 +131,9 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestApacheDoorsOfAnotherOperator: those of a driver that was taken over are left as they are, and count; the next attempt has its own.
-func TestApacheDoorsOfAnotherOperator(t *testing.T) {
+// TestApacheServicesOfAnotherOperator: the Services and Ingresses of an inherited driver stay unchanged, and count. The
+// next attempt has its own.
+func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning, change: func(app *apacheApp) {
@@ -152,7 +154,7 @@ func TestApacheDoorsOfAnotherOperator(t *testing.T) {
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
 			t.Errorf("%T was touched: %v", object, err)
 		}
-		if err := w.API.Delete(t.Context(), object); err != nil { // as the garbage collector does when the driver is gone
+		if err := w.API.Delete(t.Context(), object); err != nil { // as the garbage collector does once the driver is gone
 			t.Fatal(err)
 		}
 	}
