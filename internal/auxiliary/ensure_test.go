@@ -50,7 +50,7 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 func TestRetryIntervals(t *testing.T) {
 	var k Keeper
 	var got [2][]time.Duration
-	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
+	for i, err := range []error{errors.New("transient"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
 			got[i] = append(got[i], k.judge(t.Context(), make([]lifecycle.Surrounding, 1), []error{err}, failures+1))
 		}

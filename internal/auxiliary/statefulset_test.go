@@ -112,7 +112,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		"another's":                         {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
 		"more than the cache has":           {workers, two, one, false, new(int32(2)), 3},
 		"fewer than the cache has":          {workers, one, two, false, new(int32(2)), 2},
-		"nothing tells that there were any": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
+		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others still belong to the previous set

@@ -198,7 +198,7 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.Stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
-			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
+			testkit.Wait(t, "no further pass to be needed", func(ctx context.Context) error {
 				again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 				if err != nil {
 					return err
@@ -212,8 +212,8 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 	}
 }
 
-// TestSweepOfAChangedExecutor: an executor that only its driver owns, and that changed since it was seen, is deleted with its driver. An executor
-// whose owners changed is kept.
+// TestSweepOfAChangedExecutor: an executor that only its driver owns, and that changed since it was seen, is deleted
+// with its driver. An executor whose owners changed is kept.
 func TestSweepOfAChangedExecutor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -295,7 +295,8 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	keeps := &webhookless{}
 	r := sweeper(w, func(c client.Client) client.Client { keeps.Client = c; return keeps })
 	other, app := w.Application("other"), w.Application("pi")
-	configMap(w, other, "conf", appRef(other)) // assumed to be an orphan of the former "pi"; the garbage collector keeps it, since its owner exists
+	// Assumed to be an orphan of the former "pi"; the garbage collector keeps it, since its owner exists.
+	configMap(w, other, "conf", appRef(other))
 	waitCached(w, r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
 		return r.dependents.Client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
@@ -313,7 +314,7 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 		t.Errorf("its state is %q", state)
 	}
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
-		t.Error("where there is no other one, the failure is not told")
+		t.Error("without a namesake the failure is not reported")
 	}
 	if diff := cmp.Diff([]string{"map other-conf", "map pi-conf", "pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left at first (-want +got):\n%s", diff)

@@ -90,7 +90,7 @@ func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64
 		phase    lifecycle.Phase
 		want     queue.Class
 	}{
-		{"nobody has looked at it", false, 0, lifecycle.New, queue.Fresh},
+		{"it had no pass yet", false, 0, lifecycle.New, queue.Fresh},
 		{"its spec was edited", false, 1, lifecycle.Running, queue.Fresh},
 		{"its spec was edited after its end", false, 1, lifecycle.Done, queue.Fresh},
 		{"it goes on", false, 2, lifecycle.Launched, queue.Changed},
@@ -99,7 +99,7 @@ func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64
 		{"it is over, and its driver is kept", false, 2, lifecycle.Retained, over},
 		{"it is deleted", true, 2, lifecycle.Running, queue.Leaving},
 		{"it is deleted after its end", true, 2, lifecycle.Done, queue.Leaving},
-		{"it is deleted before anybody has looked at it", true, 0, lifecycle.New, queue.Leaving},
+		{"it is deleted before its first pass", true, 0, lifecycle.New, queue.Leaving},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -82,7 +82,8 @@ func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return f.Client.Get(ctx, key, object, options...)
 }
 
-func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil } // nor does it show dependents
+// It shows no dependents either.
+func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 // TestStaleObjectEndsThePass: after its own write a reconciler does not decide from an older read.
 func TestStaleObjectEndsThePass(t *testing.T) {
@@ -107,7 +108,7 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pass > 1 && result.RequeueAfter != requeueSoon {
-			t.Errorf("pass %d looks again after %s, want %s", pass, result.RequeueAfter, requeueSoon)
+			t.Errorf("pass %d requeues after %s, want %s", pass, result.RequeueAfter, requeueSoon)
 		}
 	}
 	if decided != 1 {
@@ -228,7 +229,7 @@ func TestActed(t *testing.T) {
 		want bool
 	}{
 		{"nothing", outcome{}, false},
-		{"an event of what stands beside the driver", outcome{events: []Event{{}}}, true},
+		{"an event of an auxiliary object", outcome{events: []Event{{}}}, true},
 		{"a warning", outcome{acts: apply.Outcome{Warnings: []string{"w"}}}, true},
 		{"something was made", outcome{View: dependents.View{Made: []client.Object{&corev1.Pod{}}}}, true},
 		{"something cannot be deleted", outcome{acts: apply.Outcome{Hindered: &apianswer.Wait{}}}, true},

@@ -60,7 +60,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	late := first.Add(2*time.Hour + 10*time.Minute)
 	at(late)
 	if diff := cmp.Diff([]string{going}, w.RunsOf(s)); diff != "" {
-		t.Errorf("beside one that goes on (-want +got):\n%s", diff)
+		t.Errorf("beside a running one (-want +got):\n%s", diff)
 	}
 	if counted.lists == 0 {
 		t.Error("a cache without runs is believed")

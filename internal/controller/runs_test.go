@@ -62,7 +62,7 @@ func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	w.EditSchedule("nightly", `{"schedule":"b"}`)
 	pass()
 	if diff := cmp.Diff([]string{"nightly-a"}, w.RunsOf(s)); diff != "" {
-		t.Errorf("beside one that goes on (-want +got):\n%s", diff)
+		t.Errorf("beside a running one (-want +got):\n%s", diff)
 	}
 	w.EndRun("nightly-a", v1beta2.ApplicationStateFailed)
 	pass()

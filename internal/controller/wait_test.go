@@ -67,7 +67,7 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if told := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
-		t.Errorf("told: %q", told)
+		t.Errorf("reported: %q", told)
 	}
 	if log := w.Log.String(); strings.Count(log, "msg=waiting") != 1 {
 		t.Errorf("logged:\n%s", log)

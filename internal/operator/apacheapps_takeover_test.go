@@ -174,7 +174,7 @@ func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	w.WaitGone(first)
 	second := w.apacheApp("pi")
 	w.runApache(testConfig(w.Namespace), time.Now)
-	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+	testkit.Wait(t, "the wait to be reported", func(context.Context) error {
 		status := w.getApache("pi").Status
 		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != dependents.ReasonNameTaken {
 			return fmt.Errorf("Ready is %+v, the state %+v", ready, status.CurrentState)

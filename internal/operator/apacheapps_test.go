@@ -128,7 +128,7 @@ func (w *world) lookApache(app client.Object, clock *later) {
 	w.T.Helper()
 	before := clock.looks.Load()
 	w.pokeApache(app.GetName())
-	testkit.Wait(w.T, app.GetName()+" to be looked at", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
+	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
 // TestApacheRestarts: each attempt has its own names and keeps nothing of the previous one. The counters and the

@@ -59,7 +59,7 @@ func TestApacheMetrics(t *testing.T) {
 	left := w.samplesOf("sparkoperator_phase_duration_seconds", "phase", "kind", kinds.ApacheApplicationName)
 	for _, phase := range []string{"Launched", "Started", "Ready", "Running", "Ended"} {
 		if n := left[phase].GetHistogram().GetSampleCount(); n != 1 {
-			t.Errorf("%d durations of %s are told", n, phase)
+			t.Errorf("%d durations of %s are reported", n, phase)
 		}
 	}
 	made := w.samplesOf("sparkoperator_api_request_duration_seconds", "verb", "resource", "pods")["create"].GetHistogram()

@@ -90,9 +90,9 @@ func TestApacheServices(t *testing.T) {
 	w.WaitGone(ingress)
 }
 
-// TestApacheServicesThatCannotBeCreated: a name that somebody else's object has, and kinds that the cluster does not know, are
-// reported, and prevent no application from running (W20). Once the kind is known, the route is created in the form of
-// the Gateway API.
+// TestApacheServicesThatCannotBeCreated: a name that somebody else's object has, and kinds that the cluster does not
+// know, are reported, and prevent no application from running (W20). Once the kind is known, the route is created in
+// the form of the Gateway API.
 func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +154,8 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
 			t.Errorf("%T was touched: %v", object, err)
 		}
-		if err := w.API.Delete(t.Context(), object); err != nil { // as the garbage collector does once the driver is gone
+		// The garbage collector does this once the driver is gone.
+		if err := w.API.Delete(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}

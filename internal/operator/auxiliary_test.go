@@ -144,7 +144,7 @@ func TestUIService(t *testing.T) {
 		t.Errorf("a life costs %v", costs)
 	}
 	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
-		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
+		t.Errorf("an object beside the retained driver: %+v", is.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -155,8 +155,8 @@ func TestUIService(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsThatCannotBeDeleted: auxiliary objects that cannot be deleted at the end delay nothing, are reported in the end,
-// and are deleted once possible.
+// TestAuxiliaryObjectsThatCannotBeDeleted: auxiliary objects that cannot be deleted at the end delay nothing, are
+// reported in the end, and are deleted once possible.
 func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -174,7 +174,7 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "what stays to be told", func(context.Context) error {
+	testkit.Wait(t, "the remaining objects to be reported", func(context.Context) error {
 		w.poke("pi")
 		c := condition(w.Get("pi"), exposed)
 		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, apianswer.ReasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
@@ -183,7 +183,7 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	later.Store(int64(time.Minute))
 	w.poke("pi")
 	w.WaitGone(service)
-	testkit.Wait(t, "nothing to be told", func(context.Context) error {
+	testkit.Wait(t, "the report to disappear", func(context.Context) error {
 		return want(condition(w.Get("pi"), exposed).Type, "")
 	})
 }
@@ -373,7 +373,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	}
 	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
 	if told := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
-		t.Errorf("told more than once:\n%s", told)
+		t.Errorf("reported more than once:\n%s", told)
 	}
 	still := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {

@@ -179,9 +179,9 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestStaleEndDeletesNothingNew: the cache of a new leader still shows the end of an application that the previous leader has
-// restarted. The new leader keeps the auxiliary objects of the new driver. It deletes those of an application that has
-// really ended.
+// TestStaleEndDeletesNothingNew: the cache of a new leader still shows the end of an application that the previous
+// leader has restarted. The new leader keeps the auxiliary objects of the new driver. It deletes those of an
+// application that has really ended.
 func TestStaleEndDeletesNothingNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,7 +216,7 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 	}
 	for pass := range 2 {
 		if result := look(); result.RequeueAfter != time.Second {
-			t.Errorf("pass %d looks again after %s", pass, result.RequeueAfter)
+			t.Errorf("pass %d requeues after %s", pass, result.RequeueAfter)
 		}
 		if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)

@@ -131,7 +131,7 @@ func clusterLacks(kind string) func(*sparkCluster) error {
 func readyWorkers(n int32) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		if sc.Status.Workers == nil {
-			return errors.New("no worker is told of")
+			return errors.New("no worker is reported")
 		}
 		return want(sc.Status.Workers.Ready, n)
 	}

@@ -121,7 +121,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
-		t.Errorf("%d states are told of", n)
+		t.Errorf("%d states are reported", n)
 	}
 }
 
@@ -169,6 +169,6 @@ func TestClusterSecrets(t *testing.T) {
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Ready", metav1.ConditionTrue))
 	if err := says(w.Log.String(), "hush"); err == nil {
-		t.Error("the log tells it")
+		t.Error("the log contains it")
 	}
 }

@@ -78,7 +78,7 @@ func TestClusterLives(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2), clusterLacks("Degraded"))
 	w.waitEvent(sc, "SparkClusterRecovered")
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
-		t.Errorf("%d states are told of (W1)", n)
+		t.Errorf("%d states are reported (W1)", n)
 	}
 
 	w.Remove(w.getCluster("c"))
@@ -118,7 +118,7 @@ func TestClusterIsEdited(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue))
 	w.waitEvent(sc, "SparkClusterRolledOut")
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
-		t.Errorf("%d states are told of", n)
+		t.Errorf("%d states are reported", n)
 	}
 
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":2,"maxWorkers":5}}}}`)
@@ -205,7 +205,7 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 		testkit.Wait(t, "another try", func(context.Context) error { return want(clock.looks.Load() > looks+1, true) })
 	}
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
-		t.Errorf("%d states are told of", n)
+		t.Errorf("%d states are reported", n)
 	}
 	w.Remove(quota)
 	clock.advance(auxiliary.MaxInterval)

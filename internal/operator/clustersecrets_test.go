@@ -64,7 +64,8 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	began := time.Now()
-	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; after a transient error the operator retries all the same
+	// A minute is longer than the test waits; after a transient error the operator retries all the same.
+	slow := func() time.Time { return began.Add(time.Since(began) / 4) }
 	w.runClusters(testConfig(w.Namespace), slow)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	alone := func(what string, not types.UID) (secret corev1.Secret) {

@@ -42,7 +42,7 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Executors["failed"], 1), want(sc.Status.Executors["running"], 1))
 	})
-	testkit.Wait(t, "the first failure and others to be told", func(context.Context) error {
+	testkit.Wait(t, "the first failure and others to be reported", func(context.Context) error {
 		told := w.EventsOf(sc)["SparkExecutorFailed"]
 		return errors.Join(want(strings.Contains(told, "crash 2\n"), true), want(strings.Count(told, "crash") > 5, true))
 	})

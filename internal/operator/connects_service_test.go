@@ -232,8 +232,8 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestRepeatedServiceEditIsReversedOnceAMinute: the edit of another party is reversed once a minute. Meanwhile the wrong state is
-// reported, and the Service is read no more often than necessary.
+// TestRepeatedServiceEditIsReversedOnceAMinute: the edit of another party is reversed once a minute. Meanwhile the
+// wrong state is reported, and the Service is read no more often than necessary.
 func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -23,7 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestServerLives: from nothing to Ready, through a crash and its back-off to the next server, with one Service all the way.
+// TestServerLives: a server becomes Ready, crashes, and is replaced by the next one after its backoff, with the same
+// Service all the time.
 func TestServerLives(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -68,7 +69,8 @@ func TestServerLives(t *testing.T) {
 	}
 }
 
-// TestEditedServerIsReplaced: nothing of the old server is left, the Service is the same and finds the new one, and Progressing tells all the while.
+// TestEditedServerIsReplaced: no object of the old server is left, the same Service selects the new one, and the
+// condition Progressing is true meanwhile.
 func TestEditedServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -105,7 +107,8 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	}
 }
 
-// TestServiceIsEditedInPlace: what the spec says of the Service reaches the one that is there; another name means another Service. The server stays.
+// TestServiceIsEditedInPlace: changed options of the Service are applied to the existing one. Another name means
+// another Service. The server stays.
 func TestServiceIsEditedInPlace(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -134,7 +137,7 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 	}
 }
 
-// TestServiceThatSomebodyDeletes comes again, and leads to the server.
+// TestServiceThatSomebodyDeletes: the Service is created again, and leads to the server.
 func TestServiceThatSomebodyDeletes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -148,7 +151,7 @@ func TestServiceThatSomebodyDeletes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
 }
 
-// TestServerSuspends: nothing of it is left but the Service with its address, until it is resumed.
+// TestServerSuspends: only the Service with its address is left, until the server is resumed.
 func TestServerSuspends(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -168,7 +171,8 @@ func TestServerSuspends(t *testing.T) {
 	}
 }
 
-// TestEditWaitsForTheOldServer: while that stops, nothing of the next is made, and the wait is told.
+// TestEditWaitsForTheOldServer: while the old server stops, no object of the next one is created, and the wait is
+// reported.
 func TestEditWaitsForTheOldServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -194,8 +198,8 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 }
 
-// TestServerIsMadeAnew: one that was deleted leaves a pod and a Service that take their time; the next of its name waits for them, and says neither that
-// somebody else has the names nor that it failed.
+// TestServerIsMadeAnew: a deleted server leaves a pod and a Service that are deleted slowly. The next server of its
+// name waits for them. It neither fails nor reports that somebody else has the names.
 func TestServerIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -223,12 +227,13 @@ func TestServerIsMadeAnew(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 	for reason, told := range w.EventsOf(second) {
 		if strings.Contains(told, "already exists") || reason == "SparkServerRefused" {
-			t.Errorf("told %s: %s", reason, told)
+			t.Errorf("reported %s: %s", reason, told)
 		}
 	}
 }
 
-// TestServerThatIsDeleted: by hand, the next is made; its node lost, none is while it may run.
+// TestServerThatIsDeleted: if somebody deletes the server's pod, the next one is created. If its node is lost, none is
+// created while the pod may still run.
 func TestServerThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -236,7 +241,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	w.Remove(pod)
-	// No kubelet stops it, so it may be gone before a pass has seen it go.
+	// No kubelet stops it, so the pod may be gone before a pass sees its deletion.
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, func(sc *v1alpha1.SparkConnect) error {
 		if holds("Progressing", metav1.ConditionTrue, "DriverNotFound")(sc) == nil {
 			return nil
@@ -265,7 +270,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDeletedServerLeavesNothing: the executors go with the server's pod, which alone owns them.
+// TestDeletedServerLeavesNothing: the executors are deleted with the server's pod, their only owner.
 func TestDeletedServerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -280,22 +285,23 @@ func TestDeletedServerLeavesNothing(t *testing.T) {
 	w.waitNoServer(sc)
 }
 
-// TestRequestsOfAServersLaunch lists every request until a server is Ready: the objects that it is made of, its status, its events, and no read at all.
+// TestRequestsOfAServersLaunch lists every request until a server is Ready: its objects, its status, its events, and no
+// read at all.
 func TestRequestsOfAServersLaunch(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
 	cfg := testConfig(w.Namespace)
-	cfg.Apache.Enabled = new(false) // whose optional kinds are asked for again and again
+	cfg.Apache.Enabled = new(false) // whose optional kinds are requested periodically
 	stop := w.runServers(cfg, clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
-	// The first finds the caches full and the connections open.
+	// The first server syncs the caches and opens the connections.
 	w.readyServer(w.server("first"), 1)
 	before := made.since(nil)
 	w.readyServer(w.server("second"), 1)
 	stop() // every event is written
 	got := made.since(before)
-	delete(got, "POST events") // the first's may be among them
-	// Launched with the Service, Running, and the executor, which may be stored with that.
+	delete(got, "POST events") // those of the first server may be among them
+	// Launched with the Service; Running; and the executor, which may be in the same write.
 	if n := got["PATCH sparkconnects/status"]; n < 2 || n > 4 {
 		t.Errorf("%d status writes", n)
 	}
@@ -305,7 +311,7 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	}
 }
 
-// TestQuietServer: one that is Ready costs no request, however often it is looked at; and the metrics know it as what it is.
+// TestQuietServer: a Ready server costs no request, however many passes it gets, and the metrics contain its kind.
 func TestQuietServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -315,7 +321,7 @@ func TestQuietServer(t *testing.T) {
 	w.readyServer(sc, 1)
 	clock.advance(auxiliary.OwnTrust)
 	version := w.getServer("x").ResourceVersion
-	testkit.Wait(t, "the last write", func(context.Context) error { // of what the pace put off
+	testkit.Wait(t, "the last write", func(context.Context) error { // of the debounced changes
 		was := version
 		version = w.getServer("x").ResourceVersion
 		return errors.Join(want(version, was), want(made.since(nil)["POST events"] > 1, true))
@@ -339,7 +345,8 @@ func TestQuietServer(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfAServerAreStoredTogether: executors that come and go by dozens, as with dynamic allocation, make a write a second.
+// TestExecutorsOfAServerAreStoredTogether: executors that come and go by dozens, as with dynamic allocation, cause one
+// write a second.
 func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

@@ -104,8 +104,8 @@ func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.O
 	return children
 }
 
-// TestOperatorDeletesDependentsAtOnce: many deletions at once do not wait for the garbage collector, however slow it is. The
-// operator requests the deletion of all dependents.
+// TestOperatorDeletesDependentsAtOnce: many deletions at once do not wait for the garbage collector, however slow it
+// is. The operator requests the deletion of all dependents.
 func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -90,7 +90,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the refusal to be told", func(context.Context) error {
+	testkit.Wait(t, "the rejection to be reported", func(context.Context) error {
 		if !strings.Contains(a.Log.String(), "No_Name") {
 			return fmt.Errorf("the log is\n%s", a.Log)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsThatComeAndGoBetweenPasses: executors that came, ran and went between two passes are in the counts and among
-// the names, and so are those whose status write was debounced. No executor is counted twice.
+// TestExecutorsThatComeAndGoBetweenPasses: executors that came, ran and went between two passes are in the counts and
+// among the names, and so are those whose status write was debounced. No executor is counted twice.
 func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

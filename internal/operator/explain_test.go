@@ -136,7 +136,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			lift()
 			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executors run")
 			if told := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(told, "\n") {
-				t.Errorf("told more than once: %s", told)
+				t.Errorf("reported more than once: %s", told)
 			}
 			w.Create(w.executor(app, driver, 1))
 			w.kubelet("pi-exec-1", corev1.PodRunning, running())

@@ -106,8 +106,9 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 	return group
 }
 
-// TestSchedulerIsNotInstalled: the application waits, by the default policy of no retries too, says what is missing, and is launched once somebody has
-// installed it; a time that was given to the launch ends it. It is not parallel: the other tests need the definitions.
+// TestSchedulerIsNotInstalled: the application waits, even under the default policy of no retries, reports what is
+// missing, and is launched once the scheduler is installed. A deadline of the launch ends the wait. The test is not
+// parallel, since the other tests need the definitions.
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()

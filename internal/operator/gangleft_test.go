@@ -98,7 +98,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the executor to be told of", func(context.Context) error {
+	testkit.Wait(t, "the executor to be reported", func(context.Context) error {
 		return want(w.Get("tiny").Status.ExecutorState[executor.Name], v1beta2.ExecutorStateCompleted)
 	})
 }

@@ -54,7 +54,8 @@ func testConfig(namespaces ...string) config.Configuration {
 	cfg.LeaderElection.Enabled = new(false)
 	cfg.Metrics.BindAddress, cfg.Health.BindAddress = config.Off, config.Off
 	cfg.Controller.Workers = 4
-	cfg.Exposure.Enabled = true // objects that lead to drivers from outside the cluster are created; see TestNothingOutside
+	// Objects that lead to drivers from outside the cluster are created; see TestNothingOutside.
+	cfg.Exposure.Enabled = true
 	return cfg
 }
 

@@ -39,7 +39,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 				}
 				var beside corev1.PodList
 				if err := w.API.List(request.Context(), &beside, client.InNamespace(w.Namespace)); err != nil || len(beside.Items) > 0 {
-					t.Errorf("a driver is made beside %d others (%v)", len(beside.Items), err)
+					t.Errorf("a driver is created beside %d others (%v)", len(beside.Items), err)
 				}
 				hold.Do(func() { end = hears.begin() })
 				response, err := next.RoundTrip(request)

@@ -56,7 +56,8 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			election := &cfg.LeaderElection
 			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
-			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute // so that during this test only its own limit of a minute can end a pass
+			// During this test only its own limit of a minute can end a pass.
+			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute
 
 			h := &hanging{begun: make(chan struct{}), ended: make(chan error, 1)}
 			env := w.environment()
@@ -202,8 +203,8 @@ func (s standing) Describe() string {
 	return s.Interface.Describe()
 }
 
-// TestSuspendedLeaderWritesNothing: a leader that was suspended for longer than its lease lasts writes nothing after the next
-// leader has begun, although its own election has not reported the loss yet.
+// TestSuspendedLeaderWritesNothing: a leader that was suspended for longer than its lease lasts writes nothing after
+// the next leader has begun, although its own election has not reported the loss yet.
 func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -223,7 +224,8 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
 	goOn := first.stand()
 	for i := range applications / 2 {
-		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver) // whose passes wait before their first write
+		// Their passes wait before their first write.
+		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver)
 	}
 	f.writes(second)
 	goOn()

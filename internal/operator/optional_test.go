@@ -250,7 +250,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	w.define(w.widgets())
 	w.waitWatched(op, true)
 	if !strings.Contains(w.Log.String(), "an optional kind cannot be watched; it is tried again") {
-		t.Error("nothing failed, or nobody was told")
+		t.Error("nothing failed, or nothing was reported")
 	}
 }
 

@@ -158,7 +158,8 @@ func (w *world) loosen() (restore func()) {
 	var before []*apiextensionsv1.CustomResourceDefinition
 	for _, bad := range outOfBounds {
 		var was *apiextensionsv1.CustomResourceDefinition
-		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error { // its status may be written meanwhile
+		// The status of the definition may be written meanwhile.
+		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error {
 			definition := &apiextensionsv1.CustomResourceDefinition{}
 			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
 				return err

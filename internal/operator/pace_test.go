@@ -87,7 +87,8 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.able()
 	const executors = 5
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
-	looks := func(executors int, after time.Duration) { // until a pass has ended that started after that time, and that saw so many executors
+	// looks waits until a pass has ended that started after that time, and that saw so many executors.
+	looks := func(executors int, after time.Duration) {
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
 			var pods corev1.PodList
@@ -105,7 +106,8 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	}
 	writes := func(most float64) {
 		t.Helper()
-		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most { // a pass that a poke outran stored nothing
+		// A pass that a poke outran stored nothing.
+		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most {
 			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.Get("pi").Status)
 		}
 	}

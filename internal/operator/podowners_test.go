@@ -101,7 +101,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 			}
 			for _, uid := range []types.UID{app, server} {
 				pods := []corev1.Pod{*test.pod}
-				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) { // together with its driver
+				// An executor counts only together with its driver.
+				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) {
 					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
 						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}

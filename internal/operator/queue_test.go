@@ -79,7 +79,7 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := w.waitState(name, v1beta2.ApplicationStateRunning)
-	testkit.Wait(w.T, "all executors to be told of", func(context.Context) error {
+	testkit.Wait(w.T, "all executors to be reported", func(context.Context) error {
 		ready := 0
 		app = w.Get(name)
 		for _, state := range app.Status.ExecutorState {

@@ -33,7 +33,7 @@ func TestRecreatedApplication(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app, goes := w.recreate()
-	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+	testkit.Wait(t, "the wait to be reported", func(context.Context) error {
 		got := w.Get("pi")
 		ready, told := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
 		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {

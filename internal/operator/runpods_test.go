@@ -108,7 +108,9 @@ func TestScheduleIgnoresOtherPods(t *testing.T) {
 		pod := scene.ForeignPod(w.Namespace, name)
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
-		pod.Spec.NodeName = "nowhere" // from its creation: the garbage collector deletes a pod without a node and an owner at once, and asks a kubelet about others
+		// The node is set from the creation: the garbage collector deletes a pod without a node and an owner at once,
+		// and asks a kubelet about others.
+		pod.Spec.NodeName = "nowhere"
 		w.Create(pod)
 		w.runs(pod)
 	}

@@ -175,7 +175,7 @@ func TestScheduleLife(t *testing.T) {
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
 		if told := w.EventsOf(s); len(told) < 2 {
-			return fmt.Errorf("told are %v", told)
+			return fmt.Errorf("events: %v", told)
 		}
 		return nil
 	})
@@ -253,7 +253,8 @@ func TestScheduleHistory(t *testing.T) {
 	w.succeeds(first)
 	w.waitRuns(s, first)
 	second := w.asked(s, "two")
-	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom")) // it may be deleted before its state can be read
+	// It may be deleted before its state can be read.
+	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitRuns(s, first)
 	third := w.asked(s, "three")
 	w.succeeds(third)
@@ -329,7 +330,7 @@ func TestScheduleIsEdited(t *testing.T) {
 				return nil
 			}
 		}
-		return fmt.Errorf("told are %v", w.EventsOf(s))
+		return fmt.Errorf("events: %v", w.EventsOf(s))
 	})
 	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":1,"concurrencyPolicy":"Perhaps"}`)
 	w.WaitSchedule("nightly", "it to recover", at(time.June, 30, 3))

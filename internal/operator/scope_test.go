@@ -97,8 +97,8 @@ func TestNamespacesByLabel(t *testing.T) {
 	outside.waitState("not", v1beta2.ApplicationStateCompleted)
 }
 
-// TestNewNamespaceIsServed: a namespace that is created with the labels is served, whichever of its objects the cache has
-// first.
+// TestNewNamespaceIsServed: a namespace that is created with the labels is served, whichever of its objects the cache
+// has first.
 func TestNewNamespaceIsServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,7 +158,7 @@ func TestRelabelled(t *testing.T) {
 	}
 	p := feed.Relabelled()
 	if !p.Create(event.CreateEvent{Object: namespace(nil)}) || p.Delete(event.DeleteEvent{Object: namespace(nil)}) {
-		t.Error("a namespace is looked at when it comes, and not when it goes")
+		t.Error("a new namespace must be passed on, and a deleted one must not")
 	}
 	if p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(map[string]string{"a": "1"})}) ||
 		!p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(nil)}) {

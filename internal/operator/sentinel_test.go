@@ -114,7 +114,7 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	w.apacheApp("sentinel", sentinelApp)
 	op := w.apacheOperator(cfg)
 	w.run(op)
-	testkit.Wait(t, "it to be looked at", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+	testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 	for range 3 {
 		op.sentinels.Round(t.Context())
 	}
@@ -168,7 +168,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.run(op)
-			testkit.Wait(t, "it to be looked at", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+			testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 			armed.Store(true)
 			op.sentinels.Round(t.Context())
 			if armed.Load() {

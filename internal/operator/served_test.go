@@ -188,7 +188,7 @@ func TestServedLater(t *testing.T) {
 	w.waitLog("a kind is served from now on")
 	w.seesGadget("one")
 	if n := strings.Count(w.Log.String(), "a kind is not served yet"); n > 4 {
-		t.Errorf("it was told %d times", n)
+		t.Errorf("it was reported %d times", n)
 	}
 
 	if err := w.API.Delete(t.Context(), ours); err != nil {

@@ -109,8 +109,8 @@ func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
 	})
 }
 
-// TestTakenExecutorWithoutGracePeriod: if a pod has no grace period at all, nothing shows who deleted its executor, so it
-// has completed.
+// TestTakenExecutorWithoutGracePeriod: if a pod has no grace period at all, nothing shows who deleted its executor, so
+// it has completed.
 func TestTakenExecutorWithoutGracePeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -224,7 +224,7 @@ func TestTakeOverRunning(t *testing.T) {
 			}
 			told := func(context.Context) error {
 				if w.EventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
-					return fmt.Errorf("no event tells it")
+					return fmt.Errorf("no event reports it")
 				}
 				return nil
 			}

@@ -126,7 +126,7 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 			began := time.Now()
 			var ready metav1.Condition
 			configs := map[string]types.UID{}
-			testkit.Wait(t, "it to be told", func(context.Context) error {
+			testkit.Wait(t, "it to be reported", func(context.Context) error {
 				w.sameConfigs(app, configs)
 				got := w.Get("pi")
 				ready = condition(got, "Ready")
@@ -134,12 +134,12 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
 				if told := w.EventsOf(app)[test.reason]; !strings.Contains(told, test.says) || strings.Contains(told, "\n") {
-					return fmt.Errorf("told: %q", told)
+					return fmt.Errorf("reported: %q", told)
 				}
 				return nil
 			})
 			if took := ready.LastTransitionTime.Sub(app.CreationTimestamp.Time); took > 5*time.Second {
-				t.Errorf("told after %s", took)
+				t.Errorf("reported after %s", took)
 			}
 			for ; time.Since(began) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
 				w.sameConfigs(app, configs)
@@ -151,7 +151,7 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 			over()
 			driver := w.driverOf(app, 1)
 			if got := condition(w.waitState("pi", v1beta2.ApplicationStateSubmitted), "Ready"); got.Reason == test.reason {
-				t.Errorf("still told: %+v", got)
+				t.Errorf("still reported: %+v", got)
 			}
 			w.execute(driver, scene.Exited(0, ""))
 			if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 {
@@ -218,13 +218,13 @@ func TestTransientErrorsInALife(t *testing.T) {
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "it to be told", func(context.Context) error {
+	testkit.Wait(t, "it to be reported", func(context.Context) error {
 		for _, c := range w.Get("pi").Status.Conditions {
 			if c.Reason == apianswer.ReasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
 				return nil
 			}
 		}
-		return errors.New("no condition tells it")
+		return errors.New("no condition reports it")
 	})
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonRunTimedOut || !strings.Contains(c.Message, "connection reset by peer") {

@@ -86,7 +86,7 @@ func TestUIIngress(t *testing.T) {
 	}
 	driver := w.driverOf(app, 1)
 	if properties := w.properties(app); !strings.Contains(properties, "spark.ui.proxyBase=/"+w.Namespace+"/pi\n") || !strings.Contains(properties, "spark.ui.proxyRedirectUri=/\n") {
-		t.Errorf("the driver is told\n%s", properties)
+		t.Errorf("the driver reads\n%s", properties)
 	}
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -124,7 +124,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.WaitGone(ingress)
 	w.poke("pi")
 	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
-		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
+		t.Errorf("an object beside the retained driver: %+v", is.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)

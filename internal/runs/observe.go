@@ -22,8 +22,8 @@ import (
 // Observe finds the runs of an owner in the cache and reads them into facts. The facts include deleted runs whose pods
 // have not stopped. The runs are the cache's own objects and must not be changed. Their order is fixed, so that the
 // same objects give the same decision.
-func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
-	list := of.List()
+func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
+	list := runKind.List()
 	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -38,9 +38,9 @@ func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner clie
 	}
 	slices.SortFunc(runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	for _, run := range runs {
-		facts = append(facts, of.Facts(run))
+		facts = append(facts, runKind.Facts(run))
 	}
-	stopping, err := stoppingRuns(ctx, cache, of, owner, facts)
+	stopping, err := stoppingRuns(ctx, cache, runKind, owner, facts)
 	return runs, append(facts, stopping...), err
 }
 
@@ -54,8 +54,8 @@ func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner clie
 // Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
 // exist: Kubernetes' garbage collector deletes such a pod, so that it ends in time. A pod that is older than the owner
 // belongs to an earlier owner of that name.
-func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
-	if of.PodLabel == "" {
+func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
+	if runKind.PodLabel == "" {
 		return nil, nil
 	}
 	var pods corev1.PodList
@@ -64,7 +64,7 @@ func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner
 	if err != nil || len(pods.Items) == 0 {
 		return nil, err
 	}
-	gvk, err := cache.GroupVersionKindFor(of.New())
+	gvk, err := cache.GroupVersionKindFor(runKind.New())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner
 			slices.ContainsFunc(there, hasUID(ref.UID)) {
 			continue
 		}
-		gone, err := isGone(ctx, cache, of, owner.GetNamespace(), *ref)
+		gone, err := isGone(ctx, cache, runKind, owner.GetNamespace(), *ref)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func hasUID(uid types.UID) func(lifecycle.Run) bool {
 
 // isGone reports whether the cache no longer has the application of an owner reference. An existing application is
 // counted by itself, or does not belong to the schedule.
-func isGone(ctx context.Context, cache client.Reader, of *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
-	run := of.New()
+func isGone(ctx context.Context, cache client.Reader, runKind *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
+	run := runKind.New()
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)
 	switch {
 	case apierrors.IsNotFound(err):

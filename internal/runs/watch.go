@@ -34,15 +34,15 @@ const (
 
 // Index lets Observe find runs and their pods in the cache, including those that the cache already has. It can be
 // called once for an indexer.
-func Index(ctx context.Context, of *kind.Runs, indexer client.FieldIndexer) error {
-	if err := indexer.IndexField(ctx, of.New(), indexOwner, byOwners); err != nil {
+func Index(ctx context.Context, runKind *kind.Runs, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, runKind.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
 	}
-	if of.PodLabel == "" {
+	if runKind.PodLabel == "" {
 		return nil
 	}
 	err := indexer.IndexField(ctx, &corev1.Pod{}, indexPods, func(pod client.Object) []string {
-		if name := pod.GetLabels()[of.PodLabel]; name != "" && identity.IsLaunched(pod) {
+		if name := pod.GetLabels()[runKind.PodLabel]; name != "" && identity.IsLaunched(pod) {
 			return []string{name}
 		}
 		return nil
@@ -63,13 +63,13 @@ func byOwners(object client.Object) []string {
 
 // Watch queues the owner, of the given kind, at once: when a run is created, changed or deleted, and when a pod of a
 // run stops. Other events of pods queue nothing: as long as the run's application exists, its own events report them.
-func Watch(of *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
-	if of.PodLabel != "" {
-		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(of)), builder.WithPredicates(stops()))
+func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+	if runKind.PodLabel != "" {
+		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(stops()))
 	}
-	return work.Watches(of.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+	return work.Watches(runKind.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return of.Facts(e.ObjectOld) != of.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
+			return runKind.Facts(e.ObjectOld) != runKind.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
 		},
 	}))
 }
@@ -88,9 +88,9 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 }
 
 // ownerOfPod maps a pod of a run to the owner that its label names.
-func ownerOfPod(of *kind.Runs) handler.MapFunc {
+func ownerOfPod(runKind *kind.Runs) handler.MapFunc {
 	return func(_ context.Context, pod client.Object) []reconcile.Request {
-		name := pod.GetLabels()[of.PodLabel]
+		name := pod.GetLabels()[runKind.PodLabel]
 		if name == "" || !identity.IsLaunched(pod) {
 			return nil
 		}
