@@ -1,4 +1,5 @@
-{{/* The operator's configuration file (docs/configuration.md): what the other values say, with the value "config" merged over it. */}}
+{{/* The operator's configuration file (docs/configuration.md): the settings of the other values, with the value "config"
+     merged over them. */}}
 {{- define "spark-operator.config" -}}
 {{- $controller := .Values.controller -}}
 {{- $namespaces := dict -}}

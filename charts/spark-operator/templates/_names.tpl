@@ -1,10 +1,10 @@
-{{/* The chart's name, cut to what a label holds. */}}
+{{/* The chart's name, cut to the length of a label. */}}
 {{- define "spark-operator.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The prefix of every object's name: the release's name alone when it already says what it is. 47 characters leave room for suffixes
-     such as "-controller-lock" within a label's 63. */}}
+{{/* The prefix of every object's name. It is the release's name alone if that contains the chart's name. 47 characters leave
+     room for suffixes such as "-controller-lock" within a label's 63. */}}
 {{- define "spark-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 47 | trimSuffix "-" -}}
@@ -55,7 +55,7 @@ app.kubernetes.io/component: controller
 {{- end -}}
 {{- end -}}
 
-{{/* The Lease that replicas elect their leader by. */}}
+{{/* The Lease with which replicas elect their leader. */}}
 {{- define "spark-operator.controller.leaseName" -}}
 {{ include "spark-operator.controller.name" . }}-lock
 {{- end -}}
@@ -72,7 +72,7 @@ app.kubernetes.io/component: controller
 {{- end -}}
 {{- end -}}
 
-{{/* "true" where the values name the image of the kubeflow operator, as a copy of its chart's whole values does. */}}
+{{/* "true" if the values name the image of the kubeflow operator, as a full copy of its chart's values does; else empty. */}}
 {{- define "spark-operator.peerImage" -}}
 {{- if eq (printf "%s/%s" .Values.image.registry .Values.image.repository) "ghcr.io/kubeflow/spark-operator/controller" -}}true{{- end -}}
 {{- end -}}
@@ -86,44 +86,63 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 
-{{/* "true" when the applications of every namespace are run, else empty. */}}
+{{/* "true" if the applications of every namespace are served, else empty. */}}
 {{- define "spark-operator.allNamespaces" -}}
 {{- if has "" (.Values.spark.jobNamespaces | default list) -}}true
 {{- else if and (empty .Values.spark.jobNamespaces) (empty .Values.spark.jobNamespaceSelector) -}}true{{- end -}}
 {{- end -}}
 
-{{/* The labels by which namespaces are chosen; empty where they do not matter. */}}
+{{/* The labels that select namespaces; empty if there are none, or if all namespaces are served anyway. */}}
 {{- define "spark-operator.namespaceSelector" -}}
 {{- if not (include "spark-operator.allNamespaces" .) -}}{{ .Values.spark.jobNamespaceSelector }}{{- end -}}
 {{- end -}}
 
-{{/* The namespaces that are named, once each, as a JSON list. */}}
+{{/* The namespaces that spark.jobNamespaces names, without duplicates, as a JSON list. */}}
 {{- define "spark-operator.namedNamespaces" -}}
 {{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
 {{- end -}}
 
-{{/* The ConfigMap of dynamic settings that the chart makes or mounts. */}}
+{{/* The ConfigMap of dynamic settings that the chart creates or mounts. */}}
 {{- define "spark-operator.dynamicName" -}}
 {{ include "spark-operator.fullname" . }}-dynamic
 {{- end -}}
 
-{{/* The labels by which ConfigMaps of dynamic settings are found. */}}
+{{/* The labels that select the ConfigMaps of dynamic settings. */}}
 {{- define "spark-operator.dynamicSelector" -}}
 app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernetes.io/component=operator-dynamic-config-overrides
 {{- end -}}
 
-{{/* "true" when the controller's rights are those of a ClusterRole, else empty. */}}
+{{/* The namespaces that the chart's dynamic settings name, as a JSON list: ["*"] for all, [] if they name none. A list with an
+     invalid name counts as none, because the operator ignores it. */}}
+{{- define "spark-operator.dynamicNamespaces" -}}
+{{- $names := list -}}
+{{- if and .Values.controller.dynamicConfig.enable .Values.controller.dynamicConfig.create -}}
+{{- $valid := true -}}
+{{- range splitList "," (get .Values.controller.dynamicConfig.data "spark.kubernetes.operator.watchedNamespaces" | toString) -}}
+{{- $name := trim . -}}
+{{- if and $name (not (has "*" $names)) -}}
+{{- $names = append $names $name -}}
+{{- if not (or (eq $name "*") (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $name)) }}{{ $valid = false }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if not $valid }}{{ $names = list }}{{ end -}}
+{{- if has "*" $names }}{{ $names = list "*" }}{{ end -}}
+{{- end -}}
+{{ $names | uniq | toJson }}
+{{- end -}}
+
+{{/* "true" if the controller's rights are those of a ClusterRole, else empty. */}}
 {{- define "spark-operator.clusterWide" -}}
 {{- if or (include "spark-operator.allNamespaces" .) (include "spark-operator.namespaceSelector" .) .Values.controller.dynamicConfig.enable -}}true{{- end -}}
 {{- end -}}
 
-{{/* "true" when the chart makes the service account of the pods that run spark-submit, else empty. */}}
+{{/* "true" if the chart creates the service account of the pods that run spark-submit, else empty. */}}
 {{- define "spark-operator.submission.creates" -}}
 {{- $account := .Values.spark.submission.serviceAccount -}}
 {{- if and $account.create .Values.spark.rbac.create (not (has $account.name (fromJsonArray (include "spark-operator.spark.accounts" .)))) (ne .Values.controller.submission.mode "Native") (gt (len (fromJsonArray (include "spark-operator.namedNamespaces" .))) 0) -}}true{{- end -}}
 {{- end -}}
 
-{{/* The service account of the pods that run spark-submit; empty where they have their drivers'. */}}
+{{/* The service account of the pods that run spark-submit; empty if they use their drivers' accounts. */}}
 {{- define "spark-operator.submission.serviceAccountName" -}}
 {{- if include "spark-operator.submission.creates" . -}}
 {{- default (printf "%s-submit" (include "spark-operator.fullname" .)) .Values.spark.submission.serviceAccount.name -}}
@@ -132,7 +151,7 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- end -}}
 {{- end -}}
 
-{{/* The namespace of the sentinels that the operator writes to, and that the chart makes. */}}
+{{/* The namespace of the sentinels that the operator writes to and that the chart creates. */}}
 {{- define "spark-operator.sentinelNamespace" -}}
 {{- $names := fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
 {{- if .Values.controller.apache.sentinels.namespace -}}
@@ -144,7 +163,7 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- end -}}
 {{- end -}}
 
-{{/* "true" where Go profiles are served to the pod alone. */}}
+{{/* "true" if Go profiles are served only inside the pod, else empty. */}}
 {{- define "spark-operator.pprofInside" -}}
 {{- if or (hasPrefix "127." .Values.controller.pprof.bindAddress) (has .Values.controller.pprof.bindAddress (list "localhost" "::1")) -}}true{{- end -}}
 {{- end -}}
@@ -156,8 +175,8 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{ $host }}:{{ int .Values.controller.pprof.port }}
 {{- end -}}
 
-{{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that garbage is collected before the kernel ends the process. Empty without a limit, and for
-     one that is written otherwise than as a number with a suffix such as Mi. */}}
+{{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that Go collects garbage before the kernel kills the process.
+     Empty if there is no limit, or if the limit is not a number with a suffix such as Mi. */}}
 {{- define "spark-operator.memoryLimit" -}}
 {{- $given := dig "limits" "memory" "" .Values.controller.resources -}}
 {{- $limit := ternary (printf "%d" (int64 $given)) (toString $given) (or (kindIs "float64" $given) (kindIs "int64" $given) (kindIs "int" $given)) -}}
@@ -168,7 +187,8 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- end -}}
 {{- end -}}
 
-{{/* The environment of Go's runtime in the controller, as a JSON list. What is empty is left to Go, and what controller.env sets is left to that. */}}
+{{/* The environment of Go's runtime in the controller, as a JSON list. Empty values are omitted, and so are variables that
+     controller.env sets. */}}
 {{- define "spark-operator.goEnv" -}}
 {{- $given := list -}}
 {{- range .Values.controller.env }}{{ $given = append $given .name }}{{ end -}}

@@ -330,19 +330,49 @@ func TestConfigurationRollsThePods(t *testing.T) {
 	}
 }
 
-func TestNotes(t *testing.T) {
-	for _, test := range []struct{ name, values, want, not string }{
-		{"defaults", "", "serviceAccount: spark-operator-spark", "WARNING"},
-		{"where", "spark: {jobNamespaces: [jobs]}", "kubectl --namespace jobs get sparkapplications", "every namespace"},
-		{"everywhere", "spark: {jobNamespaces: []}", "every namespace", "made in"},
-		{"by label", "spark: {jobNamespaces: [jobs], jobNamespaceSelector: spark=enabled}", "labels spark=enabled, and of: jobs.", "WARNING"},
-		{"by label alone", "spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled}", "labels spark=enabled.", "made in"},
-		{"definitions go", "crds: {keep: false}", "A first application", "keeps the custom resource definitions"},
+func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
+	const account, dynamic = "serviceAccount: spark-operator-spark", "controller: {dynamicConfig: {enable: true, create: true, " +
+		"data: {spark.kubernetes.operator.watchedNamespaces: %q}}}\nspark: {jobNamespaces: [jobs, other]}"
+	for _, test := range []struct {
+		name, values string
+		want, not    []string
+	}{
+		{"defaults", "", []string{account, "created in: default."}, []string{"WARNING", "SERVICE_ACCOUNT", "In other served namespaces"}},
+		{"where", "spark: {jobNamespaces: [jobs]}", []string{"kubectl --namespace jobs get sparkapplications", account}, []string{"every namespace"}},
+		{"everywhere", "spark: {jobNamespaces: []}",
+			[]string{"every namespace", "namespace: default", "serviceAccount: SERVICE_ACCOUNT", "together with the empty name"}, []string{"created in", account}},
+		{"everywhere, with accounts", "spark: {jobNamespaces: ['', jobs]}",
+			[]string{"every namespace.", "created in: jobs.", "namespace: jobs", account, "together with the empty name"}, []string{"SERVICE_ACCOUNT"}},
+		{"by label", "spark: {jobNamespaces: [jobs], jobNamespaceSelector: spark=enabled}",
+			[]string{"labels spark=enabled, and of: jobs.", "namespace: jobs", account, "add the namespace to spark.jobNamespaces."}, []string{"WARNING", "empty name"}},
+		{"by label alone", "spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled}",
+			[]string{"labels spark=enabled.", "namespace: NAMESPACE", "serviceAccount: SERVICE_ACCOUNT", "add the namespace to spark.jobNamespaces."},
+			[]string{"created in", "namespace: default", account, "empty name", "every namespace."}},
+		{"an account of the user's, by label alone",
+			"spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled, serviceAccount: {create: false, name: own}}",
+			[]string{"namespace: NAMESPACE", "serviceAccount: own"}, []string{"created in", "serviceAccount: SERVICE_ACCOUNT"}},
+		{"dynamic settings exclude a namespace", fmt.Sprintf(dynamic, "team-a, other"),
+			[]string{"applications of: team-a, other.", "created in: jobs, other.", "namespace: other", account, "In other served namespaces", "get configmaps --selector"},
+			[]string{"namespace: jobs", "SERVICE_ACCOUNT"}},
+		{"dynamic settings exclude all with accounts", fmt.Sprintf(dynamic, "team-a"),
+			[]string{"applications of: team-a.", "namespace: team-a", "serviceAccount: SERVICE_ACCOUNT"}, []string{"namespace: jobs", account}},
+		{"dynamic settings name all", fmt.Sprintf(dynamic, "*"), []string{"every namespace.", "namespace: jobs", account}, []string{"SERVICE_ACCOUNT"}},
+		{"dynamic settings that the operator ignores", fmt.Sprintf(dynamic, "team-a,No_Good"), []string{"applications of: jobs, other."}, []string{"team-a."}},
+		{"dynamic settings that name none", "controller: {dynamicConfig: {enable: true}}",
+			[]string{"applications of: default.", "can change these namespaces"}, []string{"SERVICE_ACCOUNT"}},
+		{"definitions go", "crds: {keep: false}", []string{"A first application"}, []string{"keeps the custom resource definitions"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			notes := mustRender(t, install{values: test.values}).notes
-			if !strings.Contains(notes, test.want) || strings.Contains(notes, test.not) {
-				t.Errorf("want %q and not %q in:\n%s", test.want, test.not, notes)
+			for _, want := range test.want {
+				if !strings.Contains(notes, want) {
+					t.Errorf("want %q in:\n%s", want, notes)
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(notes, not) {
+					t.Errorf("do not want %q in:\n%s", not, notes)
+				}
 			}
 		})
 	}

@@ -1,12 +1,14 @@
-{{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
-     subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
-     read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
-     are also created in dry runs, which tell why a driver gets no executors. What leads to a driver from outside
-     (Services, and Ingresses and routes where they are switched on) is patched when its
-     options change. Custom resources of spark.apache.org are patched to take off them the finalizers that its other operator left; what a
-     standalone cluster is made of is patched when its spec changes. Secrets are made for the pods
-     that run spark-submit, and for standalone clusters whose configuration has secrets, and deleted by the labels that say whose they are; none is ever
-     read (docs/decisions/0005). */}}
+{{/* The controller's rights in a namespace that it serves. It has only verbs that it uses.
+
+     - finalizers: to set blockOwnerDeletion on clusters with the admission plugin OwnerReferencesPermissionEnforcement.
+     - events: read to find why a pod does not start.
+     - access reviews: to find whether a driver lacks a right.
+     - pods: also created in dry runs, to find why a driver gets no executors.
+     - Services, and Ingresses and routes if they are switched on: patched when their options change.
+     - custom resources of spark.apache.org: patched to remove the finalizers of its other operator.
+     - objects of a standalone cluster: patched when its spec changes.
+     - Secrets: created for the pods that run spark-submit, and for standalone clusters whose configuration has secrets;
+       deleted by their labels, and never read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
 {{- if .Values.controller.sparkOperator.enable }}
 - apiGroups: [sparkoperator.k8s.io]
