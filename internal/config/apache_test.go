@@ -2,8 +2,8 @@ package config
 
 import "testing"
 
-// TestSwitchesOfTheAPIs: what depends on a family is off with it, whatever its own switch says.
-func TestSwitchesOfTheAPIs(t *testing.T) {
+// TestSwitchedOffAPIDisablesItsKinds: the kinds of an API are off with it, whatever their own switches are.
+func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 	type served struct{ applications, schedules, connect, apache, clusters bool }
 	for _, test := range []struct {
 		name, file string

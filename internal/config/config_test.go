@@ -67,7 +67,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	}
 }
 
-func TestParseKeepsWhatIsGiven(t *testing.T) {
+func TestParseKeepsGivenValues(t *testing.T) {
 	got, err := Parse([]byte(header + `
 namespaces: {names: [team-a, team-b], selector: "spark=enabled,team notin (c)"}
 leaderElection: {enabled: false, namespace: ops, leaseName: mine, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 1s}
@@ -116,7 +116,7 @@ submission: {mode: SparkSubmit}
 	}
 }
 
-func TestParseNamesTheFieldAtFault(t *testing.T) {
+func TestParseNamesTheInvalidField(t *testing.T) {
 	for _, test := range []struct{ name, file, want string }{
 		{"another kind", "kind: Other\n", "kind: Unsupported value"},
 		{"another version", "apiVersion: config.sparkoperator.dev/v9\n", "apiVersion: Unsupported value"},
@@ -218,8 +218,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever the bytes are, Parse returns an error or a configuration that is valid, complete and survives
-// being written and read again.
+// FuzzParse: for any input, Parse returns an error or a configuration that is valid, complete and unchanged after it is
+// written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add([]byte(header + "namespaces: {names: [a]}\ncontroller: {workers: 2}\n"))
@@ -248,7 +248,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestStringHidesAddresses: the configuration that is logged shows no password in an address.
+// TestStringHidesAddresses: the logged configuration contains no password of an address.
 func TestStringHidesAddresses(t *testing.T) {
 	c := Default()
 	c.Application.KubernetesMaster = "k8s://https://user:word@api:6443"
@@ -257,8 +257,8 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity: half of an account would refuse nothing, so it is a fault; and what serves metrics without
-// authentication cannot stand beside what asks for it.
+// TestIdentity: an account without its namespace is a fault, because it would reject nothing. Metrics without
+// authentication cannot be combined with metrics.authentication.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

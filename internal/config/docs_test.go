@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// page is where users learn of the file.
+// page is the documentation of the configuration file.
 const page = "../../docs/configuration.md"
 
-// examples are the whole files that the page shows: the shortest, and the one with every field.
+// examples returns the whole files that the page shows: the shortest, and the one with every field.
 func examples(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -32,8 +32,7 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// TestPageOfTheConfiguration: who copies a file off the page has an operator that starts, as it does without one; and
-// no field is kept to ourselves.
+// TestPageOfTheConfiguration: the files on the page are valid and have the defaults, and the page has every field.
 func TestPageOfTheConfiguration(t *testing.T) {
 	found := examples(t)
 	if len(found) != 2 {
@@ -48,7 +47,7 @@ func TestPageOfTheConfiguration(t *testing.T) {
 		want := Default()
 		want.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 		if i == 1 {
-			// Their defaults are other words for the same.
+			// The file writes the default buckets out.
 			want.Metrics.JobSubmitLatencyBuckets, want.Metrics.JobStartLatencyBuckets = got.Metrics.JobSubmitLatencyBuckets, got.Metrics.JobStartLatencyBuckets
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -64,8 +63,8 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// unwritten lists the fields of a struct, and of the structs in it, that are not among the keys that were written. What
-// lies within lists is told in comments.
+// unwritten returns the fields of a struct, and of the structs in it, that are not among the written keys. Comments
+// describe the fields inside lists.
 func unwritten(of reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -85,7 +84,7 @@ func unwritten(of reflect.Type, written map[string]any, path string) (missing []
 	return missing
 }
 
-// TestUnwritten: the rule finds what is missing, at every depth.
+// TestUnwritten: unwritten finds missing fields at every depth.
 func TestUnwritten(t *testing.T) {
 	got := unwritten(reflect.TypeFor[Configuration](), map[string]any{"apiVersion": APIVersion, "kind": Kind, "ui": map[string]any{"service": true}}, "")
 	for _, want := range []string{"namespaces", "batchScheduler", "ui.ingress", "ui.route"} {

@@ -40,7 +40,7 @@ ui:
 	}
 }
 
-// TestUIIsSwitchedOn by what it is for, unless the file says otherwise.
+// TestUIIsSwitchedOn: Ingresses and routes are on if their formats or Gateways are set, unless the file says otherwise.
 func TestUIIsSwitchedOn(t *testing.T) {
 	for _, test := range []struct {
 		file                    string
@@ -65,8 +65,9 @@ func TestUIIsSwitchedOn(t *testing.T) {
 	}
 }
 
-// TestUIDoubts: an address that cannot be, or that does not tell applications apart, is told and stops nothing.
-func TestUIDoubts(t *testing.T) {
+// TestInvalidUIAddressIsAWarning: an invalid address, or one that several applications share, is a warning and no
+// error.
+func TestInvalidUIAddressIsAWarning(t *testing.T) {
 	const one, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
 	for _, test := range []struct{ name, file, before, field, says string }{
 		{"no host", "ingress: {urlFormat: '/{{$appNamespace}}/{{$appName}}'}", "", "ui.ingress.urlFormat", "needs a host"},
@@ -117,7 +118,7 @@ func TestUIDoubts(t *testing.T) {
 	}
 }
 
-func TestUIFieldsAtFault(t *testing.T) {
+func TestInvalidUIFields(t *testing.T) {
 	for _, test := range []struct{ name, file, field, says string }{
 		{"class", "ingress: {className: No_Class}", "ui.ingress.className", ""},
 		{"annotations", "ingress: {annotations: {'no good': x}}", "ui.ingress.annotations", ""},

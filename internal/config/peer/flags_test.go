@@ -29,7 +29,7 @@ func given(t *testing.T, args ...string) *Flags {
 	return f
 }
 
-// TestFlagsAreAliases: each flag that means something changes the configuration as the file would.
+// TestFlagsAreAliases: each flag with a counterpart changes the configuration as the file would.
 func TestFlagsAreAliases(t *testing.T) {
 	for _, c := range []struct {
 		args   string
@@ -105,7 +105,7 @@ func TestFlagsAreAliases(t *testing.T) {
 	}
 }
 
-// TestFlagsOverTheFile: a flag wins over the file, which keeps what no flag is about.
+// TestFlagsOverTheFile: a flag takes precedence over the file, and all other fields of the file are kept.
 func TestFlagsOverTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
@@ -129,7 +129,7 @@ func TestFlagsOverTheFile(t *testing.T) {
 	}
 }
 
-// TestFlagsWithoutEffect are told, each with its reason.
+// TestFlagsWithoutEffect: flags without effect are reported with their reasons.
 func TestFlagsWithoutEffect(t *testing.T) {
 	for _, k := range controllerFlags {
 		if k.why == "" {
@@ -183,7 +183,8 @@ func TestFlagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsAreThePeers: the flags of that operator, by name; one that is missing would keep a manifest from starting.
+// TestFlagsAreThePeers: all flags of the kubeflow operator are accepted by name. With a missing one, its manifests
+// would not start.
 func TestFlagsAreThePeers(t *testing.T) {
 	const controller = `cache-sync-timeout controller-threads default-batch-scheduler default-time-to-live-seconds driver-pod-creation-grace-period
 		enable-batch-scheduler enable-driver-pdb enable-metrics enable-ui-service feature-gates health-probe-bind-address ingress-annotations
@@ -205,7 +206,7 @@ func TestFlagsAreThePeers(t *testing.T) {
 	}
 }
 
-// TestPeersDeployment: the arguments that the chart of that operator writes with its default values.
+// TestPeersDeployment: the arguments that the kubeflow chart writes with its default values are accepted.
 func TestPeersDeployment(t *testing.T) {
 	got, unused, err := given(t,
 		"--zap-log-level=info", "--zap-encoder=console", "--namespaces=default", "--controller-threads=10",
@@ -230,7 +231,7 @@ func TestPeersDeployment(t *testing.T) {
 	}
 }
 
-// TestFlagsAreDocumented: docs/migrate-kubeflow.md has each flag, and none that there is not.
+// TestFlagsAreDocumented: docs/migrate-kubeflow.md has every flag, and no others.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-kubeflow.md")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// withProperties loads a configuration file with properties over it.
+// withProperties loads a configuration file with properties merged over it.
 func withProperties(t *testing.T, file, properties string, flags ...string) (config.Configuration, []Unused, error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -35,7 +35,7 @@ func withProperties(t *testing.T, file, properties string, flags ...string) (con
 	return f.Load(filepath.Join(folder, "file.yaml"))
 }
 
-// changed is what a configuration says other than the defaults, as the paths of the file.
+// changed returns the fields of a configuration that differ from the defaults, as paths of the file.
 func changed(t *testing.T, c config.Configuration) map[string]string {
 	t.Helper()
 	flat := func(c config.Configuration) map[string]string {
@@ -63,8 +63,7 @@ func changed(t *testing.T, c config.Configuration) map[string]string {
 	return out
 }
 
-// TestEveryProperty walks all the properties that there are: each changes what it is for and nothing else, or says why
-// it changes nothing.
+// TestEveryProperty: each property changes its own fields and no others, or gives the reason why it changes none.
 func TestEveryProperty(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	takes := []struct {
@@ -93,7 +92,7 @@ func TestEveryProperty(t *testing.T) {
 		{s + "health.sentinelResourceReconciliationDelaySeconds", "30", map[string]string{"apache.sentinels.enabled": "true", "apache.sentinels.delay": "30s"}},
 		{s + "leaderElection.enabled", "false", map[string]string{"leaderElection.enabled": "false"}},
 		{s + "leaderElection.leaseName", "other", map[string]string{"leaderElection.leaseName": "other"}},
-		// One duration alone brings that operator's others with it.
+		// One duration of the lease also sets that operator's others.
 		{s + "leaderElection.leaseDurationSeconds", "200", map[string]string{
 			"leaderElection.leaseDuration": "3m20s", "leaderElection.renewDeadline": "2m0s", "leaderElection.retryPeriod": "5s"}},
 		{s + "leaderElection.renewDeadlineSeconds", "100", map[string]string{
@@ -144,7 +143,7 @@ func TestEveryProperty(t *testing.T) {
 	}
 }
 
-// TestDynamicProperties: those that operator may change while it runs.
+// TestDynamicProperties: the properties that may change while that operator runs.
 func TestDynamicProperties(t *testing.T) {
 	var got []string
 	for _, p := range properties {
@@ -160,8 +159,8 @@ func TestDynamicProperties(t *testing.T) {
 	}
 }
 
-// TestValuesOfProperties: what is blank is left out, what is wrong counts as left out and is told, and what would then
-// serve more than was meant stops the start.
+// TestValuesOfProperties: a blank value is ignored, an invalid one is ignored and reported, and one without which more
+// would be served than was requested stops the start.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, told, err string }{
@@ -220,7 +219,8 @@ func TestValuesOfProperties(t *testing.T) {
 	}
 }
 
-// TestPrecedenceOfProperties: over the file, below the flags; the flag's path over that of the file.
+// TestPrecedenceOfProperties: properties take precedence over the file, and flags over properties. The flag's path
+// takes precedence over that of the file.
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
 	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
@@ -255,8 +255,7 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeftOut: a file that does not say which namespaces are served means one to that operator; that it does
-// not mean so here is told.
+// TestNamespacesLeftOut: if a file does not set the served namespaces, the difference from that operator is reported.
 func TestNamespacesLeftOut(t *testing.T) {
 	c, unused, err := withProperties(t, "", "spark.kubernetes.operator.name=mine\n")
 	if err != nil || len(c.Namespaces.Names) > 0 {
@@ -267,8 +266,7 @@ func TestNamespacesLeftOut(t *testing.T) {
 	}
 }
 
-// TestOverride: of properties that come while the operator runs, only the dynamic ones have an effect, and what was
-// there before is kept.
+// TestOverride: only dynamic properties have an effect while the operator runs, and all other settings are kept.
 func TestOverride(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	start, err := config.Parse([]byte(header + `
@@ -318,8 +316,8 @@ application: {timeouts: {runSeconds: 4}}
 	}
 }
 
-// FuzzProperties: whatever a file says, either it is refused or the operator can start with it, and what is dynamic of
-// it never makes a configuration that could not have been read.
+// FuzzProperties: for any file, either it is rejected or the operator can start with it, and its dynamic properties
+// never make a configuration that could not have been read.
 func FuzzProperties(f *testing.F) {
 	for _, p := range properties {
 		f.Add(p.key + "=1\n")
@@ -333,7 +331,7 @@ func FuzzProperties(f *testing.F) {
 		}
 		laid := overlay{}
 		if _, err := layProperties(laid, values); err == nil {
-			_, _ = laid.parse() // two that do not go together are refused by the names of their fields
+			_, _ = laid.parse() // incompatible settings are rejected by the names of their fields
 		}
 		start := config.Default()
 		next, _, err := Override(&start, values)
@@ -349,7 +347,7 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// TestConfigurationIsShown: without what nobody may read.
+// TestConfigurationIsShown: the logged configuration contains no secrets.
 func TestConfigurationIsShown(t *testing.T) {
 	c := config.Default()
 	c.Tracing.Endpoint = "https://user:secret@collector:4318"
@@ -358,7 +356,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	}
 }
 
-// TestPageOfTheProperties: the page has a row for every property, and says of each what the table says.
+// TestPageOfTheProperties: the page has a row for every property, which says "no effect" if the table gives a reason
+// for that.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {
