@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOwnAccountIsRefused: no pod of an application in the operator's namespace has the operator's own account.
+// TestOwnAccountIsRefused checks that no pod in the operator's namespace may use the operator's service account.
 func TestOwnAccountIsRefused(t *testing.T) {
 	a := Applications{Options{Own: dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}}}
 	for _, key := range []string{"driver", "executor", "submission"} {

@@ -19,7 +19,7 @@ const noonUID = "3f0c8a52-6d1f-4a0e-9b0f-0c6f6f3f9a11"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// plain is the application that other operators of this API show first.
+// plain is a minimal application, as other operators of this API show it first.
 const plain = `
 metadata: {name: pi, namespace: jobs}
 spec:
@@ -31,8 +31,7 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written reads the plain application with further texts over it: of each, the keys of spec that it has replace those
-// before.
+// written parses the plain application with further texts applied over it: keys of spec in a text replace earlier ones.
 func written(t testing.TB, over ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication
@@ -58,7 +57,7 @@ func rendered(t testing.TB, a Applications, app *sparkv1.SparkApplication, attem
 	return objects
 }
 
-// named returns the object of a type and name that comes before the pod.
+// named returns the object of a type and a name that is created before the pod.
 func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	t.Helper()
 	i := slices.IndexFunc(o.Before, func(object submit.Object) bool {
@@ -73,7 +72,7 @@ func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	return o.Before[i].(T)
 }
 
-// properties reads spark.properties of an attempt's driver back.
+// properties parses spark.properties of an attempt's driver.
 func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	t.Helper()
 	c, err := conf.UnmarshalProperties(named[*corev1.ConfigMap](t, o, id+"-spark-drv-conf-map").Data["spark.properties"])
@@ -83,7 +82,7 @@ func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	return c.Map()
 }
 
-// withImage gives an application an image, where the test says other things.
+// withImage gives an application an image if it has none.
 func withImage(app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	if _, ok := app.Spec.SparkConf["spark.kubernetes.container.image"]; !ok {
 		app.Spec.SparkConf["spark.kubernetes.container.image"] = "docker.io/apache/spark:{{SPARK_VERSION}}"

@@ -9,8 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of
-// it.
+// atWork returns an application whose driver and executors run, with the matching status, and the observed pods.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
@@ -36,7 +35,7 @@ func sizes(b *testing.B, run func(b *testing.B, app *sparkv1.SparkApplication, s
 	}
 }
 
-// BenchmarkDecode tells what it costs to read what an application asks for, and what is remembered of it.
+// BenchmarkDecode measures reading an application and its memory.
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -47,7 +46,7 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// BenchmarkEncode tells what it costs to write a decision into a status that says so already, which is the usual case.
+// BenchmarkEncode measures writing a decision into a status that already has it, which is the usual case.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		wanted := trimmed.app(app)
@@ -58,8 +57,7 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look
-// at a new one does.
+// BenchmarkDecide measures a pass without a result over a running application, and the first pass over a new one.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -80,8 +78,7 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch
-// that follows from it.
+// BenchmarkLaunch measures the first pass over a new application: the decision, and the objects of the launch.
 func BenchmarkLaunch(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()
@@ -94,7 +91,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkRender tells what the objects of a launch cost of which nothing was built for the decision.
+// BenchmarkRender measures rendering the objects of a launch that the decision did not build.
 func BenchmarkRender(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()

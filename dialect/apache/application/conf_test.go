@@ -15,7 +15,7 @@ import (
 // absent stands for a key that is not set.
 const absent = "\x00"
 
-// TestConfiguration: what the driver is told, by what the user wrote (reference 3.2).
+// TestConfiguration checks the driver's configuration for what users write (reference 3.2).
 func TestConfiguration(t *testing.T) {
 	const python = "\n  mainClass: \"\"\n  jars: \"\"\n"
 	for name, c := range map[string]struct {
@@ -164,7 +164,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsDeterministic: maps have no order, objects do.
+// TestConfigurationIsDeterministic checks that the order of maps does not reach objects.
 func TestConfigurationIsDeterministic(t *testing.T) {
 	app := written(t, `spec: {sparkConf: {spark.kubernetes.driverEnv.A: a, spark.kubernetes.driverEnv.B: b, spark.kubernetes.driverEnv.C: c, spark.a: "1", spark.b: "2"}}`)
 	p, _ := programOf(&app.Spec)
@@ -176,7 +176,7 @@ func TestConfigurationIsDeterministic(t *testing.T) {
 	}
 }
 
-// confOf is the configuration of an application that has nothing against it.
+// confOf returns the configuration of a valid application.
 func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	t.Helper()
 	c, wrong := sparkConf(app, p)
@@ -186,7 +186,7 @@ func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	return c
 }
 
-// TestVersionsDoNotMultiply gives an image of markers for a version that is long: 300 KB became 1.3 GB.
+// TestVersionsDoNotMultiply uses an image of many placeholders with a long version: 300 KB used to become 1.3 GB.
 func TestVersionsDoNotMultiply(t *testing.T) {
 	app := pi(func(app *sparkv1.SparkApplication) {
 		app.Spec.RuntimeVersions.SparkVersion = strings.Repeat("9", 100<<10)

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors,
-// and one after the end.
+// passes makes the passes of an application's life: the first one, the launch, one with running pods, one after the
+// end.
 func passes(a Applications, app *sparkv1.SparkApplication) {
 	now, seen := t0, lifecycle.Observed{Confirmed: true}
 	for range 2 {
@@ -75,8 +75,8 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	}
 }
 
-// doorsOf are n entries that expose a driver, each with a Service of its own, or all with one.
-func doorsOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
+// entriesOf returns n entries that expose a driver, each with its own Service or all with one.
+func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	for i := range n {
 		name := "ui"
 		if own {
@@ -90,9 +90,9 @@ func doorsOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	return all
 }
 
-// TestDoorsCostLinearTime exposes a driver by many entries, right ones and ones that clash. 10,000 took 72 s in every
+// TestExposedEntriesCostLinearTime exposes a driver with many valid or conflicting entries. 10,000 took 72 s in every
 // pass.
-func TestDoorsCostLinearTime(t *testing.T) {
+func TestExposedEntriesCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
 		"right":    func([]sparkv1.DriverServiceIngress) {},
 		"one name": func(all []sparkv1.DriverServiceIngress) { all[len(all)-1].IngressMetadata.Name = "ui-0" },
@@ -110,7 +110,7 @@ func TestDoorsCostLinearTime(t *testing.T) {
 	} {
 		for _, own := range []bool{true, false} {
 			worst.Linear(t, fmt.Sprint(name, " ", own), func(n int) func() {
-				app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = doorsOf(n, own) })
+				app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = entriesOf(n, own) })
 				change(app.Spec.DriverServiceIngressList)
 				return func() { passes(trimmed, app.DeepCopy()) }
 			})
@@ -118,7 +118,7 @@ func TestDoorsCostLinearTime(t *testing.T) {
 	}
 	for _, field := range worst.Fields(reflect.TypeFor[networkingv1.IngressSpec]()) {
 		worst.Linear(t, "ingress"+field.Path, func(n int) func() {
-			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = doorsOf(1, true) })
+			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = entriesOf(1, true) })
 			app.Spec.DriverServiceIngressList[0].IngressSpec = worst.Raw[networkingv1.IngressSpec](t, field, n)
 			return func() { passes(trimmed, app.DeepCopy()) }
 		})

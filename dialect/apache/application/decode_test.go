@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestDefaults: nothing says anything, and the peer's defaults hold.
+// TestDefaults checks that the other operator's defaults apply to an application without settings.
 func TestDefaults(t *testing.T) {
 	want := lifecycle.App{
 		UID:              "11111111-2222-4333-8444-555555555555",
@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTolerations is the table of what an application tolerates in the machine's terms.
+// TestTolerations checks how tolerations become the state machine's input.
 func TestTolerations(t *testing.T) {
 	millis := func(n int64) *int64 { return &n }
 	seconds := func(n int) *time.Duration { return new(time.Duration(n) * time.Second) }
@@ -99,7 +99,7 @@ func TestTolerations(t *testing.T) {
 	}
 }
 
-// TestExecutorsWanted: how many executors are waited for follows from sparkConf alone, as Spark reads it.
+// TestExecutorsWanted checks that the number of awaited executors follows from sparkConf alone, as Spark reads it.
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestOptionsAndDeletion: what the configuration and the metadata say.
+// TestOptionsAndDeletion checks the effect of the operator's configuration and of the metadata.
 func TestOptionsAndDeletion(t *testing.T) {
 	a := Applications{Options{Run: time.Hour, MissingGrace: time.Second}}
 	for generation, want := range map[int64]bool{1: false, 2: true} {

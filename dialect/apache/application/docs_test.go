@@ -12,8 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// TestApplicationsPage holds docs/apache-applications.md to what is done: its example runs, and its defaults are those
-// that are set.
+// TestApplicationsPage checks docs/apache-applications.md: its example can run, and its defaults are the real ones.
 func TestApplicationsPage(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/apache-applications.md")
 	if err != nil {

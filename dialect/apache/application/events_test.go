@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// reasons are those of the events told so far.
+// reasons returns the reasons of the events emitted so far.
 func (l *life) reasons() (out []string) {
 	for _, e := range l.told {
 		out = append(out, e.Type+" "+e.Reason)
@@ -19,7 +19,7 @@ func (l *life) reasons() (out []string) {
 	return out
 }
 
-// TestEvents: what is told of a life, in order, and once.
+// TestEvents checks the events of a life, in order, each once.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -17,7 +17,7 @@ import (
 
 var updateGolden = flag.Bool("update-golden", false, "write the golden files")
 
-// everything is an application that uses what the API has for objects.
+// everything is an application that uses all fields from which the API makes objects.
 const everything = `
 spec:
   proxyUser: alice
@@ -39,8 +39,8 @@ spec:
   - {serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: ui}, ingressSpec: {ingressClassName: nginx}}
 `
 
-// TestGoldenObjects shows all that is made of two applications. Run with -update-golden after a wanted change, and read
-// the difference.
+// TestGoldenObjects compares all objects of two applications with golden files. After a wanted change, run it with
+// -update-golden and read the difference.
 func TestGoldenObjects(t *testing.T) {
 	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, everything)} {
 		made := rendered(t, Applications{}, app, 1)
@@ -71,7 +71,7 @@ func TestGoldenObjects(t *testing.T) {
 	}
 }
 
-// TestExamples: every example of an application of this API is made, and nothing about it needs to be said.
+// TestExamples checks that every example application of this API renders without a warning.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -19,8 +19,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what has to be otherwise for it to
-// mean something.
+// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what else it needs to have an
+// effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -45,7 +45,7 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields reach no pod. They are told by their beginning.
+// steeringFields are prefixes of fields that reach no pod.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: nobody runs such drivers"},
 	{"applicationTolerations.restartConfig.", "when another attempt is made"},
@@ -55,7 +55,7 @@ var steeringFields = []struct{ path, does string }{
 	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
 }
 
-// placement is all that an application is made into.
+// placement is everything that an application is rendered into.
 type placement struct {
 	conf, driver, executor map[string]any
 	beside                 map[string]any // by kind and name
@@ -91,7 +91,7 @@ func asList(v any) []submit.Object {
 	return list
 }
 
-// generatedConfig are the names of the ConfigMaps that hold the configuration and the executors' template.
+// generatedConfig returns the names of the ConfigMaps with the configuration and the executors' template.
 func generatedConfig(app *sparkv1.SparkApplication) []string {
 	id := appID(app, 1)
 	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}

@@ -18,8 +18,7 @@ const (
 	retained = ", 6 TerminatedWithoutReleaseResources"
 )
 
-// TestHistories are the lists of states that this API's users rely on: no entry more, none less, however often and late
-// the driver is looked at.
+// TestHistories checks the lists of states that this API's users rely on, however often and late passes see the driver.
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -93,7 +92,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestThresholds: executors come and go, and each number that matters is a state once it has lasted for some seconds.
+// TestThresholds checks that each threshold of running executors is a state once it has lasted for some seconds.
 func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))
@@ -116,7 +115,8 @@ func TestThresholds(t *testing.T) {
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
 }
 
-// TestAwaitedExecutors: Ready names the number that the start awaits, which is not how many Spark asks for.
+// TestAwaitedExecutors checks that Ready names the number that the start awaits, which is not the number Spark
+// requests.
 func TestAwaitedExecutors(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
 		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).gone(0)

@@ -14,8 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of
-// a status.
+// The law of every dialect: the memory that a decision stores is the memory that the next decision reads, through JSON.
 
 func FuzzMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "pi-0", int32(3), int64(1_770_000_000_000_001), int64(0))
@@ -43,9 +42,9 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestLawOverLives walks applications at random, from what they were left as by whoever, and holds every stored status
-// to the law and to its bounds, and a decision that changes nothing to an unchanged status: only then is a pass at rest
-// free of writes.
+// TestLawOverLives runs applications at random, from whatever status another operator left. It checks every stored
+// status against the law and the bounds. A decision without a result must leave the status unchanged, so that idle
+// passes write nothing.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {
@@ -75,7 +74,7 @@ func TestLawOverLives(t *testing.T) {
 		}
 	}
 	for _, state := range everyState {
-		// An end is where a life stands still only while something of it is left; a submission never is.
+		// A life stops at an end only while objects remain; it never stops at Submitted.
 		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
 			t.Errorf("no life stood in %s", state)
 		}
@@ -101,7 +100,7 @@ func tolerationsAtRandom(r *rand.Rand) sparkv1.ApplicationTolerations {
 	}
 }
 
-// leftAtRandom is a status as another operator may have left it.
+// leftAtRandom returns a status as another operator may have left it.
 func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	for i := range 1 + r.IntN(5) {
 		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
@@ -112,8 +111,8 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each
-// time, and a later one is built anew.
+// checkBuilt compares a launch with what would be rendered if the decision had built nothing. It must be equal each
+// time, and a later launch is built again.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Do {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -139,8 +138,8 @@ func checkBuilt(t *testing.T, l *life) {
 	}
 }
 
-// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which
-// wakes nobody (Kind.Concludes): whoever stored it asks for the look.
+// checkConcluded checks that conclusions from a stored status alone do not depend on the event of that status, which
+// starts no pass (Kind.Concludes): the pass that stored it must requeue.
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
@@ -148,7 +147,7 @@ func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	}
 }
 
-// checkAtRest decides again about what was just stored.
+// checkAtRest decides again about the status that was just stored.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Refusal != nil {
 		return // it was of that pass alone

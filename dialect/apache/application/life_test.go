@@ -23,7 +23,7 @@ var (
 	whole   = Applications{Options{MissingGrace: 10 * time.Second}}
 )
 
-// pi is an application that can be rendered, changed as asked.
+// pi returns an application that can be rendered, with changes.
 func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 	app := &sparkv1.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1
@@ -43,7 +43,7 @@ func tolerating(t sparkv1.ApplicationTolerations) func(*sparkv1.SparkApplication
 	return func(app *sparkv1.SparkApplication) { app.Spec.ApplicationTolerations = &t }
 }
 
-// life is an application whose status goes through the API server with each look at it.
+// life is an application whose status goes through JSON in each pass, as with the API server.
 type life struct {
 	testing.TB
 	a    Applications
@@ -57,8 +57,7 @@ func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplicatio
 	return &life{TB: t, a: a, app: pi(change...), now: t0}
 }
 
-// look decides after a while about what is seen, as the controller does: a live read that is asked for finds what is
-// seen and nothing else.
+// look makes a pass after some time, as the controller does. A live read that the pass requests finds the same objects.
 func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
@@ -81,7 +80,7 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 	return l
 }
 
-// drivers looks at one driver, of the attempt that goes on.
+// drivers makes a pass that sees one driver, of the current attempt.
 func (l *life) drivers(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.look(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
@@ -95,7 +94,7 @@ func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
 	return d
 }
 
-// gone looks at nothing.
+// gone makes a pass that sees no objects.
 func (l *life) gone(after time.Duration) *life {
 	l.Helper()
 	return l.look(after, lifecycle.Observed{Confirmed: true})
@@ -124,7 +123,7 @@ func evicted(d *lifecycle.Driver) {
 	d.Evicted, d.Why = true, lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node ran out of memory"}
 }
 
-// executors are some of an attempt that run.
+// executors returns n running executors of an attempt.
 func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	for i := range n {
 		all = append(all, lifecycle.Executor{Name: fmt.Sprint("pi-exec-", i+1), Attempt: attempt, Phase: lifecycle.DriverRunning})
@@ -132,7 +131,7 @@ func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	return all
 }
 
-// states holds the history to the states given, in short.
+// states compares the history with the given states, in short form.
 func (l *life) states(want string) *life {
 	l.Helper()
 	if diff := cmp.Diff(want, shortened(l.app.Status.StateTransitionHistory)); diff != "" {
@@ -149,7 +148,7 @@ func shortened(history map[string]sparkv1.ApplicationState) string {
 	return strings.Join(out, ", ")
 }
 
-// roundTrip makes a status what the API server gives back.
+// roundTrip converts a status to JSON and back, as the API server does.
 func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	t.Helper()
 	text := jsonOf(t, s)
@@ -159,7 +158,7 @@ func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	}
 }
 
-// jsonOf is a status as the operator writes it.
+// jsonOf returns a status as the operator writes it.
 func jsonOf(t testing.TB, s *sparkv1.ApplicationStatus) string {
 	t.Helper()
 	text, err := json.Marshal(s)
@@ -181,7 +180,7 @@ func asks(plan lifecycle.Plan) bool {
 	return false
 }
 
-// checkShape holds a status to what the API server lets in and to what readers rely on.
+// checkShape checks a status against the CRD and against what tools rely on.
 func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 	t.Helper()
 	s := app.Status
@@ -216,7 +215,7 @@ func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 	}
 }
 
-// everyState is the states of this API, in its order.
+// everyState lists the states of this API in order.
 var everyState = []sparkv1.ApplicationStateSummary{
 	"Submitted", "ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningHealthy",
 	"RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors", "DriverStartTimedOut", "ExecutorsStartTimedOut", "DriverReadyTimedOut", "Succeeded",

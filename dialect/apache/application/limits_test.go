@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// TestTooMany: a list of which each entry becomes objects is refused where it is too long, and no more is made of it
-// while an attempt runs.
+// TestTooMany checks that lists whose entries become objects are rejected if too long, and that a running attempt gets
+// no more objects from them.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	for field, entry := range map[string]string{

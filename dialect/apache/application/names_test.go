@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestAppID: names that scripts and dashboards have (reference 3.2).
+// TestAppID checks names that scripts and dashboards use (reference 3.2).
 func TestAppID(t *testing.T) {
 	long := strings.Repeat("abcdefghi-", 6) + "xyz" // 63 characters
 	for _, c := range []struct {
@@ -45,12 +45,11 @@ func TestAppID(t *testing.T) {
 	}
 }
 
-// TestLongAppIDs are the ones that the other operator of this API computes: a running application must be found by
-// them.
+// TestLongAppIDs checks the ids that the other operator computes: a running application must be found by them.
 func TestLongAppIDs(t *testing.T) {
 	app := written(t)
 	app.Namespace, app.Name = "default", strings.Repeat("long-name-", 6)+"end"
-	// 36 digits to the base of 36 of the SHA-256 sum of "default/long-name-...-end/0", as another tool computes them.
+	// 36 digits of base 36 of the SHA-256 sum of "default/long-name-...-end/0", computed with another tool.
 	if got := newAppID(app, 1); got != "long-name-b28b41voo3vlxvnnn5ezszjecsx2va9ch5xz" {
 		t.Errorf("%q", got)
 	}
@@ -66,7 +65,7 @@ func TestLongAppIDs(t *testing.T) {
 	}
 }
 
-// TestAppIDOfAnother: an attempt that another operator launched keeps the id that it has; the next has ours.
+// TestAppIDOfAnother checks that an attempt of another operator keeps its id and that the next attempt gets ours.
 func TestAppIDOfAnother(t *testing.T) {
 	app := written(t)
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 2}, AttemptID: "theirs-1"}

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
 )
 
-// TestPolicyLetsSparkThrough evaluates the NetworkPolicy of an attempt, which there is from Spark 4.2 on, against the
-// flows of an application.
+// TestPolicyLetsSparkThrough checks the NetworkPolicy of an attempt (from Spark 4.2 on) against an application's
+// traffic.
 func TestPolicyLetsSparkThrough(t *testing.T) {
 	pods := func(name string, attempt int32) (p *networkingv1.NetworkPolicy, driver, executor netpolicy.Party) {
 		app := written(t)

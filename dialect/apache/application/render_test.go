@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// namesOf are kinds and names of what an attempt is made of, in order.
+// namesOf returns the kinds and names of an attempt's objects in order.
 func namesOf(o submit.Objects) (names []string) {
 	for _, object := range append(slices.Clone(o.Before), o.Driver) {
 		names = append(names, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
@@ -29,7 +29,7 @@ func namesOf(o submit.Objects) (names []string) {
 	return names
 }
 
-// TestObjects: kinds and names of what is made (reference 3.3).
+// TestObjects checks kinds and names of the objects (reference 3.3).
 func TestObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    string
@@ -54,8 +54,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAttemptsNeverMeet: every object of an attempt has another name than that of every other attempt, unless the user
-// chose it (W9).
+// TestAttemptsNeverMeet checks that objects of two attempts have different names unless the user chose them (W9).
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
@@ -72,7 +71,7 @@ func TestAttemptsNeverMeet(t *testing.T) {
 	}
 }
 
-// TestDriver: the driver pod (reference 3.4).
+// TestDriver checks the driver pod (reference 3.4).
 func TestDriver(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `spec: {proxyUser: alice, driverArgs: ["1000", "$(X)"]}`), 1)
 	spark := o.Driver.Spec.Containers[0]
@@ -109,7 +108,7 @@ func TestDriver(t *testing.T) {
 	}
 }
 
-// TestServiceAndConfigMap: the driver's own (reference 3.3).
+// TestServiceAndConfigMap checks the driver's Service and ConfigMap (reference 3.3).
 func TestServiceAndConfigMap(t *testing.T) {
 	o := rendered(t, Applications{Options{OperatorName: "ours"}}, written(t), 1)
 	service := named[*corev1.Service](t, o, "pi-0-driver-svc")
@@ -138,7 +137,7 @@ func TestServiceAndConfigMap(t *testing.T) {
 	}
 }
 
-// TestIdentityOfEverything: all that is made is ours, wherever the user put a label of the same key.
+// TestIdentityOfEverything checks that every object has our labels, even if the user sets a label with the same key.
 func TestIdentityOfEverything(t *testing.T) {
 	app := written(t, `
 spec:
@@ -174,7 +173,7 @@ func told(warnings []string, text string) bool {
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })
 }
 
-// TestPrivileges: no container may escalate them but one that says so.
+// TestPrivileges checks that no container may escalate privileges unless it says so.
 func TestPrivileges(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec string
@@ -206,8 +205,8 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 	}
 }
 
-// TestTemplates: the pods are built on them, with what no type knows; a file that the configuration names gives way to
-// them, and is never read (8.4).
+// TestTemplates checks that pods are built on the templates with all unknown fields, and that a template file in the
+// configuration is neither used nor read (8.4).
 func TestTemplates(t *testing.T) {
 	const template = `
 spec:
@@ -241,7 +240,7 @@ spec:
 	}
 }
 
-// TestSparkSubmit: where the operator's configuration chooses it, and where nothing else can.
+// TestSparkSubmit checks that spark-submit is used if the configuration chooses it or nothing else works.
 func TestSparkSubmit(t *testing.T) {
 	always := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Master: "k8s://https://api"}}
 	o := rendered(t, always, written(t, "spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
@@ -266,7 +265,7 @@ func TestSparkSubmit(t *testing.T) {
 	if _, submitter, invalid = (Applications{}).prospect(written(t), 1, noon); submitter != nil || invalid != nil {
 		t.Errorf("a plain application: %v, %v", submitter, invalid)
 	}
-	// A standalone cluster is not spark-submit's business.
+	// Spark-submit is not used for a standalone cluster.
 	app := written(t, `spec: {sparkConf: {spark.master: "spark://c:7077"}}`)
 	if o := rendered(t, always, app, 1); o.Driver.Labels["spark-role"] != "driver" {
 		t.Errorf("%v", namesOf(o))
@@ -277,7 +276,7 @@ func TestSparkSubmit(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsRendered: the machine asks for no other part of this API.
+// TestNothingElseIsRendered checks that Render rejects actions that this API does not have.
 func TestNothingElseIsRendered(t *testing.T) {
 	for _, action := range []lifecycle.Action{
 		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}, {Verb: lifecycle.Delete, Part: lifecycle.Submission, Attempt: 1}, {},
@@ -288,7 +287,7 @@ func TestNothingElseIsRendered(t *testing.T) {
 	}
 }
 
-// TestExecutor: the pod that the driver would ask for.
+// TestExecutor checks the pod that the driver would create.
 func TestExecutor(t *testing.T) {
 	app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {nodeSelector: {disk: ssd}}}}, sparkConf: {spark.executor.memory: 2g}}`)
 	pod, err := Applications{}.Executor(app, 1, 3, "driver-uid", noon)
@@ -309,8 +308,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds: the dialect adds what it says that it adds, and leaves the rest to submit.Build: of the
-// same configuration come the same objects.
+// TestTheSameAsAnyoneBuilds checks that the dialect adds only what it documents: submit.Build makes the same objects
+// from the same configuration.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
@@ -342,8 +341,7 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever a spec says, rendering gives objects that Kubernetes has names for, or says what is wrong; never
-// both, and twice the same.
+// FuzzRender checks that rendering any spec returns valid objects or an error, never both, and the same result twice.
 func FuzzRender(f *testing.F) {
 	f.Add("pi", "local:///a.jar", "", "C", "spark.app.id", "x", `{"spec":{"containers":[{"name":"a"}]}}`, int32(1))
 	f.Add("pi", "", "local:///a.py,b", "", "spark.master", "spark://h:1", `{`, int32(2))
@@ -373,7 +371,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// TestIDsInLabels: Spark's placeholders in labels and annotations, of its pods and its Service's selector.
+// TestIDsInLabels checks Spark's placeholders in labels and annotations of its pods and in its Service's selector.
 func TestIDsInLabels(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `
 spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)
@@ -383,8 +381,8 @@ spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.ku
 	}
 }
 
-// TestSidecarsEndNothing: of several containers Spark's alone says how the attempt ended, whatever its name and
-// wherever the template has it (W6).
+// TestSidecarsEndNothing checks that only Spark's container decides how an attempt ended, whatever its name and
+// position in the template (W6).
 func TestSidecarsEndNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, spark string }{
 		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},
@@ -412,7 +410,7 @@ func TestSidecarsEndNothing(t *testing.T) {
 	}
 }
 
-// TestQueued: what docs/batch-schedulers.md says in sparkConf puts the pods of an application into Kueue's queue.
+// TestQueued checks that the sparkConf of docs/batch-schedulers.md puts an application's pods into Kueue's queue.
 func TestQueued(t *testing.T) {
 	app := written(t, `spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {
 		spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name: research,

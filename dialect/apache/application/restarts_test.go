@@ -20,7 +20,7 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
 }
 
-// attempt holds the current attempt's number and counters to what is wanted.
+// attempt compares the current attempt's number and counters with the wanted ones.
 func (l *life) attempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
@@ -40,8 +40,8 @@ func (l *life) next(end func(*lifecycle.Driver)) *life {
 	return l.gone(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
 }
 
-// TestAttempts: each attempt has its number and its counters from the moment on that it is scheduled; trimmed, its
-// history holds its own states, and that of the one before is beside it. Numbers of states go on.
+// TestAttempts checks that each attempt has its number and counters from the moment it is scheduled. A trimmed history
+// holds the current attempt's states, and the previous attempt's are beside it. Numbers of states continue.
 func TestAttempts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).attempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
@@ -69,7 +69,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestAttemptsWithinADecision: an attempt that comes and goes in one look at it is told of as every other.
+// TestAttemptsWithinADecision checks that an attempt that starts and ends within one pass is reported like any other.
 func TestAttemptsWithinADecision(t *testing.T) {
 	before := func(l *life, want sparkv1.AttemptInfo) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	before(ran().drivers(time.Second, crashed).look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
-// TestEmptyState: a state without a name is none, and what follows is a first attempt.
+// TestEmptyState checks that a state without a name counts as none, so that the first attempt follows.
 func TestEmptyState(t *testing.T) {
 	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
 	if l.gone(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
@@ -105,7 +105,7 @@ func TestEmptyState(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRestarts: each limit ends the application, and the end says which one it was.
+// TestLimitsOfRestarts checks that each limit ends the application and that the last state names the limit.
 func TestLimitsOfRestarts(t *testing.T) {
 	over := func(l *life, limit string) {
 		t.Helper()
@@ -132,8 +132,8 @@ func TestLimitsOfRestarts(t *testing.T) {
 	}
 }
 
-// TestCountersBeginAnew: an attempt that lived long enough is where counting begins again.
-func TestCountersBeginAnew(t *testing.T) {
+// TestCountersAreResetAfterALongAttempt checks restartCounterResetMillis.
+func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
 		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
 		gone(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
@@ -142,9 +142,9 @@ func TestCountersBeginAnew(t *testing.T) {
 	}
 }
 
-// TestMended: what could not be rendered is tried again by policy, of the spec as it was mended; of one that stays as
-// it is nothing is restarted without a policy.
-func TestMended(t *testing.T) {
+// TestFixedSpecIsRetried checks that a rejected spec is tried again by the restart policy, with the edited spec, and
+// that without a policy nothing is restarted.
+func TestFixedSpecIsRetried(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).refused()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
 		t.Fatalf("refused, it is %s", got)
@@ -158,10 +158,10 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestSpoiled: a spec that is edited so that no attempt can be made of it is told as what the next attempt fails of,
-// where one is waited for, and can be mended until then; an attempt that goes on ends as it does, and that no other
-// follows is told with it.
-func TestSpoiled(t *testing.T) {
+// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is awaited, the edit is
+// reported as what the next attempt fails of, and can be fixed until then. A running attempt ends as it does, and no
+// other follows.
+func TestBrokenEditFailsNextAttempt(t *testing.T) {
 	client := func(l *life, mode sparkv1.DeploymentMode) *life {
 		l.app.Generation++
 		l.app.Spec.DeploymentMode = mode
@@ -182,14 +182,14 @@ func TestSpoiled(t *testing.T) {
 	if said := l.app.Status.CurrentState.Message; !strings.Contains(said, "spec.deploymentMode") || !strings.Contains(said, "exit code 1") {
 		t.Errorf("the end says %q", said)
 	}
-	// Without a restart there is nothing to tell.
+	// Without a restart there is nothing to report.
 	l = client(begin(t, trimmed).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
 	if said := l.app.Status.CurrentState.Message; strings.Contains(said, "deploymentMode") {
 		t.Errorf("the end says %q", said)
 	}
 }
 
-// TestEditBesideARun: an edit replaces nothing. It is told, once, and counts with the next attempt.
+// TestEditBesideARun checks that an edit replaces no run, is reported once, and applies to the next attempt.
 func TestEditBesideARun(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready)
 	edited := func() bool {
@@ -227,8 +227,8 @@ func TestEditBesideARun(t *testing.T) {
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly: nothing of an attempt outlives it while another follows, and the last one's is
-// kept by policy, whatever the restart policy is.
+// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows, and that
+// the last attempt's are retained by resourceRetainPolicy, whatever the restart policy is.
 func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,
@@ -248,7 +248,7 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	}
 }
 
-// TestTimeToLive: an application is deleted to the moment, counted from its end.
+// TestTimeToLive checks that an application is deleted exactly at its time, counted from its end.
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
 		gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestConditions is the table of phases in conditions ("+" True, "-" False; others are absent).
+// TestConditions checks the conditions of each phase ("+" True, "-" False; others are absent).
 func TestConditions(t *testing.T) {
 	ended := func(o lifecycle.Outcome) lifecycle.Memory {
 		return lifecycle.Memory{Outcome: o, Cause: lifecycle.Cause{Reason: "R", Message: "why"}}
@@ -68,8 +68,8 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestNothingIsWrittenBeforeAnythingIsDone: tools take an application without a status for one that no operator has
-// looked at. One whose launch is held up says so, and still claims no state.
+// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status: tools take that for one that no
+// operator has seen. If its launch is held up, a condition says so, and there is still no state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
 	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
@@ -84,7 +84,7 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l.gone(time.Second).states("0 Submitted, 1 DriverRequested")
 }
 
-// TestSubmittedAt: the first entry tells when the application was made, as far as clocks agree.
+// TestSubmittedAt checks that the first entry has the time of creation, unless that is in the future.
 func TestSubmittedAt(t *testing.T) {
 	for _, c := range []struct{ created, want time.Time }{
 		{t0.Add(-time.Hour), t0.Add(-time.Hour)}, {t0.Add(time.Hour), t0}, {time.Time{}, t0},
@@ -99,15 +99,15 @@ func TestSubmittedAt(t *testing.T) {
 	}
 }
 
-// TestTimesNeverGoBack: a clock that was put back, or another machine's, makes no history that runs backwards.
+// TestTimesNeverGoBack checks that another machine's clock, or one that was set back, makes no history run backwards.
 func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).gone(0)
 	l.now = t0.Add(-time.Hour)
 	l.drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).states(success + released) // checkShape holds the order
 }
 
-// TestStatusOfTheDriver: a failure says what Kubernetes said of the pod, within bounds and without a null; a success
-// says nothing.
+// TestStatusOfTheDriver checks that a failure holds the driver pod's status, bounded and without null values, and that
+// a success does not.
 func TestStatusOfTheDriver(t *testing.T) {
 	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	want := `{"containerStatuses":[{"image":"","imageID":"","name":"spark-kubernetes-driver","ready":false,"restartCount":0,` +
@@ -124,7 +124,7 @@ func TestStatusOfTheDriver(t *testing.T) {
 	}
 }
 
-// TestSnapshot: what is too large loses what tells least, and stays JSON without a null.
+// TestSnapshot checks that a large status loses its least useful parts and stays JSON without null values.
 func TestSnapshot(t *testing.T) {
 	if snapshot(nil) != nil || snapshot(&corev1.PodStatus{}) != nil {
 		t.Error("nothing is told of nothing")
@@ -154,8 +154,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestNoRunawayStatus: an application that loses and gets executors for weeks, and fails again and again, has a status
-// that can be stored.
+// TestNoRunawayStatus checks that an application that loses executors and fails for weeks has a status that can be
+// stored.
 func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
@@ -183,7 +183,8 @@ func TestNoRunawayStatus(t *testing.T) {
 	}
 }
 
-// TestDeletedKeepsItsStatus: what is being deleted is cleared away, and nothing is written.
+// TestDeletedKeepsItsStatus checks that an application that is being deleted is cleaned up and its status is not
+// written.
 func TestDeletedKeepsItsStatus(t *testing.T) {
 	l := begin(t, trimmed).gone(0).drivers(time.Second, ready)
 	before := l.app.Status.DeepCopy()
@@ -198,8 +199,8 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 	}
 }
 
-// TestExecutorCounts: every executor of the attempt counts once, and those of the next attempt anew. One that fails is
-// told.
+// TestExecutorCounts checks that every executor of an attempt counts once, that the next attempt starts at zero, and
+// that a failed executor is reported.
 func TestExecutorCounts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).gone(0)
 	some := executors(1, 3)
@@ -217,8 +218,8 @@ func TestExecutorCounts(t *testing.T) {
 	}
 }
 
-// TestBothVersionsHoldEveryState: what is written through one version of the API can be written through the other:
-// their definitions let in the same states.
+// TestBothVersionsHoldEveryState checks that the CRDs of both API versions allow the same states, so that what is
+// written through one can be written through the other.
 func TestBothVersionsHoldEveryState(t *testing.T) {
 	text, err := os.ReadFile("../../../config/crd/spark.apache.org_sparkapplications.yaml")
 	if err != nil {

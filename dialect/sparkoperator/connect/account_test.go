@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// TestOwnAccountIsRefused: no pod of a server in the operator's namespace has the operator's own account; elsewhere the
-// name is another's.
+// TestOwnAccountIsRefused checks that no server pod in the operator's namespace may use the operator's service account.
+// In other namespaces the name belongs to somebody else.
 func TestOwnAccountIsRefused(t *testing.T) {
 	c := Connects{Options{Own: dialect.ServiceAccount{Namespace: "team", Name: "operator"}}}
 	for _, key := range []string{"driver", "executor"} {

@@ -12,8 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestServerExposedIsBounded: however much the API server says against an Ingress, the condition can be stored, and is
-// told once.
+// TestServerExposedIsBounded checks that a long rejection of an Ingress fits into the condition and is reported once.
 func TestServerExposedIsBounded(t *testing.T) {
 	sc := &v1alpha1.SparkConnect{}
 	refused := []lifecycle.Surrounding{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}

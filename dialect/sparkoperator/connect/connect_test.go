@@ -23,7 +23,7 @@ import (
 
 var connectBegan = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// aConnect is a SparkConnect as its users write it.
+// aConnect returns a SparkConnect as users write it.
 func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	sc := &v1alpha1.SparkConnect{
 		ObjectMeta: metav1.ObjectMeta{Name: "hub", Namespace: "team", UID: "3f0c", Generation: 1},
@@ -38,7 +38,7 @@ func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	return sc
 }
 
-// stay is one SparkConnect's life with an operator that stores its status between looks.
+// stay is the life of one SparkConnect, whose status is stored between passes.
 type stay struct {
 	t        *testing.T
 	connects Connects
@@ -52,8 +52,8 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// look lets time pass, and the operator look at what is there then, with everything standing beside the server that is
-// to stand there. A second look at the same changes nothing.
+// look makes a pass after some time. All wanted auxiliary objects exist, except those given. A second pass must change
+// nothing.
 func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.Surrounding) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -95,7 +95,7 @@ func (s *stay) surround(around []lifecycle.Surrounding) (told []string) {
 	return told
 }
 
-// store writes the status and reads it back.
+// store converts the status to JSON and back.
 func (s *stay) store() {
 	s.t.Helper()
 	text, err := json.Marshal(s.sc.Status)
@@ -111,7 +111,7 @@ func (s *stay) store() {
 	}
 }
 
-// is holds the state and the conditions, each as "Type=Status Reason".
+// is compares the state and the conditions, each as "Type=Status Reason".
 func (s *stay) is(state v1alpha1.SparkConnectState, conditions ...string) *stay {
 	s.t.Helper()
 	var got []string
@@ -129,7 +129,7 @@ func (s *stay) is(state v1alpha1.SparkConnectState, conditions ...string) *stay 
 	return s
 }
 
-// tells holds the reasons of the events.
+// tells compares the reasons of the events.
 func (s *stay) tells(want ...string) *stay {
 	s.t.Helper()
 	if diff := cmp.Diff(want, s.told); diff != "" {
@@ -138,7 +138,7 @@ func (s *stay) tells(want ...string) *stay {
 	return s
 }
 
-// says holds a part of a condition's message.
+// says checks a part of a condition's message.
 func (s *stay) says(kind, part string) *stay {
 	s.t.Helper()
 	c := meta.FindStatusCondition(s.sc.Status.Conditions, kind)
@@ -148,7 +148,7 @@ func (s *stay) says(kind, part string) *stay {
 	return s
 }
 
-// aServer is what is seen of one.
+// aServer returns the observed facts of a server.
 func aServer(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan, Address: "10.0.0.7"}
 	for _, mod := range mods {
@@ -173,7 +173,7 @@ const (
 	progressing = "Progressing=True "
 )
 
-// runs is a server that takes sessions.
+// runs returns a server that accepts sessions.
 func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 	s := stays(t, aConnect(mods...)).look(0, noServer).tells(EventServerCreated)
 	return s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
@@ -212,7 +212,7 @@ func TestConnectComesUp(t *testing.T) {
 	}
 }
 
-// TestConnectEnds tells of a server that ends, of its back-off, and of the next.
+// TestConnectEnds checks a server that ends, its back-off, and the next server.
 func TestConnectEnds(t *testing.T) {
 	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		tells(EventServerFailed, EventServerBackOff)
@@ -239,7 +239,7 @@ func TestConnectNotReady(t *testing.T) {
 	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
 }
 
-// TestConnectRollsOut follows an edit to the server of the edited spec.
+// TestConnectRollsOut checks an edit up to the server of the edited spec.
 func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
@@ -289,8 +289,8 @@ func TestConnectInvalid(t *testing.T) {
 	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
 }
 
-// TestConnectUnusableEdit leaves the server alone that runs, says which field is wrong, and rolls out the next edit
-// that can be used.
+// TestConnectUnusableEdit checks that an invalid edit leaves the running server alone and names the field, and that the
+// next valid edit is rolled out.
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runs(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -326,7 +326,7 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectEndsWithAnUnusableSpec tells of the end, and that no other server follows.
+// TestConnectEndsWithAnUnusableSpec checks that the end is reported and that no other server follows.
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Memory = new("most")
@@ -338,7 +338,7 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s.look(time.Hour, aServer(1, lifecycle.DriverFailed)).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
 }
 
-// TestConnectShortOfExecutors tells what the API server says against executors, on a server that goes on.
+// TestConnectShortOfExecutors checks that a running server reports why the API server rejects executors.
 func TestConnectShortOfExecutors(t *testing.T) {
 	s := runs(t)
 	s.look(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
@@ -349,8 +349,8 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
-// TestConnectExecutorFails tells of an executor that failed, once, and of another of the same number in the next
-// server.
+// TestConnectExecutorFails checks that a failed executor is reported once, and one with the same number in the next
+// server again.
 func TestConnectExecutorFails(t *testing.T) {
 	failing := func(attempt int32) lifecycle.Observed {
 		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
@@ -387,7 +387,7 @@ func TestConnectWeather(t *testing.T) {
 	s.look(time.Minute, bad).says(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
-// TestConnectService lets a Service that cannot be made be the reason of a server that nobody finds.
+// TestConnectService checks that Ready is False if the Service cannot be created, with its reason.
 func TestConnectService(t *testing.T) {
 	taken := lifecycle.Surrounding{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -407,7 +407,8 @@ func TestConnectService(t *testing.T) {
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectInvalidService leaves the Service that stands, and the server that runs.
+// TestConnectInvalidService checks that an invalid Service spec leaves the existing Service and the running server
+// alone.
 func TestConnectInvalidService(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
@@ -421,8 +422,8 @@ func TestConnectInvalidService(t *testing.T) {
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectDeleted keeps the status of what is being deleted, and leaves what stands beside it to the garbage
-// collector.
+// TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that its auxiliary objects
+// are left to the garbage collector.
 func TestConnectDeleted(t *testing.T) {
 	s := runs(t)
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))
@@ -507,7 +508,7 @@ func TestConnectExecutor(t *testing.T) {
 	}
 }
 
-// TestConnectQueued: what docs/batch-schedulers.md says in sparkConf puts the pods of a server into Kueue's queue.
+// TestConnectQueued checks that the sparkConf of docs/batch-schedulers.md puts a server's pods into Kueue's queue.
 func TestConnectQueued(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.SparkConf = map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestListsOfServersCostLinearTime does so for SparkConnect.
+// TestListsOfServersCostLinearTime fills every list and map of a SparkConnect with many items.
 func TestListsOfServersCostLinearTime(t *testing.T) {
 	c := Connects{Options{MissingGrace: 10 * time.Second}}
 	for _, field := range worst.Fields(reflect.TypeFor[v1alpha1.SparkConnect]()) {

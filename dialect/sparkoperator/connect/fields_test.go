@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// A connectSample is a value of a field, and what has to be beside it for it to mean something.
+// A connectSample is a value of a field, and what else it needs to have an effect.
 type connectSample struct{ value, with string }
 
 // connectSamples are the fields of a SparkConnect's spec, each as YAML of the spec.
@@ -52,7 +52,7 @@ var connectSamples = map[string]connectSample{
 	"ui.route.hostnames":    {value: `ui: {route: {hostnames: [b.example.com]}}`, with: `ui: {route: {parentRefs: [{name: g}]}, ingressURLFormat: "a.example.com"}`},
 }
 
-// connectOf is a small SparkConnect with pieces of YAML laid over its spec.
+// connectOf returns a small SparkConnect with pieces of YAML applied over its spec.
 func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
 	t.Helper()
 	whole := fieldtable.Plain(t, aConnect())
@@ -70,7 +70,7 @@ func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
 	return sc
 }
 
-// served is what is made of a SparkConnect.
+// served is everything that a SparkConnect is rendered into.
 type served struct {
 	conf                           map[string]string
 	server, executor               map[string]any
@@ -112,7 +112,7 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	return s
 }
 
-// connectPlace is where a field ends up: in configuration, on the server, on executors, beside the server.
+// connectPlace returns where a field ends up: configuration, server, executors, auxiliary objects.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
 	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, connectOf(t, s.with, s.value))
@@ -136,8 +136,8 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 
 var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")
 
-// TestFieldsDocument tabulates the fields of a SparkConnect's spec. One that ends up nowhere, or that the table does
-// not know, fails the test.
+// TestFieldsDocument lists the fields of a SparkConnect's spec. A field without an effect, or missing in the table,
+// fails.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -17,11 +17,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// namesField begins with a field of the custom resource, or of the operator's configuration.
+// namesField matches the beginning of a message that names a field of the custom resource or of the configuration.
 var namesField = regexp.MustCompile(`^(spec|metadata|ui)\.[a-zA-Z]`)
 
-// FuzzConnectSpecs decides about specs of any kind: none stops the operator, every fault names a field, and what is
-// decided is quiet.
+// FuzzConnectSpecs checks that no spec makes the operator panic, that every fault names a field, and that a second pass
+// changes nothing.
 func FuzzConnectSpecs(f *testing.F) {
 	full, err := os.ReadFile("../../../api/sparkoperator/v1alpha1/testdata/connect-full.json")
 	if err != nil {

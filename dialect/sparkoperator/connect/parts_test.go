@@ -26,7 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestConnectConf holds which field becomes which key, and which of two that say the same wins.
+// TestConnectConf checks which key a field becomes, and which of two settings of the same key wins.
 func TestConnectConf(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q"}
@@ -77,7 +77,7 @@ func TestConnectExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestConnectInvalidSpecs holds every fault to a message that begins with the field.
+// TestConnectInvalidSpecs checks that the message of every fault begins with the field.
 func TestConnectInvalidSpecs(t *testing.T) {
 	template := func(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 	for name, tc := range map[string]struct {
@@ -122,7 +122,7 @@ func TestConnectInvalidSpecs(t *testing.T) {
 			}
 		})
 	}
-	// What only executors are made of: the server would start, and say nothing on any pod of why they are not there.
+	// Faults that only affect executors: the server would start, and no pod would show why executors are missing.
 	for key, value := range map[string]string{
 		"spark.kubernetes.executor.label.bad":         "bad value!",
 		"spark.kubernetes.executor.label.ref":         "${env:TEAM}", // never replaced
@@ -153,7 +153,7 @@ func TestConnectInvalidSpecs(t *testing.T) {
 	}
 }
 
-// TestConnectValidSpecs are such as look wrong and are not.
+// TestConnectValidSpecs checks specs that look wrong and are valid.
 func TestConnectValidSpecs(t *testing.T) {
 	for name, mod := range map[string]func(*v1alpha1.SparkConnect){
 		"the longest name": func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 56) },
@@ -211,7 +211,7 @@ func TestConnectVersionWarning(t *testing.T) {
 	}
 }
 
-// TestHashOfSpellings: the same template as people, kubectl, Helm and typed clients write it is no edit.
+// TestHashOfSpellings checks that a template has one hash in the spellings of people, kubectl, Helm and typed clients.
 func TestHashOfSpellings(t *testing.T) {
 	hash := func(text string) string {
 		spec := aConnect().Spec
@@ -236,7 +236,7 @@ func TestHashOfSpellings(t *testing.T) {
 	}
 }
 
-// TestConnectWarnings name the field of each thing that is said in vain, once.
+// TestConnectWarnings checks that each field without effect is named once.
 func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{LabelConnectName: "other"}
@@ -265,7 +265,7 @@ func TestConnectWarnings(t *testing.T) {
 	}
 }
 
-// TestConnectServiceWarnings are told with each edit, once, whether or not a server is made.
+// TestConnectServiceWarnings checks that warnings are reported once per edit, whether or not a server is created.
 func TestConnectServiceWarnings(t *testing.T) {
 	s := runs(t)
 	s.sc.Generation = 2
@@ -289,7 +289,7 @@ func TestConnectServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestHash changes with what a server is made from, and with nothing else.
+// TestHash checks that the hash changes with what a server is made from, and with nothing else.
 func TestHash(t *testing.T) {
 	same := map[string]func(*v1alpha1.SparkConnectSpec){
 		"suspend": func(s *v1alpha1.SparkConnectSpec) { s.Suspend = new(true) },
@@ -350,7 +350,7 @@ func TestHash(t *testing.T) {
 			t.Errorf("%s is no edit", name)
 		}
 	}
-	// The fields of the type are all of them: one that is added is an edit unless it is said otherwise here.
+	// These are all fields of the type: a new field changes the hash unless this test says otherwise.
 	text, _ := json.Marshal(v1alpha1.SparkConnectSpec{
 		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
 		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
@@ -361,7 +361,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestConnectAdopt gives another operator's pods the identity that they lack.
+// TestConnectAdopt checks that another operator's pods get the identity that they lack.
 func TestConnectAdopt(t *testing.T) {
 	sc := aConnect()
 	controlled := func(kind, uid string) []metav1.OwnerReference {
@@ -396,8 +396,8 @@ func TestConnectAdopt(t *testing.T) {
 	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
 		t.Errorf("first look (-want +got):\n%s", diff)
 	}
-	// From then on it is that attempt; and a server that the other operator makes later, after one of ours, is the
-	// next.
+	// From then on it is that attempt. A server that the other operator creates later, after one of ours, is the next
+	// attempt.
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
 	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)
@@ -408,7 +408,7 @@ func TestConnectAdopt(t *testing.T) {
 	}
 }
 
-// TestConnectTakeOver lets a server of another operator go on, and replaces it by one of ours when the spec is edited.
+// TestConnectTakeOver checks that another operator's server continues, and is replaced by ours when the spec is edited.
 func TestConnectTakeOver(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Status = v1alpha1.SparkConnectStatus{
@@ -431,8 +431,8 @@ func TestConnectTakeOver(t *testing.T) {
 	}
 }
 
-// TestConnectServiceEverywhere wants the Service in every phase, the same whatever the attempt, and never by what a
-// server alone has.
+// TestConnectServiceEverywhere checks that the Service is wanted in every phase, equal for all attempts, and that its
+// selector has no label of a single server.
 func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
@@ -468,9 +468,9 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	}
 }
 
-// TestConnectServiceInside: while exposure is switched off a server's Service is of the cluster alone, and the
-// condition says so; what takes or sends traffic elsewhere is refused in every configuration, and the Service that
-// stands is left.
+// TestConnectServiceInside checks that a server's Service is ClusterIP while exposure is switched off, and that the
+// condition says so. A Service that redirects traffic is rejected in every configuration, and the existing Service
+// stays.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
@@ -512,8 +512,8 @@ func TestConnectServiceInside(t *testing.T) {
 	}
 }
 
-// doorsOf are what leads to the UI, and what is wrong.
-func doorsOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []string) {
+// linksOf returns what leads to the UI, and what is wrong.
+func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []string) {
 	service, err := c.service(sc)
 	if err != nil {
 		return nil, []string{err.Error()}
@@ -570,7 +570,7 @@ func TestConnectUI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })
-			links, wrong := doorsOf(Connects{Options{UI: tc.options}}, sc)
+			links, wrong := linksOf(Connects{Options{UI: tc.options}}, sc)
 			if diff := cmp.Diff(tc.links, links); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}
@@ -581,7 +581,7 @@ func TestConnectUI(t *testing.T) {
 	}
 }
 
-// TestConnectUIObjects leads to the Service's port, as the spec wants it, and tells the server its path.
+// TestConnectUIObjects checks the UI's objects, and that the server gets its path.
 func TestConnectUIObjects(t *testing.T) {
 	c := Connects{Options{UI: sparkoperator.UI{
 		Ingress: &sparkoperator.UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"x": "operator"}},
@@ -620,7 +620,7 @@ func TestConnectUIObjects(t *testing.T) {
 	}
 }
 
-// TestConnectUIService: the web UI has a Service of its own, unless there is no UI or nobody wants the Service.
+// TestConnectUIService checks that the web UI has its own Service, unless there is no UI or no Service is wanted.
 func TestConnectUIService(t *testing.T) {
 	on := sparkoperator.UI{Service: true}
 	for name, tc := range map[string]struct {
@@ -658,7 +658,7 @@ func TestConnectUIService(t *testing.T) {
 	}
 }
 
-// TestConnectExposed tells what became of what leads to the UI; a server runs on without it.
+// TestConnectExposed checks the condition about what leads to the UI; a server runs without it.
 func TestConnectExposed(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}
@@ -681,8 +681,7 @@ func TestConnectExposed(t *testing.T) {
 	}
 }
 
-// FuzzConnectMemory holds the law of every dialect: what was decided to be remembered is what the next decision
-// remembers.
+// FuzzConnectMemory checks the law of every dialect: the next decision reads the memory that was stored.
 func FuzzConnectMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
 	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))
@@ -717,7 +716,7 @@ func FuzzConnectMemory(f *testing.F) {
 	})
 }
 
-// asStored is a text as it is after JSON.
+// asStored returns a text as it is after JSON.
 func asStored(text string) string {
 	quoted, _ := json.Marshal(text)
 	_ = json.Unmarshal(quoted, &text)

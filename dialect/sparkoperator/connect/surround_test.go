@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestServiceThatServes: Ready and the Service's name follow what leads to the server; ServiceReady what is wanted.
+// TestServiceThatServes checks that Ready and the Service's name follow the Service in use, and ServiceReady the wanted
+// one.
 func TestServiceThatServes(t *testing.T) {
 	refused := lifecycle.Cause{Reason: "Invalid", Message: "no"}
 	stands := lifecycle.Surrounding{Kind: "Service", Name: "sql", Stands: true}

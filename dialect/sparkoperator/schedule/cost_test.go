@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestListsOfSchedulesCostLinearTime does so for ScheduledSparkApplication.
+// TestListsOfSchedulesCostLinearTime fills every list and map of a ScheduledSparkApplication with many items.
 func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[v1beta2.ScheduledSparkApplication]()) {
 		if strings.HasPrefix(field.Path, ".spec.template.") {

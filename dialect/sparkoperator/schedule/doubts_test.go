@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleDoubts: what may be meant otherwise than it is taken keeps no runs from being started. It is told once,
-// by its field, and stands in a condition until it is edited.
+// TestScheduleDoubts checks settings that the user may have meant differently. They keep no run from starting. Each is
+// reported once, by its field, and stays in a condition until it is edited.
 func TestScheduleDoubts(t *testing.T) {
 	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
 	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }
@@ -69,7 +69,7 @@ func TestScheduleDoubts(t *testing.T) {
 	}
 }
 
-// TestDoubtComesLater tells a second doubt beside one that is known, and not the first again.
+// TestDoubtComesLater checks that a second doubt is reported without repeating the first.
 func TestDoubtComesLater(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
@@ -83,7 +83,8 @@ func TestDoubtComesLater(t *testing.T) {
 	}
 }
 
-// TestLocalIsNoEdit: UTC, Local and nothing are one zone, so that writing one for the other drops no run that is due.
+// TestLocalIsNoEdit checks that UTC, Local and no time zone are equal, so that changing one to another drops no due
+// run.
 func TestLocalIsNoEdit(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)

@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestInTemplate: the application's spec becomes the schedule's template, once, at the beginning of a path; a pod's
-// spec, a key and what is quoted stay.
+// TestInTemplate checks that only the beginning of a path becomes the schedule's template; a pod's spec, keys and
+// quoted text stay.
 func TestInTemplate(t *testing.T) {
 	for _, test := range []struct{ field, message, wantField, wantMessage string }{
 		{"spec", "x", "spec.template", "x"},
@@ -39,7 +39,7 @@ func TestInTemplate(t *testing.T) {
 	}
 }
 
-// TestPodTemplateIsRefusedByItsOwnPath: what the decoder says of a pod's spec is left as it says it.
+// TestPodTemplateIsRefusedByItsOwnPath checks that the decoder's message about a pod's spec stays as it is.
 func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}
@@ -56,7 +56,8 @@ func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	}
 }
 
-// A schedule that cannot be read starts no run and deletes none; what it remembers of its times holds.
+// TestAScheduleBeyondTheLimits checks that a schedule that cannot be read starts and deletes no run and keeps its
+// times.
 func TestAScheduleBeyondTheLimits(t *testing.T) {
 	var s v1beta2.ScheduledSparkApplication
 	text := fmt.Sprintf(`{"metadata":{"name":"s","generation":2},"spec":{"schedule":"@every 1s","template":{"driver":{"coreLimit":"1"},"volumes":[{"name":"v","emptyDir":{"sizeLimit":%q}}]}},`+

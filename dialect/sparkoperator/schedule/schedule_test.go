@@ -31,7 +31,7 @@ import (
 
 var morning = time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC)
 
-// nightly is a schedule that can be run, changed as asked.
+// nightly returns a schedule that can run, with changes.
 func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	s := &v1beta2.ScheduledSparkApplication{}
 	s.Name, s.Namespace, s.UID, s.Generation = "nightly", "jobs", "aaaaaaaa-2222-4333-8444-555555555555", 1
@@ -43,7 +43,7 @@ func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.Schedu
 	return s
 }
 
-// storedSchedule is the status as the API server gives it back.
+// storedSchedule converts the status to JSON and back, as the API server does.
 func storedSchedule(t testing.TB, s *v1beta2.ScheduledSparkApplication) {
 	t.Helper()
 	text, err := json.Marshal(&s.Status)
@@ -56,7 +56,7 @@ func storedSchedule(t testing.TB, s *v1beta2.ScheduledSparkApplication) {
 	}
 }
 
-// told are a plan's events, a line each.
+// toldBy returns a plan's events, one per line.
 func toldBy(d Schedules, s *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) string {
 	var out []string
 	for _, e := range d.Events(s, plan) {
@@ -65,7 +65,7 @@ func toldBy(d Schedules, s *v1beta2.ScheduledSparkApplication, plan lifecycle.Pl
 	return strings.Join(out, "\n")
 }
 
-// conditionsOf shows which conditions hold, and why.
+// conditionsOf returns which conditions hold, and why.
 func conditionsOf(conditions []metav1.Condition) string {
 	var out []string
 	for _, c := range conditions {
@@ -74,7 +74,7 @@ func conditionsOf(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestScheduleLife goes through an ordinary life, and holds the status to what this API's readers know.
+// TestScheduleLife checks the status of an ordinary life against what tools of this API know.
 func TestScheduleLife(t *testing.T) {
 	d, s := Schedules{}, nightly()
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
@@ -185,8 +185,8 @@ func TestRunFacts(t *testing.T) {
 	}
 }
 
-// TestScheduleRefusals holds every bad input to a state, conditions and an event that name the field, and to recovering
-// when it is mended.
+// TestScheduleRefusals checks that every bad input has a state, conditions and an event that name the field, and that
+// the schedule recovers when it is fixed.
 func TestScheduleRefusals(t *testing.T) {
 	for _, test := range []struct {
 		about  string
@@ -243,8 +243,8 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 }
 
-// TestScheduleIsNotRefusedForTheLongestName: the runs of the longest name have names that applications may have,
-// whatever they are for, and objects that Kubernetes takes. The next longer name is refused.
+// TestScheduleIsNotRefusedForTheLongestName checks that the runs of the longest name, and their objects, have valid
+// names. The next longer name is rejected.
 func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	if schedule.MaxName != 52 {
 		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
@@ -296,7 +296,7 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	}
 }
 
-// TestUnknownPolicy is told, and starts nothing beside a run that goes on.
+// TestUnknownPolicy checks that an unknown policy is reported and starts nothing beside a running run.
 func TestUnknownPolicy(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" })
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
@@ -344,8 +344,8 @@ func TestScheduleConditions(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver reads what another operator left: nothing is started twice, and one run makes up for what was
-// missed, as there.
+// TestScheduleIsTakenOver checks the take-over from another operator: nothing starts twice, and one run makes up for
+// missed ones, as with that operator.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
@@ -400,8 +400,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestScheduleLawOverLives walks schedules at random and holds every stored status to the law: what was decided to be
-// remembered is what the next decision remembers; and a decision that changes nothing to an unchanged status.
+// TestScheduleLawOverLives runs schedules at random. The next decision must read the memory that was stored, and a
+// decision without a result must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {
@@ -470,7 +470,7 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 	return seen
 }
 
-// checkSchedule holds a status to what the API server lets in, and decides again about it.
+// checkSchedule checks a status against the CRD, and decides again about it.
 func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
 	t.Helper()
 	for _, c := range s.Status.Conditions {
@@ -493,7 +493,7 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 	}
 }
 
-// One that is being deleted keeps its status, and nothing is done about it.
+// TestScheduleIsBeingDeleted checks that a schedule that is being deleted keeps its status, and that nothing is done.
 func TestScheduleIsBeingDeleted(t *testing.T) {
 	gone := metav1.NewTime(morning)
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.DeletionTimestamp = &gone })
@@ -503,7 +503,7 @@ func TestScheduleIsBeingDeleted(t *testing.T) {
 	}
 }
 
-// piSpec is the spec of a small application.
+// piSpec returns the spec of a small application.
 func piSpec() v1beta2.SparkApplicationSpec {
 	spec := v1beta2.SparkApplicationSpec{
 		Type: v1beta2.SparkApplicationTypeJava, Mode: v1beta2.DeployModeCluster, SparkVersion: "4.1.4", Image: new("spark:4.1.4"),
@@ -513,7 +513,7 @@ func piSpec() v1beta2.SparkApplicationSpec {
 	return spec
 }
 
-// runObjects are the objects of a run's first attempt.
+// runObjects returns the objects of a run's first attempt.
 func runObjects(t *testing.T, run *v1beta2.SparkApplication) []submit.Object {
 	t.Helper()
 	launch := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}

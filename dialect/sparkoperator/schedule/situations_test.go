@@ -11,9 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleSituations holds what a schedule shows in each situation that users come to: its conditions, its events,
-// its next run, what is done, and that nobody looks again at once. The schedule is hourly; it is looked at when it was
-// made, and then as each row says.
+// TestScheduleSituations checks conditions, events, the next run, actions and the requeue in situations that users
+// meet. The schedule is hourly. The first pass is right after its creation; the others follow each row.
 func TestScheduleSituations(t *testing.T) {
 	const ready = "Ready=True(Scheduled)"
 	type app = v1beta2.ScheduledSparkApplication
@@ -145,7 +144,7 @@ func doneBy(plan lifecycle.Plan) string {
 	return strings.Join(do, " ")
 }
 
-// startedBefore writes down the run of 11:00, as an earlier look did.
+// startedBefore stores the run of 11:00, as an earlier pass did.
 func startedBefore(s *v1beta2.ScheduledSparkApplication) {
 	Schedules{}.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
 }
