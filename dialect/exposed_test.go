@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExposed: the condition is True once everything stands, whoever made it, and False for what cannot, told once.
+// TestExposed checks that the condition is True once all objects exist, whoever created them, and False, reported once,
+// if one cannot exist.
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}
@@ -63,8 +64,7 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedIsBounded: however much of a user's wishes cannot be, and however much the API server says of it, the
-// condition can be stored.
+// TestExposedIsBounded checks that the condition can be stored however long the rejections are.
 func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, told := range map[string]struct {

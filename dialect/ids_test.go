@@ -20,7 +20,7 @@ func TestParseIDs(t *testing.T) {
 	}
 }
 
-// TestIDsAreASet compares with a map, whatever the order in which numbers come.
+// TestIDsAreASet compares an IDSet with a map, for numbers in any order.
 func TestIDsAreASet(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))

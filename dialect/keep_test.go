@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestKeepConditions: what others wrote into a status stays, unless it is more than anybody does; of our own what is
-// over goes.
+// TestKeepConditions checks that conditions of other writers stay, up to the maximum, and that our own are removed when
+// over.
 func TestKeepConditions(t *testing.T) {
 	for _, test := range []struct{ theirs, want int }{{0, 0}, {3, 3}, {maxOthers, maxOthers}, {20000, maxOthers}} {
 		var conditions []metav1.Condition

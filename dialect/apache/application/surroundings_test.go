@@ -26,7 +26,7 @@ func in(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkAppl
 	return app
 }
 
-// specsOf are the specs of objects by kind and name.
+// specsOf returns the specs of objects by kind and name.
 func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	t.Helper()
 	specs := map[string]any{}
@@ -44,12 +44,12 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	return specs
 }
 
-// outside lets applications choose what is reached from outside the cluster.
+// outside allows objects that are reachable from outside the cluster.
 var outside = Applications{Options{Outside: true}}
 
-// TestDoors: what is made of the lists' entries. Unknown fields stay; what does not say where to leads to the Service's
-// first port.
-func TestDoors(t *testing.T) {
+// TestExposedEntries checks the objects of the lists' entries. Unknown fields stay, and an entry without a destination
+// leads to the Service's first port.
+func TestExposedEntries(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
 	for name, c := range map[string]struct{ spec, want string }{
 		"nothing": {"{}", "{}"},
@@ -105,9 +105,9 @@ spec: {driverServiceIngressList: [{
   serviceMetadata: {name: ui, namespace: elsewhere, labels: {team: a, spark.operator/name: x, spark-app-selector: pi-0}, annotations: {note: b}},
   serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door, labels: {team: b}}}]}`
 
-// TestDoorsAreOurs: what stands beside a driver is found again by our labels, in the application's namespace, and the
-// driver does not delete it.
-func TestDoorsAreOurs(t *testing.T) {
+// TestExposedEntriesAreOurs checks that auxiliary objects have our labels and the application's namespace, and that the
+// driver does not delete them.
+func TestExposedEntriesAreOurs(t *testing.T) {
 	app := in(lifecycle.Launched, written(t, oneDoor))
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
 	if len(objects) != 2 {
@@ -141,9 +141,8 @@ func TestDoorsAreOurs(t *testing.T) {
 	}
 }
 
-// TestDoorsOfASubmittedDriver: where spark-submit makes the driver, it chooses the id; the driver is known by our
-// labels, which it is given.
-func TestDoorsOfASubmittedDriver(t *testing.T) {
+// TestExposedEntriesOfASubmittedDriver checks that a driver whose id spark-submit chooses is selected by our labels.
+func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
 	spec := specsOf(t, by.Surroundings(app).Objects)["Service ui"].(map[string]any)
@@ -159,8 +158,9 @@ func TestDoorsOfASubmittedDriver(t *testing.T) {
 	}
 }
 
-// TestDoorsStandWhileTheAttemptDoes, and as long as what it had is retained.
-func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
+// TestExposedEntriesFollowTheAttempt checks that the objects exist as long as the attempt's, also while those are
+// retained.
+func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
 		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
 		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand", lifecycle.Unknown: "stand",
@@ -185,7 +185,7 @@ func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
 	}
 }
 
-// TestExposed: what became of them is told by a condition, and bad news by an event, once.
+// TestExposed checks that a condition reports the state of the objects, and that an event reports a failure once.
 func TestExposed(t *testing.T) {
 	app := in(lifecycle.Running, written(t, oneDoor))
 	tell := func(is ...lifecycle.Surrounding) []dialect.Event {
@@ -206,7 +206,7 @@ func TestExposed(t *testing.T) {
 			t.Errorf("told %d times: %v, %+v", i+1, news, c)
 		}
 	}
-	// An edit of a running application may say anything: what can be made of it stands.
+	// An edit of a running application may contain anything: its valid entries are created.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
 	s := outside.Surroundings(app)
 	news := s.Told([]lifecycle.Surrounding{service, {Kind: "Ingress", Name: "door", Stands: true}}, noon)
@@ -219,8 +219,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestNothingOutside: while exposure is switched off, an application's Services are of the cluster alone, they lead to
-// its driver whatever it selects, and the condition says what is not there, why, and what to do about it.
+// TestNothingOutside checks that with exposure switched off an application's Services are ClusterIP and select its
+// driver, and that the condition says what is missing, why, and what to do.
 func TestNothingOutside(t *testing.T) {
 	app := in(lifecycle.Running, written(t, `
 spec:
@@ -255,7 +255,7 @@ spec:
 	}
 }
 
-// TestRefusedServices: what takes or sends traffic elsewhere is refused with exposure switched on as well.
+// TestRefusedServices checks that a Service that redirects traffic is rejected even with exposure switched on.
 func TestRefusedServices(t *testing.T) {
 	for spec, field := range map[string]string{
 		"{externalIPs: [10.0.0.1], ports: [{port: 80}]}":                              "externalIPs",
@@ -275,8 +275,8 @@ func TestRefusedServices(t *testing.T) {
 	}
 }
 
-// FuzzDoors: whatever a raw spec holds, nothing is made of what is refused, and nothing else is refused.
-func FuzzDoors(f *testing.F) {
+// FuzzExposedEntries checks that for any raw spec exactly the rejected entries have no objects.
+func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))
 	f.Add("Ui", `null`, "", `[]`, uint8(2))

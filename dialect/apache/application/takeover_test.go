@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left is a status as the other operator leaves it: states a second apart, the last of them 10 s ago, in its own way to
-// write times.
+// left returns a status as the other operator leaves it: states one second apart, the last 10 s ago, in its time
+// format.
 func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
@@ -33,7 +33,7 @@ func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkA
 	}
 }
 
-// path is the states up to one.
+// path returns the states up to one.
 func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	way := append([]sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}, ladder...)
 	switch to {
@@ -48,7 +48,7 @@ func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary 
 	return append(way, to)
 }
 
-// theirs is a pod as the other operator's driver has it, in the copy that Adopt returned.
+// theirs returns an inherited driver pod as the copy that Adopt returns.
 func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
 	for _, c := range change {
@@ -57,8 +57,8 @@ func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, Probed: &lifecycle.Cause{}}
 }
 
-// TestTakeOverEveryState: an application goes on from wherever another operator left it: nothing is launched beside a
-// driver, and no state is told twice.
+// TestTakeOverEveryState checks that an application continues from every state that another operator leaves: nothing is
+// launched beside a driver, and no state is reported twice.
 func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
@@ -114,7 +114,8 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 	return out
 }
 
-// TestTakenOverNumbersGoOn: the attempt keeps its number and its counters, and what follows goes on from them.
+// TestTakenOverNumbersGoOn checks that the attempt keeps its number and counters, and that later ones continue from
+// them.
 func TestTakenOverNumbersGoOn(t *testing.T) {
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
 	l.look(0, l.theirs(ready)).attempt(2, 2, 2, 0)
@@ -131,7 +132,7 @@ func TestTakenOverNumbersGoOn(t *testing.T) {
 	}
 }
 
-// TestTakenOverTimes: deadlines, back-offs, retention and expiry go on from when the other operator wrote.
+// TestTakenOverTimes checks that deadlines, back-offs, retention and expiry count from the other operator's times.
 func TestTakenOverTimes(t *testing.T) {
 	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
@@ -165,8 +166,8 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd: what the other operator could not get out of ends: client mode (a Failed with each of its
-// looks), for good, and with a policy that would restart it for ever.
+// TestStuckApplicationsEnd checks that states which the other operator never left come to an end, such as client mode
+// (a Failed in each of its passes), for good and with a policy that would restart it forever.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {
@@ -187,7 +188,7 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	}
 }
 
-// TestUnknownState: a state that this API does not have is nobody's to go on from. Whose it is keeps it.
+// TestUnknownState checks that an application in a state that this API does not have is left to the other operator.
 func TestUnknownState(t *testing.T) {
 	l := begin(t, trimmed, left(0, "Paused"))
 	before := l.app.Status.DeepCopy()
@@ -202,7 +203,7 @@ func TestUnknownState(t *testing.T) {
 	}
 }
 
-// TestAdopt: pods of the other operator are known by their owner and by Spark's id of their attempt.
+// TestAdopt checks that inherited pods are found by their owner and by Spark's id of their attempt.
 func TestAdopt(t *testing.T) {
 	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: pi().UID}
 	pod := func(role, id, uid string, owners ...metav1.OwnerReference) corev1.Pod {
@@ -273,8 +274,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestTracesAreCut: that operator's messages hold whole stack traces, hundreds of which would be more than the API
-// server stores.
+// TestTracesAreCut checks that stack traces in the other operator's messages are cut: hundreds of them would exceed
+// what the API server stores.
 func TestTracesAreCut(t *testing.T) {
 	long := func(a *sparkv1.SparkApplication) {
 		for key, state := range a.Status.StateTransitionHistory {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApplicationsAreDocumented holds docs/apache-applications.md to the words and figures that users meet.
+// TestApplicationsAreDocumented checks that docs/apache-applications.md has the names and numbers that users see.
 func TestApplicationsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/apache-applications.md")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnrememberedLaunches: an operator that dies between a launch and its status write finds the driver, and the
-// history is what it would have been.
+// TestUnrememberedLaunches checks that an operator that died between a launch and its status write finds the driver,
+// and that the history is as if it had not died.
 func TestUnrememberedLaunches(t *testing.T) {
 	of := func(attempt int32, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverPending, CreatedAt: t0}
@@ -31,13 +31,13 @@ func TestUnrememberedLaunches(t *testing.T) {
 		return begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	}
 	waiting().look(10*time.Second, of(2)).states("6 ScheduledToRestart, 7 DriverRequested").attempt(1, 1, 1, 0)
-	// Neither the end of the first attempt nor the launch of the second was remembered.
+	// Neither the end of the first attempt nor the launch of the second was stored.
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).look(20*time.Second, of(2, ready)).
 		states("5 ScheduledToRestart, 6 DriverRequested, 7 DriverStarted, 8 DriverReady, 9 RunningHealthy").attempt(1, 1, 1, 0)
 	if got := shortened(l.app.Status.PreviousAttemptSummary.StateTransitionHistory); got != "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy" {
 		t.Errorf("the attempt before is told of as %s", got)
 	}
-	// The id is what the driver says, where the spec says another by now.
+	// The driver has the id, since the spec has another one by now.
 	l = begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.Spec.SparkConf["spark.app.id"] = "edited" }).look(0, of(1, func(d *lifecycle.Driver) { d.AppID = "pi-0" }))
 	if got := l.app.Status.Operator.AttemptID; got != "pi-0" || appID(l.app, 1) != "pi-0" {
 		t.Errorf("the id is %q", got)

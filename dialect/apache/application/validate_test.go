@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// fieldsOf are the fields that an error, or a cause, names.
+// fieldsOf returns the fields that an error or a cause names.
 func fieldsOf(message string) (fields []string) {
 	for part := range strings.SplitSeq(message, "; ") {
 		if field, _, ok := strings.Cut(part, ": "); ok && (strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata.")) {
@@ -20,7 +20,7 @@ func fieldsOf(message string) (fields []string) {
 	return fields
 }
 
-// TestInvalid: what no restart and no time can mend fails the application before anything is made.
+// TestInvalid checks that faults which no restart can fix fail the application before any object is created.
 func TestInvalid(t *testing.T) {
 	const service = "serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}"
 	for name, c := range map[string]struct {
@@ -66,8 +66,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestRefused: what an edit can mend refuses an attempt, all of it at once and by its fields, and is no reason for an
-// end without restarts (W17).
+// TestRefused checks that faults which an edit can fix reject one attempt, all of them at once and by field, and do not
+// end an application by themselves (W17).
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {
@@ -133,7 +133,7 @@ spec: {driverServiceIngressList: [
 	}
 }
 
-// TestNoImage: the one thing that nearly everybody forgets once.
+// TestNoImage checks a missing image, a frequent mistake.
 func TestNoImage(t *testing.T) {
 	app := written(t)
 	delete(app.Spec.SparkConf, "spark.kubernetes.container.image")
@@ -143,7 +143,7 @@ func TestNoImage(t *testing.T) {
 	}
 }
 
-// TestWarnings: what is said in vain is told.
+// TestWarnings checks that fields without effect are reported.
 func TestWarnings(t *testing.T) {
 	for spec, want := range map[string]string{
 		"spec: {pyFiles: local:///a.py}":    "spec.pyFiles: has no effect",
@@ -165,7 +165,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestNegativeThresholds: that API's own operator takes them for none, so they are served, and told.
+// TestNegativeThresholds checks that negative thresholds count as 0, as with the other operator, and are reported.
 func TestNegativeThresholds(t *testing.T) {
 	app := written(t, "spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: 0}}}")
 	o := rendered(t, Applications{}, app, 1)

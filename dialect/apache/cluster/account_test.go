@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// TestOwnAccountIsRefused: no pod of a cluster in the operator's namespace has the operator's own account.
+// TestOwnAccountIsRefused checks that no pod in the operator's namespace may use the operator's service account.
 func TestOwnAccountIsRefused(t *testing.T) {
 	c := Clusters{Options{Own: dialect.ServiceAccount{Namespace: "ns", Name: "operator"}}}
 	for field, set := range map[string]func(*sparkv1.ClusterSpec){
@@ -34,8 +34,8 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedServicesOfClusters: what takes traffic from elsewhere is refused, and a foreign selector is narrowed to
-// the cluster's own pods.
+// TestRefusedServicesOfClusters checks that a Service that takes traffic from elsewhere is rejected, and that a foreign
+// selector is narrowed to the cluster's own pods.
 func TestRefusedServicesOfClusters(t *testing.T) {
 	for spec, field := range map[string]string{
 		`{"externalIPs":["10.0.0.1"]}`: "externalIPs", `{"externalName":"example.com"}`: "externalName", `{"type":"ExternalName"}`: "type", `{"type":"LoadBalancer"}`: "type",

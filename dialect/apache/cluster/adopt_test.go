@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// leftIn is a cluster as another operator left it, after the states given.
+// leftIn is a cluster as another operator left it, after the given states.
 func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		s := &sc.Status
@@ -39,7 +39,7 @@ func (w *clusterWorld) theirs(workers int) {
 	}
 }
 
-// TestClusterTakenOver holds that a cluster of another operator goes on, in whichever state it was left.
+// TestClusterTakenOver checks that another operator's cluster continues, whatever its state.
 func TestClusterTakenOver(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -96,7 +96,7 @@ func TestClusterTakenOver(t *testing.T) {
 	}
 }
 
-// TestClusterTakenOverIsEdited holds that their pods are left as they are until an edit, and are old then.
+// TestClusterTakenOverIsEdited checks that inherited pods stay as they are until an edit makes them outdated.
 func TestClusterTakenOverIsEdited(t *testing.T) {
 	w := newClusterWorld(t, leftIn("Submitted", "RunningHealthy"))
 	w.theirs(2)
@@ -122,7 +122,7 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.wantTold(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
-// TestClusterLoopIsTakenOver is W1 as it is met: a history that grew until somebody stopped it.
+// TestClusterLoopIsTakenOver checks W1 as users meet it: a history that grew until somebody stopped it.
 func TestClusterLoopIsTakenOver(t *testing.T) {
 	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
 	for range 5000 {
@@ -188,7 +188,7 @@ func TestAdoptClusterPods(t *testing.T) {
 	}
 }
 
-// TestClusterSurroundings holds what every object of a cluster carries, and when they are left alone.
+// TestClusterSurroundings checks the labels of a cluster's objects, and when the objects are left alone.
 func TestClusterSurroundings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(1, 4), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.authenticate.secret": "hush"}
@@ -223,7 +223,7 @@ func TestClusterSurroundings(t *testing.T) {
 	}
 }
 
-// TestClusterRelease holds what is told while what is left of a cluster goes.
+// TestClusterRelease checks what is reported while a cluster's objects are being deleted.
 func TestClusterRelease(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pass()
@@ -240,7 +240,7 @@ func TestClusterRelease(t *testing.T) {
 	}
 }
 
-// TestClusterWeather holds that what keeps the operator from going on is told, of one that runs as a degradation.
+// TestClusterWeather checks that a transient error is reported, on a running cluster by Degraded.
 func TestClusterWeather(t *testing.T) {
 	weather := &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
 	w := newClusterWorld(t)
@@ -258,7 +258,7 @@ func TestClusterWeather(t *testing.T) {
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 }
 
-// TestClusterWarnings holds that what a spec says in vain is told once.
+// TestClusterWarnings checks that fields without effect are reported once.
 func TestClusterWarnings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(0, 3))
 	w.pass()

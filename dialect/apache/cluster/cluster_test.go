@@ -25,10 +25,10 @@ import (
 
 var clusterNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// testClusters are those of an operator as it is configured by default.
+// testClusters has the operator's default configuration.
 var testClusters = Clusters{Options{MasterStart: 5 * time.Minute, Trim: true}}
 
-// sparkCluster has a master and two workers.
+// sparkCluster returns a cluster with a master and two workers.
 func sparkCluster(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 	sc := &sparkv1.SparkCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "uid-c", Generation: 1, CreationTimestamp: metav1.NewTime(clusterNoon)},
@@ -58,10 +58,10 @@ func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// unusable is an edit of which no objects can be made.
+// unusable is an edit that makes the spec invalid.
 func unusable(sc *sparkv1.SparkCluster) { editTo(-1, nil)(sc) }
 
-// clusterWorld is a cluster as the API server has it, what is seen of it, and what the API server says of its objects.
+// clusterWorld holds a cluster as stored, the observed pods, and the API server's answers about its objects.
 type clusterWorld struct {
 	t       *testing.T
 	c       Clusters
@@ -79,7 +79,7 @@ func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clust
 	return &clusterWorld{t: t, c: testClusters, sc: sparkCluster(change...), now: clusterNoon}
 }
 
-// pods makes pods of the spec as it is now: the master, and so many workers, all ready.
+// pods creates pods of the current spec: the master and the workers, all ready.
 func (w *clusterWorld) pods(workers int) {
 	want, _, _ := w.c.want(w.sc)
 	pod := func(name string, role lifecycle.Role) lifecycle.Member {
@@ -91,7 +91,7 @@ func (w *clusterWorld) pods(workers int) {
 	}
 }
 
-// results are what became of objects.
+// results returns the state of the objects.
 func (w *clusterWorld) results(s dialect.Surroundings) []lifecycle.Surrounding {
 	var is []lifecycle.Surrounding
 	for i, object := range s.Objects {
@@ -143,7 +143,7 @@ func (w *clusterWorld) pass() {
 	w.store(object)
 }
 
-// store is what the API server keeps of a status.
+// store keeps what the API server keeps of a status.
 func (w *clusterWorld) store(object *sparkv1.SparkCluster) {
 	w.t.Helper()
 	text, err := json.Marshal(object.Status)
@@ -159,7 +159,7 @@ func (w *clusterWorld) store(object *sparkv1.SparkCluster) {
 	}
 }
 
-// states is the history in its order.
+// states returns the history in order.
 func (w *clusterWorld) states() string {
 	var out []string
 	for _, key := range apache.KeysOf(w.sc.Status.StateTransitionHistory) {
@@ -255,7 +255,7 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.wantTold()
 }
 
-// TestClusterIsObserved holds W12: what dies is told, ends nothing, and the history stands.
+// TestClusterIsObserved checks W12: lost pods are reported, end nothing, and leave the history unchanged.
 func TestClusterIsObserved(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
@@ -331,7 +331,7 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestClusterRevives holds what becomes of the attempts' histories when a cluster that failed is edited.
+// TestClusterRevives checks the attempts' histories when a failed cluster is edited.
 func TestClusterRevives(t *testing.T) {
 	for _, trim := range []bool{true, false} {
 		w := newClusterWorld(t, unusable)
@@ -362,7 +362,7 @@ func TestClusterRevives(t *testing.T) {
 	}
 }
 
-// TestClusterRefused holds W1: a refusal is asked for again for ever, and the status does not grow.
+// TestClusterRefused checks W1: a rejected object is tried again forever, and the status does not grow.
 func TestClusterRefused(t *testing.T) {
 	w := newClusterWorld(t)
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room for 1 more"}
@@ -393,7 +393,7 @@ func TestClusterRefused(t *testing.T) {
 	w.wantTold(EventClusterSubmitted, EventClusterRunning)
 }
 
-// TestClusterHistoryIsBounded is W1 with an API server that changes its mind every time.
+// TestClusterHistoryIsBounded checks W1 with an API server that changes its answer every time.
 func TestClusterHistoryIsBounded(t *testing.T) {
 	w := newClusterWorld(t)
 	for range 2 * maxClusterStates {
@@ -491,7 +491,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestAutoscaledCluster holds W13: the autoscaler's least is 1, and so many workers are what is waited for.
+// TestAutoscaledCluster checks W13: the autoscaler's minimum is at least 1, and that many workers are awaited.
 func TestAutoscaledCluster(t *testing.T) {
 	for _, tc := range []struct {
 		least, most int64
@@ -532,7 +532,7 @@ func TestClusterIsDeleted(t *testing.T) {
 	}
 }
 
-// TestClusterLaw is Decode(Encode(m)) == m for every memory that random walks of the machine come to.
+// TestClusterLaw checks Decode(Encode(m)) == m for the memories of random walks of the state machine.
 func TestClusterLaw(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
 	for seed := range uint64(lives.Count(t, 20)) {
@@ -566,7 +566,7 @@ func TestClusterLaw(t *testing.T) {
 	}
 }
 
-// chance lets something happen.
+// chance makes a random event happen.
 func (w *clusterWorld) chance(r *rand.Rand) {
 	switch r.IntN(12) {
 	case 0:
@@ -597,8 +597,7 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus decides about a cluster with any status: whoever wrote it, what follows is a status of this API,
-// and stands.
+// FuzzClusterStatus checks that any status, whoever wrote it, becomes a status of this API that a second pass keeps.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

@@ -27,7 +27,7 @@ func standing[T interface {
 	return is
 }
 
-// clusterPasses decides about a cluster twice, and about what is made of it.
+// clusterPasses makes two passes over a cluster and its objects.
 func clusterPasses(sc *sparkv1.SparkCluster) {
 	for range 2 {
 		plan := testClusters.Decide(sc, lifecycle.Observed{}, clusterNoon)
@@ -40,7 +40,7 @@ func clusterPasses(sc *sparkv1.SparkCluster) {
 	}
 }
 
-// TestListsOfClustersCostLinearTime fills every list and map of the kind, and of the specs inside of it.
+// TestListsOfClustersCostLinearTime fills every list and map of the kind and of the specs inside it.
 func TestListsOfClustersCostLinearTime(t *testing.T) {
 	measure := func(name string, change func(sc *sparkv1.SparkCluster, n int)) {
 		worst.Linear(t, name, func(n int) func() {
@@ -70,7 +70,7 @@ func TestListsOfClustersCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestRedactionIsBounded gives patterns that are much work for the text that they are matched with: 20 KB took 34 s.
+// TestRedactionIsBounded uses patterns that are expensive to match: 20 KB took 34 s.
 func TestRedactionIsBounded(t *testing.T) {
 	for name, pattern := range map[string]string{
 		"long":        strings.Repeat("a?", 10_000),

@@ -11,7 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestClustersPage: every SparkCluster of docs/clusters.md is one that can be rendered, without a word against it.
+// TestClustersPage checks that every SparkCluster of docs/clusters.md renders without a warning.
 func TestClustersPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/clusters.md")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestClustersPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The table of objects names each.
+		// The table of objects names each object.
 		for _, object := range all {
 			name := strings.Replace(object.GetName(), sc.Name, "N", 1)
 			if kind := object.GetObjectKind().GroupVersionKind().Kind; !strings.Contains(string(page), "| "+kind+" |") || kind != "Secret" && !strings.Contains(string(page), "`"+name+"`") {

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// TestClusterEvents holds which words tell of what, and who has to act.
+// TestClusterEvents checks the messages and types of events.
 func TestClusterEvents(t *testing.T) {
 	cause := lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
 	of := func(from, to lifecycle.Phase, reason string) lifecycle.Plan {
@@ -65,7 +65,7 @@ func TestClusterEvents(t *testing.T) {
 	}
 }
 
-// TestClusterIsDocumented holds docs/clusters.md to the words and figures that users meet.
+// TestClusterIsDocumented checks that docs/clusters.md has the names and numbers that users see.
 func TestClusterIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/clusters.md")
 	if err != nil {

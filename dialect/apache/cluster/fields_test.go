@@ -38,7 +38,7 @@ var clusterSamples = map[string]string{
 	"sparkConf":                                     `sparkConf: {spark.NAME: v}`,
 }
 
-// vainOfClusters are the fields of a cluster that are said in vain.
+// vainOfClusters are the fields of a cluster that have no effect.
 var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion"}
 
 // TestFieldsDocument writes, with -update, or compares the part of docs/fields-apache.md about clusters.

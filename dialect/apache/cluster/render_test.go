@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// fullCluster says something in every field.
+// fullCluster sets every field.
 func fullCluster() *sparkv1.SparkCluster {
 	return sparkCluster(autoscaledCluster(1, 7), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.a": "b", "spark.ssl.keyPassword": "p", "spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
@@ -35,7 +35,7 @@ func fullCluster() *sparkv1.SparkCluster {
 	})
 }
 
-// TestClusterRequest: every field of the specification goes where it belongs.
+// TestClusterRequest checks that every field of the spec reaches the right field of the request.
 func TestClusterRequest(t *testing.T) {
 	sc := fullCluster()
 	want := standalone.Request{
@@ -61,15 +61,14 @@ func TestClusterRequest(t *testing.T) {
 	if name := (Clusters{}).request(sc).OperatorName; name != apache.DefaultOperatorName {
 		t.Errorf("without a name the operator is %q", name)
 	}
-	// What is nowhere said is no fault.
+	// A spec with missing parts is valid.
 	bare := Clusters{}.request(sparkCluster())
 	if bare.Master.StatefulSet != nil || bare.Workers.Service != nil || bare.Autoscaler != nil || bare.Conf.Len() != 0 {
 		t.Errorf("of nothing a request is made with %+v", bare)
 	}
 }
 
-// TestClusterObjects looks for what the fields say in the objects that are made, by the names and labels that others
-// look for.
+// TestClusterObjects checks the fields' effects in the objects, by the names and labels that tools use.
 func TestClusterObjects(t *testing.T) {
 	o, err := testClusters.objects(fullCluster())
 	if err != nil {
@@ -97,7 +96,7 @@ func TestClusterObjects(t *testing.T) {
 	}
 }
 
-// TestClusterPodsAreSeen: the pods carry what they are found and judged by.
+// TestClusterPodsAreSeen checks the labels and annotations by which pods are found and compared with the spec.
 func TestClusterPodsAreSeen(t *testing.T) {
 	o, err := testClusters.objects(sparkCluster())
 	if err != nil {
@@ -118,7 +117,7 @@ func TestClusterPodsAreSeen(t *testing.T) {
 	}
 }
 
-// TestClusterFieldsExist walks the paths that faults name through the types.
+// TestClusterFieldsExist follows the paths of faults through the types.
 func TestClusterFieldsExist(t *testing.T) {
 	for of, path := range clusterFields {
 		here := reflect.TypeFor[sparkv1.SparkCluster]()
@@ -130,7 +129,7 @@ func TestClusterFieldsExist(t *testing.T) {
 			here = next
 		}
 	}
-	// And the other way: each of them is a field of a Request.
+	// Each path must also be a field of a Request.
 	for of := range clusterFields {
 		here := reflect.TypeFor[standalone.Request]()
 		for name := range strings.SplitSeq(of, ".") {
@@ -143,7 +142,7 @@ func TestClusterFieldsExist(t *testing.T) {
 	}
 }
 
-// jsonField is the type of a field by its name in JSON.
+// jsonField returns the type of a field by its name in JSON.
 func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -201,7 +200,7 @@ func TestClusterWarningsByField(t *testing.T) {
 	}
 }
 
-// FuzzClusterTemplates: whatever raw text a template is, it is rendered, or refused with the field of the resource.
+// FuzzClusterTemplates checks that any raw template is rendered, or rejected with the field of the custom resource.
 func FuzzClusterTemplates(f *testing.F) {
 	for _, text := range []string{
 		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":{"spec":{"containers":[null]}}}`, `{"template":{"spec":{"containers":[{},{}]}}}`, `{"selector":{}}`,

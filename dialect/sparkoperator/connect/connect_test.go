@@ -52,8 +52,8 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// look makes a pass after some time. All wanted auxiliary objects exist, except those given. A second pass must change
-// nothing.
+// look makes a pass after some time; around are the states of the auxiliary objects, and if there are none, all wanted
+// ones exist. A second pass with the same facts must change nothing.
 func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.Surrounding) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
