@@ -39,7 +39,7 @@ const (
 	refusedInterval = 15 * time.Second
 	// MaxInterval is the longest time between two tries.
 	MaxInterval = 5 * time.Minute
-	// transientTries is the number of consecutive transient errors that are reported to nobody.
+	// transientTries is the number of consecutive failures after which a transient error is reported.
 	transientTries = 3
 	// OwnTrust is the time for which an own write counts although the cache does not show it.
 	OwnTrust = 5 * time.Second

@@ -155,7 +155,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 		return err
 	}
 	if err := k.Patch(ctx, existing, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("take back the ports of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+		return fmt.Errorf("remove the ports that others added to %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
 	return nil
 }

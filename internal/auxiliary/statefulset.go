@@ -178,12 +178,12 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	// Two answers are no obstacle, since they hold only while the old set exists: that the name is taken, which is
 	// checked last of all, and that the old set uses up the quota.
 	if err := k.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
-		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
+		return fmt.Errorf("create the new StatefulSet %s: %w", existing.GetName(), err)
 	}
 	if err := k.DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
-	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}
+	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by a new one, which adopts its pods", existing.GetName())}
 }
 
 // leftSet reports whether an object is a set that another operator created for the custom resource.

@@ -108,10 +108,10 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
 		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
 
-		"still the predecessor's":           {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
-		"another's":                         {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
-		"more than the cache has":           {workers, two, one, false, new(int32(2)), 3},
-		"fewer than the cache has":          {workers, one, two, false, new(int32(2)), 2},
+		"still the predecessor's":    {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
+		"another's":                  {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
+		"more than the cache has":    {workers, two, one, false, new(int32(2)), 3},
+		"fewer than the cache has":   {workers, one, two, false, new(int32(2)), 2},
 		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {

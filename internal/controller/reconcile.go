@@ -201,8 +201,8 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
-// handledElsewhere reports whether nothing is to be decided about an object in this pass: another operator acts on it,
-// it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are not
+// handledElsewhere reports whether nothing is to be decided about an object in this pass: this operator does not select
+// it, it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are not
 // synced.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}

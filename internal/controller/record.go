@@ -118,7 +118,7 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	if !r.writes.After(live) {
 		return true, nil
 	}
-	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")
+	log.FromContext(ctx).Info("the API server has an older status than the last one written, as after a restore; continuing from the older one")
 	r.writes.Forget(key)
 	return false, nil
 }

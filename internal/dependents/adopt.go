@@ -145,7 +145,7 @@ func (c Client) FreedWithPod(ctx context.Context, existing client.Object, kind s
 	if len(refs) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s %q goes with pod %q, which is gone or on its way; nothing is launched before it is gone",
+	return fmt.Sprintf("%s %q still exists and is deleted after pod %q, which is gone or being deleted; nothing is launched before it is gone",
 		kind, existing.GetName(), refs[0].Name), nil
 }
 

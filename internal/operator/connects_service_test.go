@@ -96,7 +96,7 @@ func TestServiceIsRenamed(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
 }
 
-// TestServiceThatIsKeptGoes: when the last Service of the server is deleted, the condition Ready changes at once.
+// TestServiceThatIsKeptGoes: when the last Service of the server is deleted, the condition Ready becomes False at once.
 func TestServiceThatIsKeptGoes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
