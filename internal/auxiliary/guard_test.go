@@ -43,9 +43,9 @@ func TestSaysAll(t *testing.T) {
 		"no selector":          {func(s *corev1.Service) { s.Spec.Selector = nil }, false},
 		"no ports and no type": {func(s *corev1.Service) { s.Spec.Ports, s.Spec.Type = nil, "" }, false},
 	} {
-		is := wanted()
-		test.change(is)
-		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(is)
+		edited := wanted()
+		test.change(edited)
+		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(edited)
 		if err != nil {
 			t.Fatal(err)
 		}

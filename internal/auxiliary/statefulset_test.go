@@ -88,7 +88,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	unlike := stray("c-worker-4")
 	unlike.Labels[identity.RoleLabel] = identity.RoleExecutor
 	workers := []string{"c-worker"}
-	one := []corev1.Pod{stray("c-worker-0")}
+	single := []corev1.Pod{stray("c-worker-0")}
 	two := []corev1.Pod{stray("c-worker-2"), stray("c-worker-1")}
 	for name, test := range map[string]struct {
 		scaled  []string
@@ -99,19 +99,19 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		want    int64
 	}{
 		"none":                       {workers, nil, nil, true, new(int32(2)), 2},
-		"fewer than at first":        {workers, one, nil, true, new(int32(2)), 2},
+		"fewer than at first":        {workers, single, nil, true, new(int32(2)), 2},
 		"more, and some are missing": {workers, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
 		"and nothing said":           {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
 		"one that somebody made up":  {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, nil, true, new(int32(2)), 4},
 		"of another set":             {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil, true, new(int32(2)), 2},
 		"one that is going":          {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, nil, true, new(int32(2)), 3},
-		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
-		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
+		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
+		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
 
 		"still the predecessor's":    {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
 		"another's":                  {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
-		"more than the cache has":    {workers, two, one, false, new(int32(2)), 3},
-		"fewer than the cache has":   {workers, one, two, false, new(int32(2)), 2},
+		"more than the cache has":    {workers, two, single, false, new(int32(2)), 3},
+		"fewer than the cache has":   {workers, single, two, false, new(int32(2)), 2},
 		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
@@ -148,8 +148,8 @@ func TestKeepScale(t *testing.T) {
 // TestMarkOf: each generation has its own mark, which is a valid label value.
 func TestMarkOf(t *testing.T) {
 	t.Parallel()
-	if one, other := markOf(1), markOf(math.MaxInt64); one == other || len(other) > 63 {
-		t.Errorf("%q and %q", one, other)
+	if first, other := markOf(1), markOf(math.MaxInt64); first == other || len(other) > 63 {
+		t.Errorf("%q and %q", first, other)
 	}
 }
 

@@ -56,19 +56,19 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 		want        int
 	}{
 		{"fails", closed, true, runs, failed, 1},
-		{"had failed when it was first seen", closed, true, nil, failed, 1},
-		{"had failed before", closed, true, failed, failed, 0},
-		{"ends well", closed, true, runs, done, 0},
-		{"goes on", closed, true, runs, runs, 0},
+		{"failed before its first event", closed, true, nil, failed, 1},
+		{"failed before", closed, true, failed, failed, 0},
+		{"completes", closed, true, runs, done, 0},
+		{"runs", closed, true, runs, runs, 0},
 		{"a driver", closed, true, nil, driver, 0},
 		{"no pod", closed, true, nil, &corev1.ConfigMap{}, 0},
-		{"while another acts", open, true, runs, failed, 0},
-		{"is gone", closed, true, runs, nil, 1},
-		{"is gone that had failed", closed, true, failed, nil, 1},
-		{"is gone while another acts", open, true, runs, nil, 0},
-		{"a driver that is gone", closed, true, driver, nil, 0},
-		{"is gone, and nobody counts it", closed, false, runs, nil, 0},
-		{"fails, where those that are gone are not counted", closed, false, runs, failed, 1},
+		{"fails while another replica acts", open, true, runs, failed, 0},
+		{"is deleted", closed, true, runs, nil, 1},
+		{"is deleted after it failed", closed, true, failed, nil, 1},
+		{"is deleted while another replica acts", open, true, runs, nil, 0},
+		{"a driver is deleted", closed, true, driver, nil, 0},
+		{"is deleted, and deleted ones are not counted", closed, false, runs, nil, 0},
+		{"fails, and deleted ones are not counted", closed, false, runs, failed, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
@@ -105,10 +105,10 @@ func TestLastState(t *testing.T) {
 		"it had failed":        {endedExecutor("1", 1), lifecycle.DriverFailed},
 		"it was evicted":       {evicted, lifecycle.DriverFailed},
 	} {
-		was := LastState(c.pod)
-		facts := lifecycle.ExecutorFacts(&was, overlay.ExecutorContainer)
-		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || was.UID != c.pod.UID || len(was.OwnerReferences) != 1 {
-			t.Errorf("%s: %+v of %+v", name, facts, was)
+		last := LastState(c.pod)
+		facts := lifecycle.ExecutorFacts(&last, overlay.ExecutorContainer)
+		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || last.UID != c.pod.UID || len(last.OwnerReferences) != 1 {
+			t.Errorf("%s: %+v of %+v", name, facts, last)
 		}
 	}
 }
@@ -230,10 +230,10 @@ func TestEndsAreBounded(t *testing.T) {
 	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
 	failed, gone := endsOf{"ns", false}, endsOf{"ns", true}
 	for i := range maxEnds + 10 {
-		is := End{Pod: *endedExecutor(strconv.Itoa(i), 1)}
-		e.Note(key(i%7), is)
-		e.Note(key(i%7), is) // noting it twice has no effect
-		e.Note(key(i%7), End{Pod: is.Pod, Gone: true})
+		end := End{Pod: *endedExecutor(strconv.Itoa(i), 1)}
+		e.Note(key(i%7), end)
+		e.Note(key(i%7), end) // noting it twice has no effect
+		e.Note(key(i%7), End{Pod: end.Pod, Gone: true})
 	}
 	held := 0
 	for i := range 7 {
