@@ -280,8 +280,9 @@ func TestWhyFreed(t *testing.T) {
 	}
 }
 
-// TestVerify: whatever a dialect renders, nothing is created outside the owner's namespace or without identity.
-func TestVerify(t *testing.T) {
+// TestVerifyRejectsOtherNamespacesAndMissingIdentity: whatever a dialect renders, the operator creates nothing outside
+// the owner's namespace and nothing without identity.
+func TestVerifyRejectsOtherNamespacesAndMissingIdentity(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"
 	for name, test := range map[string]struct {
