@@ -154,7 +154,11 @@ func (d *follower) watch(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	tell() // they may all have gone before they were watched
+	// A cache that has not started answers every read with an error. If it is not full in time, the read below logs the reason.
+	filling, cancel := context.WithTimeout(ctx, readTimeout)
+	followed.WaitForCacheSync(filling)
+	cancel()
+	tell() // all ConfigMaps may have been deleted before the watch began
 	for {
 		select {
 		case <-ctx.Done():

@@ -3,14 +3,23 @@ package settings
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -55,6 +64,64 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "the dynamic settings cannot be read"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, &log)
+	}
+}
+
+// lateCache is a cache that starts a while after it was asked to.
+type lateCache struct{ cache.Cache }
+
+func (c lateCache) Start(ctx context.Context) error {
+	time.Sleep(100 * time.Millisecond)
+	return c.Cache.Start(ctx)
+}
+
+// TestWatchReadsOnlyStartedCache is a regression test: the first read met a cache that had not started, and every start of
+// the operator logged an error.
+func TestWatchReadsOnlyStartedCache(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("sendInitialEvents") != "" {
+			w.WriteHeader(http.StatusUnprocessableEntity) // this server has no streaming lists
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`)
+			return
+		}
+		if r.URL.Query().Get("watch") != "" {
+			w.(http.Flusher).Flush()
+			<-ctx.Done()
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`+
+			`{"metadata":{"name":"settings","namespace":"n"},"data":{"spark.kubernetes.operator.watchedNamespaces":"team"}}]}`)
+	}))
+	defer server.Close()
+	defer stop()
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+
+	var log strings.Builder
+	live := New(config.Default())
+	changed := make(chan string, 10)
+	live.OnNamespaces(func(namespace string) { changed <- namespace })
+	d := &follower{live: live, config: config.DynamicConfig{Source: config.SourceConfigMap}, namespace: "n", selector: labels.Everything(),
+		log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	d.open = func() (cache.Cache, error) {
+		late, err := cache.New(&rest.Config{Host: server.URL}, cache.Options{Scheme: clientgoscheme.Scheme, Mapper: mapper})
+		return lateCache{late}, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- d.watch(ctx) }()
+	select {
+	case <-changed:
+	case <-time.After(30 * time.Second):
+		t.Error("the ConfigMap was not read")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "cannot be read") {
+		t.Errorf("an error was logged at the start:\n%s", &log)
 	}
 }
 
