@@ -1,5 +1,5 @@
-// Package telemetry tells what the operator did: structured logs, Prometheus metrics and Kubernetes Events. It never decides anything,
-// never blocks a reconciler, and writes no specification, configuration value or Secret anywhere.
+// Package telemetry reports what the operator did: structured logs, Prometheus metrics, traces and Kubernetes Events. It
+// never decides anything, never blocks a reconciler, and never writes a specification, a configuration value or a Secret.
 package telemetry
 
 import (
@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // NewLogger returns a logger that writes one record a line to w.
@@ -19,7 +20,7 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	if err := threshold.UnmarshalText([]byte(level)); err != nil {
 		return logr.Logger{}, fmt.Errorf("log level %q: use debug, info, warn or error: %w", level, err)
 	}
-	options := &slog.HandlerOptions{Level: threshold, ReplaceAttr: plainLevel}
+	options := &slog.HandlerOptions{Level: threshold, ReplaceAttr: plainAttr}
 	switch format {
 	case "json":
 		return logr.FromSlogHandler(slog.NewJSONHandler(w, options)), nil
@@ -29,13 +30,22 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	return logr.Logger{}, fmt.Errorf("log format %q: use json or text", format)
 }
 
-// plainLevel keeps the level field to four words: slog would print logr's V(1) as "DEBUG+3", by which no log store can filter.
-func plainLevel(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) > 0 || a.Key != slog.LevelKey {
-		return a
-	}
-	if level, ok := a.Value.Any().(slog.Level); ok && level < slog.LevelInfo {
-		a.Value = slog.StringValue(slog.LevelDebug.String())
+// plainAttr writes attributes in a form that log stores can read.
+//
+// slog would print logr's V(1) as level "DEBUG+3", by which no log store can filter. It would also encode an event source
+// as JSON, which fails because sources hold functions. controller-runtime logs sources that are added after its start.
+func plainAttr(groups []string, a slog.Attr) slog.Attr {
+	switch value := a.Value.Any().(type) {
+	case slog.Level:
+		if len(groups) == 0 && a.Key == slog.LevelKey && value < slog.LevelInfo {
+			a.Value = slog.StringValue(slog.LevelDebug.String())
+		}
+	case source.Source:
+		text := fmt.Sprintf("%T", value)
+		if named, ok := value.(fmt.Stringer); ok {
+			text = named.String()
+		}
+		a.Value = slog.StringValue(text)
 	}
 	return a
 }

@@ -2,12 +2,19 @@ package telemetry
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 func TestJSONLog(t *testing.T) {
@@ -67,6 +74,29 @@ func TestLevelsAndFormats(t *testing.T) {
 		log.Info("hello")
 		if got := out.Len() > 0; got != test.info {
 			t.Errorf("%s shows info: %t, want %t", test.level, got, test.info)
+		}
+	}
+}
+
+// TestLogEventSource: an event source is logged by its name. Its JSON form does not exist, because it holds functions.
+func TestLogEventSource(t *testing.T) {
+	pods := source.Kind[client.Object](nil, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
+	function := source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
+	for _, test := range []struct {
+		source source.Source
+		want   string
+	}{
+		{pods, `"source":"kind source: *v1.Pod"`},
+		{function, `"source":"func source: `},
+	} {
+		var out strings.Builder
+		log, err := NewLogger(&out, "info", "json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("Starting EventSource", "source", test.source)
+		if !strings.Contains(out.String(), test.want) {
+			t.Errorf("%s does not contain %s", out.String(), test.want)
 		}
 	}
 }
