@@ -1,33 +1,35 @@
-// Package memory keeps what a process remembers by key.
+// Package memory has a concurrent map for values that a process keeps by key.
 package memory
 
 import "sync"
 
-// ByKey is what is remembered by key, for workers side by side: a few words a key, and nothing that a new process would miss. The zero value is empty.
+// ByKey is a map that workers may use concurrently. Its values are small, and a new process does not need them: it
+// starts with none. The zero value is an empty map.
 type ByKey[K comparable, V any] struct {
 	mu   sync.Mutex
 	keys map[K]V
 }
 
-// Get returns what is remembered of a key, and whether anything is.
+// Get returns the value of a key, and whether there is one.
 func (m *ByKey[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	is, known := m.keys[key]
-	return is, known
+	value, known := m.keys[key]
+	return value, known
 }
 
-// Set remembers a value instead of what was there.
-func (m *ByKey[K, V]) Set(key K, is V) {
-	m.Update(key, func(V, bool) (V, bool) { return is, true })
+// Set stores the value of a key. It replaces an earlier one.
+func (m *ByKey[K, V]) Set(key K, value V) {
+	m.Update(key, func(V, bool) (V, bool) { return value, true })
 }
 
-// Update replaces what is remembered of a key by what becomes of it, or forgets it where that is not to be kept. Nobody else is at the memory meanwhile.
-func (m *ByKey[K, V]) Update(key K, become func(is V, known bool) (next V, keep bool)) {
+// Update replaces the value of a key by what change returns, or drops the key if change returns keep=false. The map is
+// locked while change runs.
+func (m *ByKey[K, V]) Update(key K, change func(value V, known bool) (next V, keep bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	is, known := m.keys[key]
-	next, keep := become(is, known)
+	value, known := m.keys[key]
+	next, keep := change(value, known)
 	if !keep {
 		delete(m.keys, key)
 		return
@@ -38,14 +40,14 @@ func (m *ByKey[K, V]) Update(key K, become func(is V, known bool) (next V, keep 
 	m.keys[key] = next
 }
 
-// Forget drops what is remembered of a key.
+// Forget drops a key.
 func (m *ByKey[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.keys, key)
 }
 
-// Len is of how many keys something is remembered.
+// Len returns the number of keys.
 func (m *ByKey[K, V]) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

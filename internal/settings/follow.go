@@ -23,17 +23,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
 )
 
-// ownNamespace is where Kubernetes tells a pod's namespace.
+// ownNamespace is the file from which a pod reads its namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// podNamespace is the namespace of the pod that the operator runs in; an error where it runs in none.
+// podNamespace returns the namespace of the operator's pod. It fails if the operator does not run in a pod.
 func podNamespace() (string, error) {
 	data, err := os.ReadFile(ownNamespace)
 	return strings.TrimSpace(string(data)), err
 }
 
-// follower brings what the source of dynamic settings says into the settings, for as long as the operator runs, on a replica that stands by too: it
-// serves the right namespaces when it takes over.
+// follower applies the dynamic settings of a file or of ConfigMaps for as long as the operator runs. It runs on standby
+// replicas too, so that they serve the right namespaces when they become the leader.
 type follower struct {
 	live      *Live
 	config    config.DynamicConfig
@@ -41,18 +41,19 @@ type follower struct {
 	selector  labels.Selector
 	reader    client.Reader // of the API server
 	log       logr.Logger
-	told      string // what was told last
-	// open makes the cache of the ConfigMaps.
+	logged    string // the last message, see logOnce
+	// open creates the cache of the ConfigMaps.
 	open func() (cache.Cache, error)
 }
 
 var _ manager.LeaderElectionRunnable = &follower{}
 
-// readTimeout bounds a read of the ConfigMaps, and watchAgain lies between two tries to watch them.
+// readTimeout bounds a read of the ConfigMaps. watchAgain is the delay before a failed watch is retried.
 const readTimeout, watchAgain = time.Minute, time.Minute
 
-// Follow has the manager follow the source of dynamic settings, where the configuration names one. It is read once before anything else: nothing is done first by
-// what holds at the start and not now. One that cannot be read then is told and stops nothing, since it is looked at again. Errors name the field of the
+// Follow adds a follower of the dynamic settings to the manager if the configuration enables them. It reads the
+// source once before it returns, so that no pass uses the settings of the start if newer ones exist. A read that
+// fails is logged and does not stop the start, because the follower reads again. Errors name the field of the
 // configuration.
 func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	cfg := live.initial.DynamicConfig
@@ -80,14 +81,15 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 			},
 		})
 	}
-	d.look(ctx, d.reader)
+	d.refresh(ctx, d.reader)
 	return mgr.Add(d)
 }
 
-// NeedLeaderElection says no.
+// NeedLeaderElection returns false: standby replicas follow the settings too.
 func (*follower) NeedLeaderElection() bool { return false }
 
-// Start follows the source until ctx ends. Nothing that goes wrong ends it, since its end with an error would be the operator's.
+// Start follows the source until ctx ends. No failure ends it, because the manager stops the operator if Start
+// returns an error.
 func (d *follower) Start(ctx context.Context) error {
 	if d.config.Source == config.SourceFile {
 		d.poll(ctx)
@@ -105,7 +107,8 @@ func (d *follower) Start(ctx context.Context) error {
 	return nil
 }
 
-// poll looks at the file again and again. A mounted ConfigMap is a link that is put in the place of another, which tells nobody.
+// poll reads the file at every reload interval. It does not watch the file, because the kubelet updates a mounted
+// ConfigMap by replacing a symbolic link, and a watch of the file reports nothing.
 func (d *follower) poll(ctx context.Context) {
 	again := time.NewTicker(d.config.ReloadInterval.Duration)
 	defer again.Stop()
@@ -114,12 +117,12 @@ func (d *follower) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-again.C:
-			d.look(ctx, d.reader)
+			d.refresh(ctx, d.reader)
 		}
 	}
 }
 
-// watch looks at the ConfigMaps whenever one of them changes, until ctx ends.
+// watch reads the ConfigMaps whenever one of them changes, until ctx ends.
 func (d *follower) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	followed, err := d.open()
@@ -142,46 +145,48 @@ func (d *follower) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1) // one is enough, however many changes there are until it is looked at
-	tell := func() {
+	changed := make(chan struct{}, 1) // one entry stands for all changes until the next read
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
 	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { tell() }, UpdateFunc: func(any, any) { tell() }, DeleteFunc: func(any) { tell() },
+		AddFunc: func(any) { notify() }, UpdateFunc: func(any, any) { notify() }, DeleteFunc: func(any) { notify() },
 	}); err != nil {
 		return err
 	}
-	// A cache that has not started answers every read with an error. If it is not full in time, the read below logs the reason.
+	// A cache that has not started answers every read with an error. If it is not full in time, the read below logs
+	// the reason.
 	filling, cancel := context.WithTimeout(ctx, readTimeout)
 	followed.WaitForCacheSync(filling)
 	cancel()
-	tell() // all ConfigMaps may have been deleted before the watch began
+	notify() // all ConfigMaps may have been deleted before the watch began
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			d.look(ctx, followed)
+			d.refresh(ctx, followed)
 		}
 	}
 }
 
-// look reads the source, and takes what it says.
-func (d *follower) look(ctx context.Context, reader client.Reader) {
+// refresh reads the source and applies the result.
+func (d *follower) refresh(ctx context.Context, reader client.Reader) {
 	values, err := d.read(ctx, reader)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.tellOnce(err.Error(), func() { d.log.Error(err, "the dynamic settings cannot be read; what was read last goes on to hold") })
+			d.logOnce(err.Error(), func() { d.log.Error(err, "the dynamic settings cannot be read; what was read last goes on to hold") })
 		}
 		return
 	}
-	d.take(values)
+	d.apply(values)
 }
 
-// read returns the properties of the source. A file that is not there has none: its ConfigMap may be optional.
+// read returns the properties of the source. A file that does not exist has none, because its ConfigMap may be
+// optional.
 func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]string, error) {
 	if d.config.Source == config.SourceFile {
 		values, err := peer.LoadProperties(d.config.File)
@@ -198,53 +203,54 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
 	values := map[string]string{}
-	for _, one := range list.Items {
-		maps.Copy(values, one.Data)
+	for _, configMap := range list.Items {
+		maps.Copy(values, configMap.Data)
 	}
 	return values, nil
 }
 
-// take lays the properties over the configuration of the start, and tells what is new about that. Where the list of namespaces cannot be used nothing is
-// taken: half of what somebody wrote in one go is not what was meant.
-func (d *follower) take(values map[string]string) {
+// apply lays the properties over the configuration of the start, and logs what changed. If the list of namespaces is
+// invalid, it applies no property at all: properties that were written together are applied together.
+func (d *follower) apply(values map[string]string) {
 	next, unused, err := peer.Override(&d.live.initial, values)
 	if err != nil {
-		d.tellOnce(err.Error(), func() {
+		d.logOnce(err.Error(), func() {
 			d.log.Error(err, "the dynamic settings are not taken; what was read last goes on to hold")
 		})
 		return
 	}
 	reasons := make([]string, 0, len(unused))
-	for _, one := range unused {
-		reasons = append(reasons, one.Name+": "+one.Why)
+	for _, property := range unused {
+		reasons = append(reasons, property.Name+": "+property.Why)
 	}
-	d.tellOnce(strings.Join(reasons, "\n"), func() {
-		for _, one := range unused {
-			d.log.Info("a dynamic property has no effect", "property", one.Name, "why", one.Why)
+	d.logOnce(strings.Join(reasons, "\n"), func() {
+		for _, property := range unused {
+			d.log.Info("a dynamic property has no effect", "property", property.Name, "why", property.Why)
 		}
 	})
-	was := d.live.Now()
-	if was.String() == next.String() {
+	previous := d.live.Now()
+	if previous.String() == next.String() {
 		return
 	}
 	d.live.Become(next)
-	if !slices.Equal(was.Namespaces.Names, next.Namespaces.Names) {
-		d.log.Info("the namespaces that are served have changed", "from", named(was.Namespaces), "to", named(next.Namespaces))
+	if !slices.Equal(previous.Namespaces.Names, next.Namespaces.Names) {
+		d.log.Info("the namespaces that are served have changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
 	}
 	d.log.Info("the settings have changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
 
-// tellOnce tells what was not told last, so that a source that is looked at again and again does not fill the log.
-func (d *follower) tellOnce(what string, tell func()) {
-	if d.told == what {
+// logOnce calls log unless the same message was the last one, so that a source that is read repeatedly does not fill
+// the log.
+func (d *follower) logOnce(message string, log func()) {
+	if d.logged == message {
 		return
 	}
-	d.told = what
-	tell()
+	d.logged = message
+	log()
 }
 
-// named shows which namespaces are served by name.
+// named formats the served namespaces for the log.
 func named(namespaces config.Namespaces) string {
 	switch {
 	case len(namespaces.Names) > 0:

@@ -1,4 +1,5 @@
-// Package settings has the operator's configuration, with what of it changes while it runs (docs/configuration.md) as it is now.
+// Package settings holds the operator's current configuration. Some fields change while the operator runs: it follows a
+// file or ConfigMaps with dynamic settings (docs/configuration.md).
 package settings
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Live is what the operator goes by.
+// Live is the current configuration.
 type Live struct {
 	initial config.Configuration
 	current atomic.Pointer[config.Configuration]
@@ -20,43 +21,46 @@ type Live struct {
 	wakes []func(namespace string)
 }
 
-// New returns settings that are as the operator was started with.
+// New returns settings that hold the configuration of the start.
 func New(initial config.Configuration) *Live {
 	s := &Live{initial: initial}
 	s.current.Store(&initial)
 	return s
 }
 
-// Now returns the configuration as it is now. What a kind decides by is asked for in each pass, never kept.
+// Now returns the current configuration. Kinds call it in each pass and do not keep the result.
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
-// OnNamespaces has a function called with each namespace that is served from now on, or was until now; with metav1.NamespaceAll where that may be any.
+// OnNamespaces registers a function that Become calls with each namespace that it adds to or removes from those
+// served. The argument is metav1.NamespaceAll if any namespace may be affected.
 func (s *Live) OnNamespaces(wake func(namespace string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wakes = append(s.wakes, wake)
 }
 
-// Become takes another configuration, and wakes what is in the namespaces that are served from now on or were until now.
+// Become replaces the configuration, and calls the functions of OnNamespaces for each namespace that is newly served
+// or no longer served.
 func (s *Live) Become(next config.Configuration) {
-	was := s.current.Swap(&next)
+	previous := s.current.Swap(&next)
 	s.mu.Lock()
 	wakes := slices.Clone(s.wakes)
 	s.mu.Unlock()
-	for _, namespace := range changedNamespaces(was.Namespaces, next.Namespaces) {
+	for _, namespace := range changedNamespaces(previous.Namespaces, next.Namespaces) {
 		for _, wake := range wakes {
 			wake(namespace)
 		}
 	}
 }
 
-// changedNamespaces are those that are named in one and not in the other; metav1.NamespaceAll where either means all of them.
-func changedNamespaces(was, is config.Namespaces) (changed []string) {
-	if was.All() != is.All() {
+// changedNamespaces returns the namespaces that only one of the two lists names. If exactly one of the two means all
+// namespaces, it returns metav1.NamespaceAll alone.
+func changedNamespaces(before, after config.Namespaces) (changed []string) {
+	if before.All() != after.All() {
 		return []string{metav1.NamespaceAll}
 	}
-	for _, name := range slices.Concat(was.Names, is.Names) {
-		if slices.Contains(was.Names, name) != slices.Contains(is.Names, name) {
+	for _, name := range slices.Concat(before.Names, after.Names) {
+		if slices.Contains(before.Names, name) != slices.Contains(after.Names, name) {
 			changed = append(changed, name)
 		}
 	}

@@ -40,15 +40,16 @@ func TestChangedNamespaces(t *testing.T) {
 	}
 }
 
-// forbidden is an API server that lets nobody list.
+// forbidden is a reader whose lists the API server rejects.
 type forbidden struct{ client.Reader }
 
 func (forbidden) List(context.Context, client.ObjectList, ...client.ListOption) error {
 	return errors.New("configmaps is forbidden")
 }
 
-// TestSettingsThatCannotBeRead: without the right to list them the operator goes by what holds at the start, and says so once.
-func TestSettingsThatCannotBeRead(t *testing.T) {
+// TestUnreadableSettingsKeepConfiguration: without the right to list ConfigMaps the operator keeps the configuration
+// of the start, and logs the reason once.
+func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	var log strings.Builder
 	cfg := config.Default()
 	cfg.Namespaces.Names = []string{"team"}
@@ -57,7 +58,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	d := &follower{live: live, config: cfg.DynamicConfig, namespace: "n", selector: labels.Everything(),
 		log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	for range 3 {
-		d.look(t.Context(), forbidden{})
+		d.refresh(t.Context(), forbidden{})
 	}
 	if is := live.Now().Namespaces.Names; !slices.Equal(is, []string{"team"}) {
 		t.Errorf("served are %v", is)
@@ -75,8 +76,8 @@ func (c lateCache) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
-// TestWatchReadsOnlyStartedCache is a regression test: the first read met a cache that had not started, and every start of
-// the operator logged an error.
+// TestWatchReadsOnlyStartedCache is a regression test: the first read met a cache that had not started, and every
+// start of the operator logged an error.
 func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,8 +126,9 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	}
 }
 
-// TestSettingsWake: who asks is told of each namespace that is served from now on, or was until now.
-func TestSettingsWake(t *testing.T) {
+// TestBecomeReportsChangedNamespaces: each registered function is called with each namespace that is newly served or no
+// longer served.
+func TestBecomeReportsChangedNamespaces(t *testing.T) {
 	cfg := config.Default()
 	cfg.Namespaces.Names = []string{"a", "b"}
 	live := New(cfg)
