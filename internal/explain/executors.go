@@ -16,26 +16,30 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// allowedHolds is for how long it is believed that a driver's account has all its rights: each of them is a request of its own, and they hardly ever change.
+// allowedHolds is how long a driver's account is assumed to keep all its rights. Each right costs a request, and
+// rights rarely change.
 const allowedHolds = time.Minute
 
-// Shortage is of executors that a driver wants and has not.
+// Shortage describes executors that a driver wants and that do not exist.
 type Shortage struct {
 	Of      types.NamespacedName // the application
-	UID     types.UID            // its own
+	UID     types.UID            // of the application
 	Attempt int32
-	Driver  types.UID // empty where it was not seen
+	Driver  types.UID // empty if the driver was not observed
 	Account string    // the driver's service account
 	Since   time.Time
-	// Executor renders one more, as the driver would. An error is the user's: none of this spec can be made. Without the function nobody is asked.
+	// Executor renders another executor pod, as the driver would. An error means that no executor can be built from
+	// the user's spec. If the function is nil, the API server is not queried.
 	Executor func() (*corev1.Pod, error)
 }
 
-// Executors finds out why executors are wanted and not there. The driver itself is told no more than 403, and writes that into a log that nobody reads.
-// So the API server is asked to create one like theirs, and to do nothing (a server-side dry run), which says what it says to the driver: the
-// quota, the pod security, the service account, the priority class. What that passes, the driver's own account may not do.
+// Executors finds out why wanted executors do not exist. The driver itself receives only a 403, which ends up in its
+// log. So the operator sends a server-side dry run of such a pod, which the API server rejects for the same reason:
+// quota, pod security, service account or priority class. If the dry run passes, the operator checks the rights of
+// the driver's service account.
 //
-// The answer holds for a while, however often the application is looked at. Where none can be had, or none may be asked for now (Allowance), it is the one before.
+// The answer is kept for a while, however many passes need it. If no answer can be had, or no query is allowed now
+// (Allowance), Executors returns the previous one.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
@@ -49,7 +53,7 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 	return Answer{Cause: cause}
 }
 
-// probed is what stands in the way now, or what did before where that cannot be found out.
+// probed returns the current obstacle, or the previous one if the query fails.
 func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cause, now time.Time) lifecycle.Cause {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -61,8 +65,9 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 	return cause
 }
 
-// executorCause is what stands in the way of another executor, or nothing. Where the operator can make none of the spec itself, Spark hardly can, unless
-// it takes a JVM: that is told where nothing else is to be found.
+// executorCause returns what prevents another executor, or nothing. If the operator cannot build an executor from the
+// spec, Spark usually cannot either, unless the spec needs a JVM. That error is returned only if no other reason is
+// found.
 func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil
@@ -86,8 +91,8 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	return cause, err
 }
 
-// accountCause is which right the driver's account lacks, or nothing. A right that is lacking is asked for each time, so that it is known soon that it
-// was given.
+// accountCause returns the right that the driver's account lacks, or nothing. Only a complete set of rights is
+// remembered, so that a right that is granted later is noticed soon.
 func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: s.Of, Part: partAllowed}
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {
@@ -104,7 +109,7 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(s.Account, missing, s.Of.Namespace)}, nil
 }
 
-// dryRun asks the API server to create a pod and to store nothing.
+// dryRun creates a pod on the API server without storing it.
 func (e *Explainer) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
 	return apianswer.OfDryRun(pod, e.asks.Create(ctx, pod, client.DryRunAll))
 }

@@ -1,5 +1,6 @@
-// Package explain finds out what neither a pod's status nor its driver says: what a pod waits for, why executors that are wanted are not there, and that a driver
-// which failed lacked a right. Nothing is decided by an explanation, and no pass waits for one: where none is to be had it goes on without.
+// Package explain finds reasons that neither a pod's status nor its driver reports: why a pod is pending, why wanted
+// executors do not exist, and which right a failed driver lacked. No decision depends on an explanation. If none can
+// be found, the pass continues without it.
 package explain
 
 import (
@@ -23,33 +24,35 @@ const (
 	partAllowed  lifecycle.Part = "Allowed"  // the rights of a driver that wants executors, once it was seen to have them all
 )
 
-// Explainer asks the API server, and remembers what it said. It is for workers side by side.
+// Explainer queries the API server and remembers its answers. Workers may use it concurrently.
 type Explainer struct {
-	live    client.Reader // reads the API server, and no cache
+	live    client.Reader // reads the API server, never a cache
 	asks    client.Writer
 	allowed *Allowance
 	replies apianswer.Replies
 	blind   atomic.Bool // the last read of Events failed
 }
 
-// New returns an explainer that reads live, creates only what is not stored (reviews of rights, dry runs), and asks no more than is allowed.
+// New returns an explainer that reads from live and sends reviews of rights and dry runs through asks, within the
+// allowance. It creates nothing that is stored.
 func New(live client.Reader, asks client.Writer, allowed *Allowance) *Explainer {
 	return &Explainer{live: live, asks: asks, allowed: allowed}
 }
 
-// Answer is what is known now.
+// Answer is the result of a query.
 type Answer struct {
-	Cause   lifecycle.Cause // empty where nobody says anything
-	Again   time.Duration   // after which it is worth while to ask again; none where it is not above 0
-	Unasked bool            // nobody could be asked, and nothing was said before: what was told last may hold still
+	Cause   lifecycle.Cause // empty if no reason was found
+	Again   time.Duration   // the delay before the next query; no query is needed if it is 0 or less
+	Unasked bool            // no query was allowed, and no earlier answer is known: the reason in the status may still hold
 }
 
-// unasked is what was said last, as nobody may be asked now. Where nothing was, because another process asked, the status has it.
+// unasked returns the last answer, because no query is allowed now. If there is none because another process asked,
+// the reason is in the status.
 func unasked(last lifecycle.Cause) Answer {
 	return Answer{Cause: last, Again: lifecycle.AskAgain(0), Unasked: last.Reason == ""}
 }
 
-// Forget drops what is remembered of a custom resource.
+// Forget drops the remembered answers for a custom resource.
 func (e *Explainer) Forget(key types.NamespacedName) {
 	for _, part := range []lifecycle.Part{lifecycle.Executors, partWarnings, partRights, partAllowed} {
 		e.replies.Forget(apianswer.Question{Key: key, Part: part})

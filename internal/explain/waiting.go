@@ -10,27 +10,29 @@ import (
 )
 
 const (
-	// pendingGrace is how long a driver may be pending before anybody is asked why: most are not for that long.
+	// pendingGrace is how long a driver may be pending before the operator looks for the wait reason. Most drivers
+	// start sooner.
 	pendingGrace = 2 * time.Second
-	// submittedGrace is the same for a driver that spark-submit made, and for executors: the ConfigMap that it mounts comes after it (that of
-	// executors until Spark 4.2), so that the kubelet mostly complains once and tries again.
+	// submittedGrace is the same for executors and for a driver that spark-submit created. Their ConfigMap is created
+	// after the pod (for executors until Spark 4.2), so the kubelet usually warns once and retries.
 	submittedGrace = 10 * time.Second
 )
 
-// Waiting is a pod that waits and does not say for what.
+// Waiting is a pending pod whose status has no wait reason.
 type Waiting struct {
-	Why *lifecycle.Cause // the fact that an explanation becomes
+	Why *lifecycle.Cause // where the wait reason is stored once it is found
 
 	name    string
 	uid     types.UID
 	attempt int32
 	created time.Time
 	grace   time.Duration
-	silent  string // its scheduler, where that said nothing
+	silent  string // the name of its scheduler, if that reported nothing
 }
 
-// Pods are those that wait and do not say for what: drivers, pods that submit them, and one executor and one pod of a standalone cluster. The executors and members
-// are the pods that the facts were read from, in the same order.
+// Pods returns the pending pods without a wait reason: drivers, pods that submit them, at most one executor, and at
+// most one pod of a standalone cluster. The executors and members are the pods that the facts were read from, in the
+// same order.
 func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
 	pods := drivers(seen)
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {
@@ -42,7 +44,7 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
 	return pods
 }
 
-// drivers are the drivers, and pods that submit them.
+// drivers returns the pending drivers, and the pods that submit them, without a wait reason.
 func drivers(seen *lifecycle.Observed) []Waiting {
 	var pods []Waiting
 	for i := range seen.Drivers {
@@ -64,13 +66,13 @@ func drivers(seen *lifecycle.Observed) []Waiting {
 	return pods
 }
 
-// waiting is an executor, or a pod of a cluster.
+// waiting returns the Waiting of an executor or of a pod of a standalone cluster.
 func waiting(pod *corev1.Pod, attempt int32, silent string, why *lifecycle.Cause) Waiting {
 	return Waiting{Why: why, name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
 }
 
-// waitingExecutor is the oldest executor of a running driver that waits and does not say for what, since what keeps it mostly keeps all of them; nil where there is
-// none, or another says it.
+// waitingExecutor returns the oldest pending executor of a running driver. It returns nil if no executor is pending,
+// or if one of them has a wait reason already: executors mostly wait for the same reason.
 func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Executor) {
 	for i := range seen.Executors {
 		e, pod := &seen.Executors[i], &pods[i]
@@ -87,7 +89,7 @@ func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev
 	return oldest, facts
 }
 
-// waitingMember is the same of a standalone cluster's pods.
+// waitingMember returns the oldest pending pod of a standalone cluster, by the same rules.
 func waitingMember(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Member) {
 	for i := range seen.Members {
 		m, pod := &seen.Members[i], &pods[i]
