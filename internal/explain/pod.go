@@ -14,15 +14,17 @@ import (
 )
 
 const (
-	// silentGrace is how long a scheduler may say nothing about a pod before it is asked whether there is such a scheduler.
+	// silentGrace is how long a scheduler may report nothing about a pod before the wait reason says that it may not
+	// exist.
 	silentGrace = 10 * time.Second
 	// maxEventsRead bounds one read of Events about one pod.
 	maxEventsRead = 100
 )
 
-// Pod finds out what a pod of a custom resource waits for where its status does not say: a volume, a Secret or a ConfigMap that is missing, a sandbox that cannot be
-// made, are told by Kubernetes Events alone. They are read on demand, by the pod's UID, and never cached: a cluster has more Events than all else that we watch. They
-// are read every few seconds at most, not before the pod has waited for its grace, and less often where the API server is busy (Allowance).
+// Pod finds the wait reason of a pod whose status has none. Only Kubernetes Events report a missing volume, Secret or
+// ConfigMap, or a sandbox that cannot be created. Events are read on demand, by the pod's UID, and never cached,
+// because a cluster has more Events than all other objects that the operator watches. They are read every few seconds
+// at most, not before the pod's grace is over, and less often if the API server is busy (Allowance).
 func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waiting, now time.Time) Answer {
 	age := now.Sub(pod.created)
 	if age < pod.grace {
@@ -44,8 +46,8 @@ func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waitin
 	return Answer{Cause: unlessSilent(cause, pod.name, pod.silent, age), Again: e.replies.Rest(asked, now)}
 }
 
-// unlessSilent is what a pod waits for where nobody says it and its scheduler is silent for too long: nobody else ever tells of a scheduler that does not
-// exist.
+// unlessSilent returns the cause. If there is none and the pod's scheduler has reported nothing for too long, it
+// returns that as the cause: Kubernetes never reports that a scheduler does not exist.
 func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
 		return lifecycle.SilentCause(pod, scheduler)
@@ -53,7 +55,7 @@ func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duratio
 	return cause
 }
 
-// warned reads what Kubernetes warns of about a pod.
+// warned returns the latest warning of the Events about a pod, and whether they could be read.
 func (e *Explainer) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -67,7 +69,8 @@ func (e *Explainer) warned(ctx context.Context, namespace, name string, uid type
 	return latestWarning(events.Items, uid), true
 }
 
-// unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.
+// unexplained logs a failed read of Events: the first one at info level, later ones at debug level until a read
+// succeeds.
 func (e *Explainer) unexplained(ctx context.Context, pod string, err error) {
 	logger := log.FromContext(ctx)
 	if e.blind.Swap(true) {
@@ -76,8 +79,8 @@ func (e *Explainer) unexplained(ctx context.Context, pod string, err error) {
 	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())
 }
 
-// latestWarning returns the newest event about the pod when that is a warning. A newer normal event (scheduled, pulled) means that the
-// trouble it warned of is over.
+// latestWarning returns the newest event about the pod if it is a warning. A normal event that is newer than a warning
+// (scheduled, pulled) means that the problem is over.
 func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 	var newest *corev1.Event
 	for i := range events {
@@ -96,8 +99,8 @@ func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 	return lifecycle.Cause{Reason: newest.Reason, Message: newest.Message}
 }
 
-// eventTime is when an event was last seen, to the second: the two APIs by which events are written keep it in different fields and
-// with different precision.
+// eventTime returns when an event was last seen, to the second. The two APIs for events store the time in different
+// fields and with different precision.
 func eventTime(e *corev1.Event) time.Time {
 	latest := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {

@@ -252,7 +252,7 @@ func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending, CreatedAt: noon}}}
 		return e.Pod(t.Context(), pi, Pods(&seen, nil, nil)[0], noon.Add(after))
 	}
-	owe := func() { busy.all, busy.of = account{owed: owedMost, at: time.Now()}, nil }
+	owe := func() { busy.all, busy.namespaces = account{owed: owedMost, at: time.Now()}, nil }
 	owe()
 	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Unasked || got.Again != lifecycle.AskAgain(0) || reads.lists != 0 {
 		t.Errorf("nobody was asked: %+v, %d reads", got, reads.lists)

@@ -14,11 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// rightsWindow is how long after its end a failed driver's rights are asked for: once the decision about it is made nobody asks again.
+// rightsWindow is how long after its end a failed driver's rights are reviewed. After the decision about it nothing
+// needs the answer.
 const rightsWindow = time.Minute
 
-// driverRights are what Spark's scheduler backend does first with the driver's service account; without one of them the driver ends with an
-// exception whose message is mostly lost behind its stack trace (KubernetesClusterSchedulerBackend, ExecutorPodsAllocator).
+// driverRights are the rights that Spark's scheduler backend uses first with the driver's service account. If one is
+// missing, the driver ends with an exception whose message is usually lost behind its stack trace
+// (KubernetesClusterSchedulerBackend, ExecutorPodsAllocator).
 var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "get", Resource: "pods"},
 	{Verb: "list", Resource: "pods"},
@@ -27,10 +29,11 @@ var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Resource: "configmaps"},
 }
 
-// FailedDriver is why a driver failed: the right that it lacked, where it just failed and lacked one, before what it said itself. The API server is asked about the
-// driver's service account, once a driver; where it may not be asked, it is what the driver said.
+// FailedDriver returns why a driver failed. If the driver failed within rightsWindow and its service account lacks a
+// right, that right comes before the driver's own message. The rights are reviewed once for each driver. If the
+// review fails, FailedDriver returns the driver's own message and a later pass may retry.
 func (e *Explainer) FailedDriver(ctx context.Context, of types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
-	// 1 is how a JVM ends on an exception that nobody caught.
+	// A JVM exits with 1 after an uncaught exception.
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
 		return driver.Why
 	}
@@ -49,7 +52,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, of types.NamespacedName, d
 	return why
 }
 
-// lackedRight is what a driver's account may not do, or nothing, and for how long that holds: where nobody can be asked, not for long.
+// lackedRight returns the right that a driver's account lacks, or nothing, and how long that answer is kept. After a
+// failed review it is kept only briefly.
 func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -64,13 +68,13 @@ func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver 
 	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, namespace)}, rightsWindow
 }
 
-// lacks says what to do about a right that a driver has not.
+// lacks returns the message about a missing right, with what to do about it.
 func lacks(account, right, namespace string) string {
 	return fmt.Sprintf("service account %q is forbidden to %s in namespace %q; bind it to a Role like the one of the chart's driver service account",
 		account, right, namespace)
 }
 
-// missingRight returns the first of driverRights that the account lacks, in words, or nothing.
+// missingRight returns the first of driverRights that the account lacks, as verb and resource, or an empty string.
 func (e *Explainer) missingRight(ctx context.Context, namespace, account string) (string, error) {
 	for _, right := range driverRights {
 		right.Namespace = namespace
