@@ -47,7 +47,8 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, live []lifecycle.Surroundi
 			message += "; "
 		}
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
-		if len(message) > lifecycle.MaxMessage { // a list may be as long as the custom resource, and the API server's answer longer
+		// A list may be as long as the custom resource, and the API server's answer longer.
+		if len(message) > lifecycle.MaxMessage {
 			message = lifecycle.Cause{Message: message}.Bounded().Message
 			break
 		}

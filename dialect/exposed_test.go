@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExposed checks that the condition is True once all objects exist, whoever created them, and False, reported once,
-// if one cannot exist.
+// TestExposed checks that the condition is True once all objects exist, even if another operator created them, and
+// False, reported once, if one cannot exist.
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}

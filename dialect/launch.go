@@ -16,7 +16,8 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		case d == nil:
 			return true
 		case d.Phase == lifecycle.DriverSucceeded: // mostly the last pass over an application, and many may end at once
-			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == "" // an empty policy is a server's, whose state machine decides
+			// An empty policy is a server's, whose state machine decides.
+			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == ""
 		}
 		return d.Phase == lifecycle.DriverFailed && app.Restart.Policy != lifecycle.Never
 	}

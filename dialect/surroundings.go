@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Surroundings are the auxiliary objects of an application: what stands beside its driver, such as Services and
-// Ingresses. A SparkCluster has no driver; its Surroundings are all its objects.
+// Surroundings are the auxiliary objects of an application, which accompany its driver, such as Services and Ingresses.
+// A SparkCluster has no driver; all its objects are auxiliary.
 type Surroundings struct {
 	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
 	Objects []submit.Object

@@ -24,9 +24,9 @@ type UI struct {
 	// Outside allows Services that are reachable from outside the cluster (NodePort, LoadBalancer). If false, Services
 	// are ClusterIP.
 	Outside bool
-	// Ingress says how Ingresses are created; nil means that none is.
+	// Ingress configures how Ingresses are created; if it is nil, the operator creates none.
 	Ingress *UIIngress
-	// Route says how HTTPRoutes of the Gateway API are created; nil means that none is.
+	// Route configures how HTTPRoutes of the Gateway API are created; if it is nil, the operator creates none.
 	Route *UIRoute
 }
 

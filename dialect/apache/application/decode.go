@@ -147,7 +147,7 @@ func duration(millis *int64) *time.Duration {
 	return new(milliseconds(*millis))
 }
 
-// interval returns a time to wait; nil if none is set or it is negative.
+// interval returns a time to wait. It returns nil if the spec sets none, and 0 if the number is negative.
 func interval(millis *int64) *time.Duration {
 	if millis == nil {
 		return nil
@@ -181,7 +181,8 @@ const (
 // executorsOf returns the number of executors at the start and the number that the application always wants. Both are 0
 // if the driver does their work itself or gets executors from a standalone cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
-	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") { // otherwise the key holds the API server's address
+	// Otherwise the key holds the API server's address.
+	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {
 		return 0, 0
 	}
 	instances, set := number(spec, confInstances)

@@ -173,7 +173,7 @@ func told(warnings []string, text string) bool {
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })
 }
 
-// TestPrivileges checks that no container may escalate privileges unless it says so.
+// TestPrivileges checks that a container may escalate privileges only if its template allows it.
 func TestPrivileges(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec string

@@ -68,8 +68,9 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status: tools take that for one that no
-// operator has seen. If its launch is held up, a condition says so, and there is still no state.
+// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status: tools read that as an
+// application that no operator has seen. If its launch has to wait, a condition reports it, and there is still no
+// state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
 	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
@@ -103,7 +104,8 @@ func TestSubmittedAt(t *testing.T) {
 func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).gone(0)
 	l.now = t0.Add(-time.Hour)
-	l.drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).states(success + released) // checkShape holds the order
+	// checkShape checks the order.
+	l.drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).states(success + released)
 }
 
 // TestStatusOfTheDriver checks that a failure holds the driver pod's status, bounded and without null values, and that

@@ -166,8 +166,9 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd checks that states which the other operator never left come to an end, such as client mode
-// (a Failed in each of its passes), for good and with a policy that would restart it forever.
+// TestStuckApplicationsEnd checks that applications end permanently in states which the other operator never left, even
+// with a policy that would restart them forever. An example is client mode, in which each of that operator's passes
+// stores a Failed.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {

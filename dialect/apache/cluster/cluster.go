@@ -71,7 +71,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 }
 
 // asPlan returns a plan in the form that the controller carries out. It has no actions, since all objects of a cluster
-// are its Surroundings.
+// are its auxiliary objects.
 func asPlan(plan cluster.Plan) lifecycle.Plan {
 	m := plan.Next
 	return lifecycle.Plan{Trail: plan.Trail, Tell: plan.Tell, Check: plan.Check,

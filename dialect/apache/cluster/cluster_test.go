@@ -520,7 +520,8 @@ func TestClusterIsDeleted(t *testing.T) {
 	w.pass()
 	before := w.sc.Status.DeepCopy()
 	w.sc.DeletionTimestamp = new(metav1.NewTime(w.now))
-	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, unusable} { // W2: also what cannot be used
+	// W2: a spec that cannot be used does not change the status either.
+	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, unusable} {
 		change(w.sc)
 		w.pass()
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
@@ -597,7 +598,7 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus checks that any status, whoever wrote it, becomes a status of this API that a second pass keeps.
+// FuzzClusterStatus checks that any status, from any writer, becomes a status of this API that a second pass keeps.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

@@ -99,8 +99,8 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	return moves
 }
 
-// encodeClusterReady sets the condition Ready, which is True if a master and, unless none is wanted, a worker accept
-// applications. Degraded reports everything else that is missing.
+// encodeClusterReady sets the condition Ready. It is True if a master and a worker accept applications; a cluster that
+// wants no workers needs only the master. Degraded reports everything else that is missing.
 func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""

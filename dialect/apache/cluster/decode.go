@@ -36,8 +36,8 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 }
 
 // takeClusterOver reads what another operator wrote. A cluster that it called running is running, although that
-// operator never checked the pods: they are checked now. What it failed to create, and gave up, is tried again. Pods
-// that exist although no state mentions them come from a pass whose result it did not store.
+// operator never checked the pods: they are checked now. Objects that it failed to create, and gave up, are tried
+// again. Pods that exist although no state mentions them come from a pass whose result it did not store.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {

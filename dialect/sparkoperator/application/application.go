@@ -44,7 +44,7 @@ type Options struct {
 	// sets this itself.
 	Authenticate bool
 	// Submission is the submission mode of applications that choose none; empty means Auto. Native also overrides
-	// applications: none is submitted by spark-submit then.
+	// applications: the operator then creates all driver pods, and never uses spark-submit.
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string

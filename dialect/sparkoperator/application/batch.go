@@ -21,7 +21,7 @@ import (
 // Batch is the operator's configuration of batch schedulers.
 type Batch struct {
 	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
-	// pods, and a warning says so.
+	// pods, and a warning reports it.
 	Enabled bool
 	// Default is the batch scheduler of applications that name no scheduler; empty means none.
 	Default string

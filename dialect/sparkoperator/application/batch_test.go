@@ -67,7 +67,7 @@ func minResources(t testing.TB, objects submit.Objects) map[string]string {
 	return amounts
 }
 
-// TestGangSums are the sums that an application is told to wait for, by hand.
+// TestGangSums compares the sums of resources that a pod group waits for with sums by hand.
 func TestGangSums(t *testing.T) {
 	for _, c := range []struct{ name, piece, cpu, memory string }{
 		{"one of each with a gigabyte", `{}`, "2", "2816Mi"},

@@ -13,8 +13,8 @@ import (
 // measured is the dialect as the configuration's defaults make it.
 var measured = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
 
-// atWork is an application whose driver and so many executors run, with the status that says so, and what is seen of
-// it.
+// atWork returns an application whose driver and given number of executors run, with a status of the phase Running, and
+// the facts of its pods.
 func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
@@ -59,7 +59,7 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// BenchmarkEncode tells what it costs to write a decision into a status that says so already, which is the usual case.
+// BenchmarkEncode measures the cost of writing a decision into a status that already shows it, which is the usual case.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		wanted := measured.app(app)

@@ -19,8 +19,8 @@ import (
 type phaseCondition = dialect.PhaseCondition
 
 // degraded reports whether a running application is impaired: its driver is being removed, an executor cannot start
-// (the wait reason says so), or fewer executors are running or completed than it started with. With dynamic allocation
-// fewer executors are normal.
+// (the wait reason reports it), or fewer executors are running or completed than it started with. With dynamic
+// allocation fewer executors are normal.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:

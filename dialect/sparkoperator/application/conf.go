@@ -123,7 +123,8 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, kube+"node.selector.", pod.NodeSelector)
 	sparkoperator.Set(c, kube+"scheduler.name", pod.SchedulerName)
 	if allow := dialect.PrivilegeEscalation(pod.SecurityContext); allow != nil {
-		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since Spark 4.3, whose default is false
+		// The key exists since Spark 4.3, whose default is false.
+		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow))
 	}
 	if name := templateContainer(pod.Template, role); name != "" {
 		c.SetIfMissing(kube+"podTemplateContainerName", name)

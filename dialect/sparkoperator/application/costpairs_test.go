@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What decoding, deciding and rendering one object may cost.
+// These constants limit the cost of decoding, deciding and rendering one object.
 const (
 	mostTime   = 250 * time.Millisecond
 	mostMemory = 64 << 20

@@ -163,8 +163,8 @@ func errorMessage(m lifecycle.Memory) string {
 }
 
 // notSubmitted returns the message of a failed submission. It begins with the words by which tools of this API
-// recognize one, whoever submits. Conditions and events have only the cause. A spec that can never be submitted has no
-// such message.
+// recognize such a failure, in every submission mode. Conditions and events have only the cause. A spec that can never
+// be submitted has no such message.
 func notSubmitted(m lifecycle.Memory) string {
 	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExecutorIsSparksOwn: what the operator asks the API server about is the pod that Spark's own code makes, field by
-// field.
+// TestExecutorIsSparksOwn: the pod that the operator sends to the API server in a dry run equals, field by field, the
+// pod that Spark's own code makes.
 func TestExecutorIsSparksOwn(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten", "ways"} {
 		for _, version := range executorVersions {
@@ -36,7 +36,7 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 				if got.Namespace != app.Namespace {
 					t.Errorf("namespace %q", got.Namespace)
 				}
-				got.Namespace = "" // a driver's client knows it
+				got.Namespace = "" // the client of a driver adds it
 				if diff := difference.Diff(settled(t, want), settled(t, got)); diff != "" {
 					t.Errorf("executor (-Spark's own +ours):\n%s", diff)
 				}

@@ -172,7 +172,7 @@ volumeMounts:
 				}
 			}
 			for _, twice := range doubled(fieldtable.Plain(t, made)) {
-				// What goes by configuration is in the template too, for variables that refer to it.
+				// Variables that the configuration sets are in the template too, for variables that refer to them.
 				if !strings.HasPrefix(twice, ".containers.env: ") {
 					missing = append(missing, "twice: "+twice)
 				}

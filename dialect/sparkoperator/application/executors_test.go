@@ -247,8 +247,8 @@ func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	}
 }
 
-// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make a status that cannot be
-// stored. What does not fit is not told of again and again, and what is there is counted.
+// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make the status too large to be
+// stored. Executors that do not fit are counted, and are not reported in every pass.
 func TestTallyIsBounded(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor

@@ -1,6 +1,6 @@
 package application
 
-// What the tests of schedules need, which are in a package of their own: schedule imports this one.
+// These names are for the tests of schedules, which are in a package of their own: schedule imports this one.
 var (
 	Usual = usual
 	AppOf = appOf

@@ -161,13 +161,14 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 			if !equality.Semantic.DeepEqual(want, got) {
 				t.Fatalf("attempt %d of %s, %s after the decision (-built for it +built for the decision):\n%s", launch.Attempt, app.Name, at.Sub(now), cmp.Diff(fieldtable.Plain(t, want), fieldtable.Plain(t, got)))
 			}
-			got.Driver.Labels["ours"], got.Before = "no more", slices.Insert(got.Before, 0, got.Before[0]) // what it gives is the caller's
+			// The result belongs to the caller, who may change it.
+			got.Driver.Labels["ours"], got.Before = "no more", slices.Insert(got.Before, 0, got.Before[0])
 		}
 	}
 }
 
-// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which
-// wakes nobody (Kind.Concludes): whoever stored it asks for the look.
+// checkConcluded checks that a decision that follows from a stored status alone does not rely on the event of that
+// status, which starts no pass (Kind.Concludes). The pass that stored the status must request the next one.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {

@@ -99,7 +99,8 @@ func TestMetricsFiles(t *testing.T) {
 			if got := m.conf["spark.driver.extraJavaOptions"]; got != want {
 				t.Errorf("options of the driver's JVM are %q, want %q", got, want)
 			}
-			// What is not exposed has no exporter; the files are in both pods, since Spark is told of them in both.
+			// A role that is not exposed has no exporter. The files are in both pods, since Spark's configuration of
+			// both names them.
 			for _, role := range []string{"driver", "executor"} {
 				pod, container := m.role(role)
 				mounted := len(lacks(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
@@ -238,8 +239,8 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapes are where the annotations of a configuration lead Prometheus, such as "4040/metrics"; "!" where it is told to
-// stay away.
+// scrapes returns the addresses to which the annotations of a configuration lead Prometheus, such as "4040/metrics".
+// "!" means that an annotation makes Prometheus skip the pod or Service.
 func scrapes(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
@@ -282,7 +283,7 @@ func TestScrapeAnnotations(t *testing.T) {
 	}
 }
 
-// TestServletConf: what Spark is told of its servlets, and what the driver's metrics are named after.
+// TestServletConf checks the configuration of Spark's metrics servlets, and the namespace of the driver's metrics.
 func TestServletConf(t *testing.T) {
 	const sink, source = "spark.metrics.conf.driver.sink.prometheusServlet.", "spark.metrics.conf.driver.source.jvm.class"
 	watched := []string{sink + "class", sink + "path", source, "spark.ui.prometheus.enabled", "spark.metrics.namespace"}
@@ -349,7 +350,8 @@ func TestAgentOptions(t *testing.T) {
 	}
 }
 
-// TestMonitoringTroubles: what will not be seen is told, with the way out; what will be is not.
+// TestMonitoringTroubles: metrics that cannot be read are reported, with a way to fix it. Metrics that can be read
+// cause no report.
 func TestMonitoringTroubles(t *testing.T) {
 	port := func(n string) string { return `spec: {monitoring: {prometheus: {port: ` + n + `}}}` }
 	for _, test := range []struct {

@@ -41,8 +41,9 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	}
 }
 
-// An application that ran when the limits came goes on: nobody edited it. It keeps its driver's name and what stands
-// beside it. An edit counts as any other.
+// TestARunningApplicationBeyondTheLimits: an application that already ran when the limits were introduced continues,
+// since nobody edited it. It keeps its driver's name and its auxiliary objects. If it is edited, it fails like any
+// application beyond the limits.
 func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	app := appOf(t, `{spec: {driver: {podName: mine}}}`)

@@ -19,7 +19,8 @@ func TestMemoryQuantity(t *testing.T) {
 	}
 }
 
-// TestInitialExecutors: how many executors an application waits for, and always wants, of all that may say so.
+// TestInitialExecutors: how many executors an application waits for, and always wants, by all fields and keys that set
+// these numbers.
 func TestInitialExecutors(t *testing.T) {
 	for _, c := range []struct {
 		piece       string

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What Spark really overwrites is in TestOverwrittenIsTold; here it is where the user sees it.
+// TestConditionOfOverwrittenFields checks the condition that reports overwritten fields to users. TestOverwrittenIsTold
+// checks which fields Spark overwrites.
 func TestConditionOfOverwrittenFields(t *testing.T) {
 	limited := func(a *v1beta2.SparkApplication) { a.Spec.Executor.MemoryLimit = new("4g") }
 	for _, c := range []struct {
@@ -41,7 +42,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 			if got != nil && (got.Status != "True" || got.Reason != reasonSetBySpark || !strings.HasPrefix(got.Message, c.says)) {
 				t.Errorf("%s %s: %s; want %s", got.Status, got.Reason, got.Message, c.says)
 			}
-			// Whoever corrects the spec is rid of it.
+			// A corrected spec removes the condition.
 			app.Spec.Executor = sample().Spec.Executor
 			encodeConditions(app, usual.app(app), c.m, "", t0)
 			if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {

@@ -45,8 +45,8 @@ func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
 
-// TestStateOfASilentNode: as long as Kubernetes calls a pod what it was, so does the state, whose UNKNOWN readers take
-// for a failure.
+// TestStateOfASilentNode: the state keeps its value for as long as Kubernetes keeps the pod's phase. Tools of this API
+// read the state UNKNOWN as a failure.
 func TestStateOfASilentNode(t *testing.T) {
 	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, SilentSince: t0}
 	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
@@ -434,8 +434,8 @@ func TestDeleting(t *testing.T) {
 	}
 }
 
-// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be unusable (a newer operator refuses more) ends no run
-// that goes on, and keeps what follows from being launched.
+// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be invalid (a newer operator rejects more) does not end a
+// run that is active, but prevents the next launch.
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 	usual.Decide(app, lifecycle.Observed{}, t0)

@@ -334,7 +334,7 @@ func TestContentTellsDifferences(t *testing.T) {
 	}
 }
 
-// TestUIConf: a driver is told the path that leads to it, unless the user knows better.
+// TestUIConf: a driver's configuration has the path that leads to its UI, unless the user sets another one.
 func TestUIConf(t *testing.T) {
 	told := "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=/"
 	for _, test := range []struct {
@@ -368,7 +368,7 @@ func TestUIConf(t *testing.T) {
 	}
 }
 
-// uiKeys finds what a driver is told of its UI's path, in spark.properties or among the arguments of spark-submit.
+// uiKeys finds the keys with the path of a driver's UI, in spark.properties or among the arguments of spark-submit.
 func uiKeys(objects submit.Objects) string {
 	text := ""
 	for _, object := range objects.Before {
@@ -394,7 +394,8 @@ func uiKeys(objects submit.Objects) string {
 	return strings.Join(slices.Compact(found), " ")
 }
 
-// TestSurrounded: what became of the surroundings is told in the status, once, and nothing of it is lost or made up.
+// TestSurrounded: the status and one event report the result of ensuring the auxiliary objects. A name or address in
+// the status is neither lost nor invented.
 func TestSurrounded(t *testing.T) {
 	stands := func(kind, name string) lifecycle.Surrounding {
 		return lifecycle.Surrounding{Kind: kind, Name: name, Stands: true}

@@ -223,7 +223,8 @@ func TestTakeOverCounts(t *testing.T) {
 		next  time.Time
 	}{
 		{"the last run that was allowed failed", leftIn("FAILING", retries(1, 9)), "FAILED", time.Time{}},
-		{"one is left", leftIn("FAILING", retries(2, 0)), "FAILING", endedThen.Add(2 * time.Minute)}, // interval times submissions, from its end
+		// The next attempt follows after the interval times the number of submissions, from the end of the last one.
+		{"one is left", leftIn("FAILING", retries(2, 0)), "FAILING", endedThen.Add(2 * time.Minute)},
 		{"the last submission that was allowed failed", leftIn("SUBMISSION_FAILED", retries(9, 0), func(a *v1beta2.SparkApplication) { a.Status.ExecutionAttempts = 1 }), "FAILED", time.Time{}},
 		{"one submission is left", leftIn("SUBMISSION_FAILED", retries(0, 1), func(a *v1beta2.SparkApplication) { a.Status.ExecutionAttempts = 1 }), "SUBMISSION_FAILED",
 			submittedThen.Add(6000 * time.Second)},

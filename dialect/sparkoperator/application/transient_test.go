@@ -44,8 +44,8 @@ func TestWeatherIsShown(t *testing.T) {
 	}
 }
 
-// TestWeatherOfALaunch: a new application has no state before it was launched, is not taken for another operator's, and
-// its condition keeps still until the reason changes or the weather does.
+// TestWeatherOfALaunch: a new application has no state before it is launched, and is not mistaken for one of another
+// operator. Its condition does not change until the reason changes or the transient error ends.
 func TestWeatherOfALaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, weather *lifecycle.Weather) v1beta2.SparkApplicationStatus {

@@ -30,8 +30,8 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	e.Links = append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// ingress returns what all Ingresses of an attempt's driver share. What the application sets replaces the operator's
-// setting; the two are not merged.
+// ingress returns what all Ingresses of an attempt's driver share. The settings of the application replace those of the
+// operator; the two are not merged.
 func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
 	i := expose.Ingress{
 		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),

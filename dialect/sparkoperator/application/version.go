@@ -29,8 +29,9 @@ func lineOf(version string) string {
 }
 
 // versionMismatch returns a message if the image runs another line of Spark than declared. Executors show the real
-// version, since the Spark in the driver creates them, and so does a driver that spark-submit created. A driver that
-// the operator created carries the declared version. While no pod shows a version, the message of this attempt stays.
+// version, since the Spark in the driver creates them. A driver that spark-submit created shows it too, but a driver
+// that the operator created carries the declared version. While no pod shows a version, the message of this attempt
+// stays.
 func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
 	if !hasAttempt(m) {
 		return ""

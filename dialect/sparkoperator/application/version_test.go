@@ -62,8 +62,8 @@ func TestVersionMismatch(t *testing.T) {
 	}
 }
 
-// TestVersionMismatchIsToldOnce: by an event when the first executor tells, by a condition as long as the attempt
-// lasts.
+// TestVersionMismatchIsToldOnce: an event reports the mismatch when the first executor shows it, and a condition
+// reports it as long as the attempt lasts.
 func TestVersionMismatchIsToldOnce(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkVersion = "3.5.0"
@@ -99,7 +99,7 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 			t.Errorf("later it is told %v, holds %v", told, holds())
 		}
 	}
-	// The next attempt is another run: it is told of that too, and not before it tells itself.
+	// The next attempt is another run. Its mismatch is reported too, but not before a pod of it shows the version.
 	app.Spec.SparkVersion = "3.5.1"
 	step(lifecycle.Observed{Confirmed: true})
 	if holds() || app.Status.Operator.Attempt != 2 {

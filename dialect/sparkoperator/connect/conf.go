@@ -20,7 +20,7 @@ import (
 const hadoopPrefix = "spark.hadoop."
 
 // connectConf returns the configuration of a server: sparkConf, over it hadoopConf, and over both the typed fields.
-// What connect.Build sets itself overrides all of it.
+// Keys that connect.Build sets itself override all of it.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)

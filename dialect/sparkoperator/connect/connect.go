@@ -68,8 +68,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	}
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
-	// A server that ended for good did so because of the spec or the operator's configuration, which may have changed
-	// since.
+	// A server ends permanently because of the spec or the operator's configuration, which may have changed since.
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		wanted.Invalid = c.invalid(sc)
 	}

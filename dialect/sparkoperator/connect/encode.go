@@ -98,8 +98,8 @@ func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle
 	return news
 }
 
-// connectState returns this API's state of a server; before is the stored state. A pod that was Ready once and is not
-// any more is NotReady. A pod that was never Ready is Provisioning.
+// connectState returns this API's state of a server; before is the stored state. A pod that was Ready once and has lost
+// that condition is NotReady. A pod that was never Ready is Provisioning.
 func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
 	switch m.Phase {
 	case lifecycle.Running:

@@ -350,7 +350,7 @@ func TestHash(t *testing.T) {
 			t.Errorf("%s is no edit", name)
 		}
 	}
-	// These are all fields of the type: a new field changes the hash unless this test says otherwise.
+	// These are all fields of the type: a new field changes the hash unless this test excludes it.
 	text, _ := json.Marshal(v1alpha1.SparkConnectSpec{
 		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
 		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
@@ -469,7 +469,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 }
 
 // TestConnectServiceInside checks that a server's Service is ClusterIP while exposure is switched off, and that the
-// condition says so. A Service that redirects traffic is rejected in every configuration, and the existing Service
+// condition reports it. A Service that redirects traffic is rejected in every configuration, and the existing Service
 // stays.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {

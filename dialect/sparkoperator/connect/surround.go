@@ -58,7 +58,8 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) sparkoperator.Surround
 
 // service returns the Service by which clients find the current server.
 func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
-	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName { // connect.Service rejects that type
+	// connect.Service rejects the type ExternalName.
+	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
 		if field, why := expose.ServiceFault(&base.Spec); field != "" {
 			return nil, &sparkoperator.FieldError{Field: connectServiceField + "." + field, Message: why}
 		}
@@ -67,7 +68,8 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP) // a default that is left out could not be restored
+	// A default that is left out could not be restored.
+	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP)
 	if !c.UI.Outside && !expose.IsInside(service.Spec.Type) {
 		expose.Inside(&service.Spec)
 	}

@@ -125,8 +125,8 @@ func kept(limit *int32) int {
 	return int(*limit)
 }
 
-// policy reads a concurrency policy. An unknown one is read as Forbid: no two runs at the same time, and none is
-// stopped. Whatever the user meant, that does no harm.
+// policy reads a concurrency policy. An unknown one is read as Forbid: no two runs are active at the same time, and no
+// run is stopped. Whatever the user meant, that does no harm.
 func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldError) {
 	switch p {
 	case "", v1beta2.ConcurrencyAllow:
