@@ -39,7 +39,8 @@ func newClients(t *testing.T) versioned.Interface {
 	return clients
 }
 
-// Two groups have a kind of one name. Clients, informers and listers keep them apart, also where the objects have one name too.
+// TestApplicationsOfBothGroups: both groups have a kind with the same name. Clients, informers and listers keep the two
+// apart, even if the objects have the same name.
 func TestApplicationsOfBothGroups(t *testing.T) {
 	clients, namespace := newClients(t), testkit.Namespace(t)
 	one := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
@@ -186,7 +187,7 @@ func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 	}
 }
 
-// What users type and see: short names, and the columns in the order of each version.
+// TestNamesAndColumns checks the short names that users type, and the printed columns in the order of each version.
 func TestNamesAndColumns(t *testing.T) {
 	rc, namespace := testkit.Rest(t), testkit.Namespace(t)
 	found, err := discovery.NewDiscoveryClientForConfig(rc)
@@ -247,7 +248,8 @@ func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string)
 	return table
 }
 
-// TestNamesAreChecked: a name that no Service could begin with is refused where the resource is made, in both versions, and the message says what to write.
+// TestNamesAreChecked: in both versions, the API server rejects the creation of a resource whose name cannot be the
+// prefix of a Service's name. The message contains a name to use instead.
 func TestNamesAreChecked(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	app := `{"runtimeVersions":{"sparkVersion":"4.1.4"}}`

@@ -6,7 +6,7 @@ import (
 )
 
 // TestSpreadAddsACoreForEachHog: each piece of work that occupies a core adds one to GOMAXPROCS, and its end restores
-// the former value, whoever set it.
+// the former value, even if another party set that value.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

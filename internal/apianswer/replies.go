@@ -9,8 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Replies remembers what the API server said last to what a decision asks again and again, however often its application is looked at: a thousand
-// executors that come and go are no reason for a thousand requests. A new process asks anew. The zero value remembers nothing.
+// Replies caches the API server's last reply to each question, so that every pass of an application can use it.
+// Executor churn causes many passes, which must not cause as many requests. The cache is in memory only, so a new
+// process queries again. The zero value is empty.
 type Replies struct {
 	memory.ByKey[Question, Reply]
 }

@@ -1,5 +1,5 @@
-// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an action
-// finds a fact that the decision did not know, the remaining actions wait until the decision is made again.
+// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an
+// action finds a fact that the decision did not know, the remaining actions wait until the decision is made again.
 package apply
 
 import (
@@ -36,8 +36,8 @@ type Applier struct {
 type Decision struct {
 	Object client.Object // the custom resource with the status that was decided
 	Plan   lifecycle.Plan
-	// Begun is the start of this pass, or of the first of several consecutive passes that had to wait. Objects are rendered
-	// with this time, so that all these passes render the same objects and adopt those of an earlier one.
+	// Begun is the start of this pass, or of the first of several consecutive passes that had to wait. Objects are
+	// rendered with this time, so that all these passes render the same objects and adopt those of an earlier one.
 	Begun time.Time
 }
 
@@ -50,7 +50,7 @@ type Outcome struct {
 	Found    dependents.Set  // dependents that the view did not have
 	Made     []client.Object // created objects
 	Warnings []string        // of the rendered objects
-	Hindered *apianswer.Wait // the API server rejected a deletion or a budget; the other actions went on
+	Hindered *apianswer.Wait // the API server rejected a deletion or a budget; the other actions were carried out
 	Expired  bool            // the custom resource itself was deleted
 	Started  []runs.Start    // runs of this pass, or of an earlier pass that ended before it stored them
 	Check    time.Duration   // time until the next pass; 0 = no request
@@ -64,7 +64,8 @@ type Spent struct {
 	Submitted time.Time     // creation of a submission's last object; zero without a submission
 }
 
-// Then returns the result of these actions and of actions that followed them. It keeps the first fact and the first rejection.
+// Then returns the result of these actions and of actions that followed them. It keeps the first fact and the first
+// rejection.
 func (o Outcome) Then(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
@@ -141,8 +142,9 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	return Outcome{}, errors.New("no such verb")
 }
 
-// create creates the objects of a submission. The ConfigMaps and Services of the driver come first, in parallel, and then the
-// driver pod. For a submitter pod its Secret comes first. An existing object is read only after its creation was rejected.
+// create creates the objects of a submission. The ConfigMaps and Services of the driver come first, in parallel, and
+// then the driver pod. For a submitter pod its Secret comes first. An existing object is read only after its creation
+// was rejected.
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
@@ -182,8 +184,8 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 	return objects, nil
 }
 
-// createAll creates objects that do not depend on each other. If one creation has a transient error, the facts of the others
-// are dropped: the next pass finds them again.
+// createAll creates objects that do not depend on each other. If one creation has a transient error, the facts of the
+// others are dropped: the next pass finds them again.
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
 	dependents.SideBySide(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
@@ -225,8 +227,8 @@ func madeOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, the pass waits until
-// the object is gone.
+// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, the pass waits
+// until the object is gone.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

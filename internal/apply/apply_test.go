@@ -85,8 +85,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestSurroundingsAreNoRemains: no decision waits for what stands beside a driver, and no attempt's end deletes it behind the back of what watches
-// over it.
+// TestSurroundingsAreNoRemains: no decision waits for auxiliary objects, and the end of an attempt does not delete
+// them. Their keeper deletes them.
 func TestSurroundingsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
@@ -102,7 +102,7 @@ func TestSurroundingsAreNoRemains(t *testing.T) {
 	}
 }
 
-// TestHinder: a deletion that is refused for good is a fact, and never takes the place of what was refused before it.
+// TestHinder: a rejected deletion is a fact, and never replaces an earlier rejection.
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View

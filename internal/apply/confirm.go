@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// confirm reads the driver and submitter pods of all attempts from the API server and adds those that the cache did not show.
-// The cache may be late, and a launch that was not recorded may have another name if the spec was edited since. For a
-// submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all pods.
+// confirm reads the driver and submitter pods of all attempts from the API server and adds those that the cache did not
+// show. The cache may be late, and a launch that was not recorded may have another name if the spec was edited since.
+// For a submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all pods.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -58,14 +58,15 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	return Outcome{Fact: func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }}, nil
 }
 
-// released reports whether a pod was created for the owner and has no controller any more. The garbage collector removes the
-// owner references of all dependents before it removes a custom resource that is deleted with --cascade=orphan.
+// released reports whether a pod was created for the owner and has no controller any more. The garbage collector
+// removes the owner references of all dependents before it removes a custom resource that is deleted with
+// --cascade=orphan.
 func released(pod *corev1.Pod, owner client.Object) bool {
 	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// stays returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt of such an
-// owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
+// stays returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt of such
+// an owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
 func (a Applier) stays(ctx context.Context, owner client.Object) error {
 	gvk, err := apiutil.GVKForObject(owner, a.Dependents.Scheme())
 	if err != nil {
@@ -82,8 +83,8 @@ func (a Applier) stays(ctx context.Context, owner client.Object) error {
 	return nil
 }
 
-// inspect reads from the API server whether the ConfigMap exists that a driver mounts. spark-submit creates the ConfigMap
-// last, so the submission is complete if it exists.
+// inspect reads from the API server whether the ConfigMap exists that a driver mounts. spark-submit creates the
+// ConfigMap last, so the submission is complete if it exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]

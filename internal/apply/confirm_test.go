@@ -41,8 +41,9 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// TestConfirmOfAnOwnerThatIsOrphaned: while a custom resource is deleted with --cascade=orphan, its driver has no owner any more. The
-// cache may still show the custom resource as it was. The attempt must not look as if its driver were lost.
+// TestConfirmOfAnOwnerThatIsOrphaned: while a custom resource is deleted with --cascade=orphan, its driver has no owner
+// any more. The cache may still show the custom resource as it was. The attempt must not look as if its driver were
+// lost.
 func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -55,7 +56,8 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 		return a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	}
 
-	// Somebody removed the owner reference of a driver whose application stays: the driver is not the application's any more.
+	// Somebody removed the owner reference of a driver whose application stays. The driver no longer belongs to the
+	// application.
 	came, err := confirm()
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +101,8 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 	return err
 }
 
-// TestLiveListsAreBounded: what a pass lists live is in memory page by page, however many pods say that they are an
-// application's, and nothing of a pod is kept that the cache would not keep.
+// TestLiveListsAreBounded: a live list is in memory page by page, however many pods have an application's labels. It
+// keeps only those parts of a pod that the cache keeps.
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

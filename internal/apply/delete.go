@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// delete deletes a part of an attempt, or the custom resource. It skips objects that are already being deleted. A missing
-// object is no error.
+// delete deletes a part of an attempt, or the custom resource. It skips objects that are already being deleted. A
+// missing object is no error.
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
 		if err := a.expire(ctx, view.Owner); err != nil {
@@ -27,7 +27,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 		how = append(how, client.GracePeriodSeconds(0))
 	}
 	errs := dependents.OnEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
-	// The caches hold no Secrets. The pod that read a Secret at its start is the only sign of it, so both are deleted together.
+	// The caches hold no Secrets. The pod that read a Secret at its start is the only sign of it, so both are deleted
+	// together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
 		errs = append(errs, a.Dependents.DeleteSecrets(ctx, view.Owner, action.Attempt))
 	}
@@ -44,8 +45,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// hinder makes a fact of a rejected deletion. The same request would be rejected again, and the application must not wait for
-// an object that the operator cannot delete. The first rejection of a pass is the one that is reported.
+// hinder makes a fact of a rejected deletion. The same request would be rejected again, and the application must not
+// wait for an object that the operator cannot delete. The first rejection of a pass is the one that is reported.
 func hinder(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
@@ -54,7 +55,7 @@ func hinder(view dependents.View, err error) (Outcome, error) {
 	return hindrance(view, cause, err.Error()), nil
 }
 
-// hindrance returns the result of an action that was rejected. The other actions of the pass go on.
+// hindrance returns the result of an action that was rejected. The other actions of the pass continue.
 func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome {
 	came := Outcome{Hindered: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Refusal == nil {
@@ -63,7 +64,8 @@ func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome 
 	return came
 }
 
-// expire deletes the custom resource if it is still as it was read. An edit in the meantime may mean that it is to live.
+// expire deletes the custom resource if it is still as it was read. An edit in the meantime may mean that it is to
+// live.
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {

@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLeftWithPod: what only pods own that are gone or going is waited for; what another owns as well, or a pod that stays, belongs to somebody.
+// TestLeftWithPod: an object is waited for if all its owners are pods that are gone or being deleted. An object that
+// also has another owner, or a pod that stays, belongs to somebody else.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -33,8 +33,8 @@ func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, own
 	return run
 }
 
-// TestConfirmRuns reads live which runs there are: those that were not seen are the schedule's by its UID among those that have its label, and nobody
-// else's; each is seen once.
+// TestConfirmRuns reads the runs of a schedule from the API server. It adds those that have the schedule's label and
+// its UID, and no others. Each run is added once.
 func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -37,8 +37,8 @@ const (
 // that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and a read shows
 // whether an autoscaler made it.
 //
-// A changed resourceVersion of a vital object (Kind.Beside.Vital) shows that it may have been edited. So may a vital
-// object that this process knows nothing about. A read decides (correct).
+// A changed resourceVersion of a vital object (Kind.Beside.Vital) shows that it may have been edited. A vital object
+// that this process has not written or read may have been edited too. A read decides (correct).
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration
@@ -77,7 +77,7 @@ func (k Keeper) wrote(w *work, object client.Object, at time.Time) {
 
 // putsBack reports whether to write an object that was edited or is unknown to this process. A vital object with all
 // wanted content is not written. If an edit of it was reversed a moment ago, the next reversal waits, and putsBack
-// returns an error that says so.
+// returns that wait as an error.
 func (k Keeper) putsBack(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil

@@ -273,8 +273,8 @@ func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	}
 }
 
-// webhookless is an API server whose deletions fail while the test says so, as with an admission webhook that does not
-// answer.
+// webhookless is an API server whose deletions fail while the test sets fails, as with an admission webhook that does
+// not answer.
 type webhookless struct {
 	client.Client
 	fails atomic.Bool

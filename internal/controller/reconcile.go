@@ -166,7 +166,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("read the custom resource: %w", err)
 	}
-	if unswept != nil { // no reason to stop: if an orphan blocks a name that this object needs, its status says so
+	if unswept != nil { // no reason to stop: if an orphan blocks a name that this object needs, its status reports it
 		log.FromContext(ctx).V(1).Info("orphans of a deleted object with the same name still exist", "cause", unswept.Error())
 		again = requeueSoon
 	}
@@ -202,8 +202,8 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 }
 
 // handledElsewhere reports whether nothing is to be decided about an object in this pass: this operator does not select
-// it, it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are not
-// synced.
+// it, it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are
+// not synced.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestForbiddenOperatorWaits: if the operator lacks a right, the application does not fail. It waits ever longer,
-// reports why, and goes on as soon as the operator has the right.
+// reports why, and continues as soon as the operator has the right.
 func TestForbiddenOperatorWaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -204,7 +204,8 @@ func (s *Set) Behind(live Set, executors bool) bool {
 	})
 }
 
-// Deletable lists all objects that an attempt may have to delete. Members, strays and runs are not among them.
+// Deletable lists all objects that an attempt may have to delete. Members, pods that have lost their StatefulSet, and
+// runs are not among them.
 func (s *Set) Deletable() []client.Object {
 	var all []client.Object
 	for i := range s.Drivers {

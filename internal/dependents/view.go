@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// View is what one pass knows of a custom resource. A view never changes: a later fact makes another view.
+// View is the state of a custom resource in one pass. A view never changes: a later fact makes another view.
 type View struct {
 	Owner client.Object      // the custom resource, as it is stored
 	Set   Set                // its dependents

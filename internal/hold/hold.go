@@ -19,7 +19,8 @@ const (
 	reasonWaiting = "Waiting"
 	// MaxLookAgain is the longest time until a pass that waits is repeated.
 	MaxLookAgain = 15 * time.Second
-	// lookAgain is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as an error.
+	// lookAgain is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as
+	// an error.
 	lookAgain = time.Second
 	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
@@ -54,8 +55,8 @@ func (h *Hold) Passing() error {
 	return nil
 }
 
-// Again returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event wakes
-// the key.
+// Again returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event
+// wakes the key.
 func (h *Hold) Again() time.Duration {
 	after := max(h.After, min(max(h.Waited, lookAgain), MaxLookAgain))
 	if left := grace - h.Waited; left > 0 {
@@ -102,8 +103,8 @@ func brief(why string) string {
 	return why
 }
 
-// on remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and whether the
-// reason is another than before.
+// on remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
+// whether the reason is another than before.
 func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	said := sha256.Sum256([]byte(why))
 	m.Update(key, func(is state, known bool) (state, bool) {
@@ -119,7 +120,8 @@ func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (sinc
 	return since, first
 }
 
-// Tell returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after that.
+// Tell returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after
+// that.
 func (m *Memory) Tell(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(is state, known bool) (state, bool) {
 		due = known && now.Sub(is.since) >= grace && (is.told.IsZero() || now.Sub(is.told) > tellAgain)

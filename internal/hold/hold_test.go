@@ -9,7 +9,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestMemory: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
+// TestMemory: a wait is reported once it has lasted for some time, and periodically after that. If the reason changes,
+// the wait is reported again after the new reason has lasted. The start is that of the first wait.
 func TestMemory(t *testing.T) {
 	var w Memory
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

@@ -112,8 +112,8 @@ type Beside struct {
 	// Sets says that the kind's pods belong to StatefulSets among the wanted objects, so that each pod belongs to the
 	// custom resource that owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
 	Sets bool
-	// Closed are ports, by name and number, that no Service of the kind may have any more, whoever added them. An
-	// update of a vital Service removes them.
+	// Closed are ports, by name and number, that no Service of the kind may have any more, even if a user added them.
+	// An update of a vital Service removes them.
 	Closed map[string]int32
 }
 
@@ -126,8 +126,8 @@ type Inherited struct {
 	Adopt     func(object client.Object, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
 	// PodGroup returns the identity, with our labels, of the pod group that another operator created for the object's
-	// attempt, which cannot be found through its pods. It returns nil if none is to be expected. Without the function
-	// there is none.
+	// attempt, which cannot be found through its pods. It returns nil if no group is expected. If the function is nil,
+	// there are no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Releases are finalizers of another operator of the API, which kept its custom resources until it had cleaned up.
 	// Nobody else removes them, so that a deleted custom resource would stay for ever.
@@ -151,7 +151,7 @@ type Crowd struct {
 // Secrets says which attempts may have Secrets.
 type Secrets struct {
 	Runners bool // attempts that a pod submits
-	// Servers says that every attempt may have a Secret, whatever its objects show. The operator must then have the
+	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator must then have the
 	// right to delete Secrets.
 	Servers bool
 }

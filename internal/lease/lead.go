@@ -24,7 +24,7 @@ type Lead struct {
 	terms uint64 // that there were
 }
 
-// Extend makes the current term last until end. If no term goes on, it begins a new one.
+// Extend makes the current term last until end. If no term lasts, it begins a new one.
 func (l *Lead) Extend(end time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,8 +35,8 @@ func (l *Lead) Extend(end time.Time) {
 	l.term.extend(end)
 }
 
-// Terms is the number of terms that have begun. What was known in an earlier term may be outdated: another replica may
-// have acted since.
+// Terms is the number of terms that have begun. State from an earlier term may be outdated: another replica may have
+// acted since.
 func (l *Lead) Terms() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

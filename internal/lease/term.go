@@ -41,7 +41,7 @@ func (t *term) extend(end time.Time) {
 	t.timer.Reset(left)
 }
 
-// lasts reports whether the term goes on, and ends the term for good if its time is up. Both clocks must agree that
+// lasts reports whether the term lasts, and ends the term permanently if its time is up. Both clocks must agree that
 // there is time left: the monotonic clock may stand still while a machine sleeps, and the wall clock may be set back.
 func (t *term) lasts() bool {
 	now := time.Now()
@@ -57,7 +57,7 @@ func (t *term) lasts() bool {
 	return !over
 }
 
-// stop ends the term for good, with all passes that are in flight.
+// stop ends the term permanently, with all passes that are in flight.
 func (t *term) stop() {
 	t.mu.Lock()
 	t.over = true

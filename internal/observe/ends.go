@@ -33,12 +33,13 @@ func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// gone returns the executors that are gone and not counted yet: those of the status's attempt that the status has not counted
-// and whose names no existing executor has. It forgets executors that the status has counted, and those of earlier attempts.
-// Only counts and names include executors that are gone; decisions ignore them, since they may never have run.
+// gone returns the executors that are gone and not counted yet: those of the status's attempt that the status has not
+// counted and whose names no existing executor has. It forgets executors that the status has counted, and those of
+// earlier attempts. Only counts and names include executors that are gone; decisions ignore them, since they may never
+// have run.
 //
-// An executor that somebody deleted while its driver goes on has failed. It counts as failed even if the status counted it
-// before as running, or as completed because a pass saw it missing before its deletion was noted.
+// An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
+// counted it before as running, or as completed because a pass saw it missing before its deletion was noted.
 func (o Observer) gone(s Sight) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ends, func(is feed.End) bool { return is.Gone }) {
 		return nil
@@ -89,7 +90,7 @@ func goneFacts(gone []feed.End) []lifecycle.Executor {
 	return facts
 }
 
-// works reports whether a driver goes on, as far as the pass knows. If it does not, its executors end with it.
+// works reports whether a driver continues, by the facts of the pass. If it does not, its executors end with it.
 func works(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

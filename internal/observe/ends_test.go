@@ -40,8 +40,9 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 	return pod
 }
 
-// TestObserveGone: of executors that are gone those are counted that belong to the attempt of the status, that it has not counted, and whose names none has that is
-// there. Nothing is decided by them, and nobody looks again for them. What is known to be counted is forgotten.
+// TestObserveGone: an executor that is gone is counted if it belongs to the status's attempt, the status has not
+// counted it, and no existing executor has its name. Decisions ignore such executors, and no pass is requested for
+// them. An executor that the status has counted is forgotten.
 func TestObserveGone(t *testing.T) {
 	t.Parallel()
 	remembers := func(phase lifecycle.Phase, attempt int32, seen string) *v1beta2.OperatorStatus {
@@ -96,7 +97,8 @@ func TestObserveGone(t *testing.T) {
 	}
 }
 
-// TestObserveTaken: an executor that was taken away has failed if its driver goes on, whether or not it was counted before.
+// TestObserveTaken: an executor that somebody deleted has failed if its driver continues, whether or not it was counted
+// before.
 func TestObserveTaken(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

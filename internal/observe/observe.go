@@ -1,4 +1,5 @@
-// Package observe finds the dependents of a custom resource in the caches and reads them into facts. Each pass begins with it.
+// Package observe finds the dependents of a custom resource in the caches and reads them into facts. Each pass begins
+// with it.
 package observe
 
 import (
@@ -75,8 +76,9 @@ func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) 
 	return s, nil
 }
 
-// addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the group
-// before the custom resource is deleted, and until then it may reserve unused capacity. The pass goes on if the read fails.
+// addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the
+// group before the custom resource is deleted, and until then it may reserve unused capacity. The pass continues if the
+// read fails.
 func (o Observer) addGroup(ctx context.Context, s *Sight) {
 	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return

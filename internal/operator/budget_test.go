@@ -157,8 +157,8 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse: if somebody else's budget has the name, a message says so. That budget stays unchanged, and
-// the application runs without one.
+// TestBudgetOfSomebodyElse: if somebody else's budget has the name, a message reports it. That budget stays unchanged,
+// and the application runs without one.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

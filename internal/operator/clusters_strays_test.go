@@ -83,7 +83,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
-// TestNextLeaderSweepsStrays: a new leader deletes the strays that the previous leader had no time to delete. It
+// TestNextLeaderSweepsStrays: a new leader deletes the orphans that the previous leader had no time to delete. It
 // received their events before it led.
 func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	f.WaitGone(stray)
 }
 
-// TestStraysAreReleased: the strays of a failed cluster are deleted.
+// TestStraysAreReleased: the orphans of a failed cluster are deleted.
 func TestStraysAreReleased(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -247,8 +247,8 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 }
 
-// TestForeignObjectsOfACluster: if somebody else's object has a name of the cluster's, a message says so. It is never
-// changed.
+// TestForeignObjectsOfACluster: if somebody else's object has a name of the cluster's, a message reports it. The object
+// is never changed.
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -112,8 +112,8 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
-// TestUpdateOfAServiceIsRefused: the old Service continues to serve, and the status says so. The rejection is reported
-// once. The next edit succeeds.
+// TestUpdateOfAServiceIsRefused: the old Service continues to serve, and the status reports the rejection. An event
+// reports it once. The next edit succeeds.
 func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -232,8 +232,8 @@ func TestServerIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestServerThatIsDeleted: if somebody deletes the server's pod, the next one is created. If its node is lost, none is
-// created while the pod may still run.
+// TestServerThatIsDeleted: if somebody deletes the server's pod, the next one is created. If its node is lost, no pod
+// is created while the lost one may still run.
 func TestServerThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -50,7 +50,7 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	return m.end(4)
 }
 
-// attemptRuns plays the kubelet until an attempt's driver runs and the status says so.
+// attemptRuns plays the kubelet until an attempt's driver runs and the status shows it.
 func (w *world) attemptRuns(attempt int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("attempt %d to run", attempt), func(ctx context.Context) error {

@@ -117,7 +117,7 @@ func TestDisjointSelectors(t *testing.T) {
 	moving := moves.Application("moving", scene.WithDriver)
 	driver := moves.runningDriver(moving, 1)
 	a.carry("one", "two", "three")
-	b.carry("one", "two", "three") // both operators know all names
+	b.carry("one", "two", "three") // both operators have all names
 
 	moves.relabel(key, "")
 	ofA.leaves(moves)

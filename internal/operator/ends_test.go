@@ -17,7 +17,7 @@ import (
 )
 
 // TestExecutorsThatComeAndGoBetweenPasses: executors that came, ran and went between two passes are in the counts and
-// among the names, and so are those whose status write was debounced. No executor is counted twice.
+// among the names. Executors whose status write was debounced are there too. No executor is counted twice.
 func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

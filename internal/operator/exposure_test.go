@@ -16,7 +16,7 @@ import (
 )
 
 // TestNothingOutside: while exposure is off, an application's Ingress is not created, and its Service, as the API
-// server accepts it, is inside the cluster only. The condition says so, and the application runs.
+// server accepts it, is inside the cluster only. The condition reports it, and the application runs.
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

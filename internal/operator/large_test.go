@@ -12,7 +12,7 @@ import (
 )
 
 // TestLargeSpecsAreNotCached: the cache keeps no spec of more than trim.MaxSpec bytes. An application with such a spec
-// is launched, runs and ends by its whole spec, as any other.
+// is launched, runs and ends by its whole spec, like any application.
 func TestLargeSpecsAreNotCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -146,7 +146,8 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	w.waitState("over", v1beta2.ApplicationStateCompleted)
 	gauges := func() error {
 		for name, want := range map[string]float64{
-			"spark_application_running_count": 1, "sparkoperator_applications": 3, "sparkoperator_applications_waiting": 2, // for an image, and for executors
+			// One application waits for an image, and one for executors.
+			"spark_application_running_count": 1, "sparkoperator_applications": 3, "sparkoperator_applications_waiting": 2,
 		} {
 			if got := w.metric(name); got != want {
 				return fmt.Errorf("%s is %v, want %v", name, got, want)

@@ -29,7 +29,7 @@ import (
 // are known then.
 type scope struct {
 	names    []string
-	selector labels.Selector // nil if none is configured
+	selector labels.Selector // nil if not configured
 	cache    client.Reader
 	// live has the names if they can change while the operator runs; otherwise it is nil.
 	live *settings.Live

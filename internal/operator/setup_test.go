@@ -257,7 +257,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus delays the status writes of a stopping operator until its workers have been told to stop.
+// slowStatus delays the status writes of a stopping operator until its workers have been stopped.
 type slowStatus struct {
 	client.Client
 	stop    func()

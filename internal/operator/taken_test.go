@@ -77,7 +77,7 @@ func (p takenExecutors) play() {
 	p.delete(executors[1])                               // Spark, which no longer needs it
 	p.kubelet(executors[1].Name, corev1.PodFailed, scene.Exited(143, ""))
 	p.delete(executors[1], client.GracePeriodSeconds(0))                   // the kubelet
-	p.kubelet(executors[2].Name, corev1.PodSucceeded, scene.Exited(0, "")) // Spark told it to exit
+	p.kubelet(executors[2].Name, corev1.PodSucceeded, scene.Exited(0, "")) // its driver stopped it
 	p.delete(executors[2])
 	p.await(v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1})
 	p.waitEvent(p.app, "SparkExecutorFailed", executors[0].Name+": ExecutorDeleted: ")

@@ -87,7 +87,8 @@ func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner
 			Labels: map[string]string{
 				sparkoperator.LabelAppName: app.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelSubmissionID: theirSubmission(app.Name),
 				"sparkoperator.k8s.io/mutated-by-spark-operator": "true",
-				identity.RoleLabel: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // the Spark in that operator's image, which submitted it
+				// The version is that of the Spark in that operator's image, which submitted it.
+				identity.RoleLabel: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4",
 			},
 		},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
@@ -332,7 +333,8 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mine, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))}}})
 	users := w.Application("users")
 	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
-		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID, // so that it is deleted with it, and no more
+		// The owner reference has the ConfigMap deleted with the application, and has no other effect.
+		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID,
 	}}}})
 	w.runTiny(kind)
 	w.waitState("mine", v1beta2.ApplicationStateSubmitted)

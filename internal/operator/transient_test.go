@@ -26,8 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// podWebhookDown registers an unserved webhook for the namespace's pods, like one that is down or was left behind, and
-// waits until no pod can be created. It returns a function that removes it.
+// podWebhookDown registers an unserved webhook for the namespace's pods, as if the webhook were down or its server
+// uninstalled, and waits until no pod can be created. It returns a function that removes it.
 func (w *world) podWebhookDown() (up func()) {
 	w.T.Helper()
 	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{

@@ -65,8 +65,8 @@ func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error)
 	return ingress
 }
 
-// TestUIIngress: the Ingress is in the first status like the Service, the driver knows the path, an edit updates it,
-// and it is deleted with the attempt. It costs one request.
+// TestUIIngress: the Ingress is in the first status like the Service, the driver's configuration has the path, an edit
+// updates it, and it is deleted with the attempt. It costs one request.
 func TestUIIngress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

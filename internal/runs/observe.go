@@ -48,8 +48,8 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 //
 // A run's application can be gone while its driver still stops. A deletion in the background waits for no pod. A
 // deletion in the foreground does not wait for a driver that spark-submit created, whose owner reference does not block
-// (that would take a right on finalizers that drivers' service accounts do not have). Such a run goes on until its pods
-// have stopped, and only the pods show that it exists.
+// it (that would take a right on finalizers that drivers' service accounts do not have). Such a run continues until its
+// pods have stopped, and only the pods show that it exists.
 //
 // Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
 // exist: Kubernetes' garbage collector deletes such a pod, so that it ends in time. A pod that is older than the owner

@@ -165,7 +165,7 @@ func TestExpandIsBounded(t *testing.T) {
 			}
 		})
 	}
-	// Values within the limits are accepted, and so is a long text without references.
+	// Values within the limits are accepted, such as a long text without references.
 	if v, err := bomb(13, "x").String("spark.a13", ""); err != nil || len(v) != 1<<13 {
 		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<13)
 	}

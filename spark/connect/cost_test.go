@@ -22,8 +22,8 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheServerCostLinearTime builds an executor with many devices whose amounts only the server knows. Each of
-// them once caused one more build of the whole pod.
+// TestKeysOfTheServerCostLinearTime builds an executor with many devices whose amounts are only available in the
+// server's process. Each of them once caused one more build of the whole pod.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()

@@ -175,8 +175,8 @@ func isVerbatim(key string) bool {
 	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// readByServer reports whether the value of a key has references that Spark replaces with what only the server's
-// process knows: its environment, its system properties, and keys that Spark sets itself.
+// readByServer reports whether the value of a key has references that Spark replaces with values of the server's
+// process: its environment, its system properties, and keys that Spark sets itself.
 func readByServer(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
 	if !strings.Contains(text, "${") || isVerbatim(key) {

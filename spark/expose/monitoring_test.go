@@ -129,7 +129,8 @@ func TestAgentConfig(t *testing.T) {
 		labels     map[string]string
 	}{
 		{"jobs.pi.driver.BlockManager.memory.maxMem_MB, type=gauges><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver},
-		{"jobs.pi.driver.BlockManager.memory.maxMem_MB><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver}, // Spark 2
+		// Names of Spark 2 have no type.
+		{"jobs.pi.driver.BlockManager.memory.maxMem_MB><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver},
 		{"jobs.pi.driver.DAGScheduler.stage.failedStages, type=gauges><>Value", "GAUGE spark_driver_dagscheduler_stage_failedstages", driver},
 		{"jobs.pi.driver.jvm.pools.G1-Eden-Space.used-after-gc, type=gauges><>Value", "GAUGE spark_driver_jvm_pools_g1_eden_space_used_after_gc", driver},
 		{"jobs.pi.driver.job.StreamingMetrics.streaming.lastCompletedBatch_processingDelay, type=gauges><>Value",

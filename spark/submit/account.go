@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// These keys name the service accounts of an application's pods. Spark knows the first two; RunnerAccountKey is the
+// These keys name the service accounts of an application's pods. The first two are Spark's; RunnerAccountKey is the
 // operator's own.
 const (
 	driverAccountKey   = credentialsPrefix + "serviceAccountName"

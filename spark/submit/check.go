@@ -93,7 +93,8 @@ func (d *draft) customSteps() error {
 			d.volcano = true
 			continue
 		}
-		if d.notNative == nil { // only the first one is reported, because formatting one takes time in proportion to the whole list
+		// Only the first one is reported, because formatting one takes time in proportion to the whole list.
+		if d.notNative == nil {
 			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
 		}
 	}

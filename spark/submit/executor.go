@@ -54,10 +54,10 @@ var executorSteps = []struct {
 // Driver is the UID of the driver pod, which owns and controls the executor; if empty, the pod has no owner.
 //
 // Only drivers create executors. This pod is for asking the API server whether it would accept it (a server-side dry
-// run), and for sizing quotas and queues. It equals Spark's own except for what only a running driver knows. The name's
-// prefix, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have the same form and
-// length. The secret of spark.authenticate is missing. Claims on demand have the names that Spark gives them, but are
-// not created. Fields of the template that k8s.io/api does not know are missing.
+// run), and for sizing quotas and queues. It equals Spark's own except for values that exist only in a running driver.
+// The name's prefix, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have the
+// same form and length. The secret of spark.authenticate is missing. Claims on demand have the names that Spark gives
+// them, but are not created. Fields of the template that k8s.io/api does not know are missing.
 //
 // Executor accepts requests for which Build needs a JVM (Error.NotNative). It rejects all other requests that Build
 // rejects, with the same error.

@@ -128,7 +128,7 @@ func secureMetrics(_ overlay, value string) error {
 	return fmt.Errorf("metrics are not served over TLS by this flag; leave it out and use metrics.authentication, or a proxy in front of the controller")
 }
 
-// gates are that operator's feature gates. What they switch on is always on here, or has no counterpart.
+// gates are that operator's feature gates. The features behind them are always on here, or have no counterpart.
 var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
 
 // gatesOn returns the gates that a value switches on.

@@ -1,5 +1,6 @@
-// Package typed adapts a dialect's functions, which take their own type of custom resource, to the reconciler, which takes any. That is done once, where a kind is
-// registered: a reconciler is given no objects but those of its kind's New, and those that its cache decoded as such.
+// Package typed adapts a dialect's functions, which take their own type of custom resource, to the reconciler, which
+// takes any. A kind is adapted once, when it is registered. The reconciler passes only objects that the kind's New
+// created or that its cache decoded as that type.
 package typed
 
 import (
