@@ -167,7 +167,8 @@ type ClusterStatus struct {
 	// Counts of the workers' pods. Specific to this operator.
 	// +optional
 	Workers *MemberCounts `json:"workers,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	// +optional
 	Operator *ClusterOperatorStatus `json:"operator,omitempty"`
 }

@@ -80,7 +80,8 @@ type ApplicationStatus struct {
 	// The number of executors by state. Specific to this operator.
 	// +optional
 	Executors *ExecutorCounts `json:"executors,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	// +optional
 	Operator *OperatorStatus `json:"operator,omitempty"`
 }

@@ -2,7 +2,7 @@
 //
 // The JSON form is compatible with the API that Spark users know under this group and version, by the same rules as
 // v1beta2: everything that the schema accepts is decoded, pod templates are kept raw, and fields that exist only here
-// are optional and absent by default, and their descriptions say so.
+// are optional, absent by default and marked in their descriptions.
 //
 // +kubebuilder:object:generate=true
 // +groupName=sparkoperator.k8s.io

@@ -57,7 +57,8 @@ type SparkConnectStatus struct {
 	// The generation of the resource that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	// +optional
 	Operator *OperatorStatus `json:"operator,omitempty"`
 }

@@ -2,7 +2,7 @@
 //
 // The JSON form is compatible with the API that Spark users know under this group and version: every manifest that its
 // custom resource definitions accept is accepted and kept by ours. Fields that exist only here are optional and absent
-// by default, and their descriptions say so.
+// by default, and are marked in their descriptions.
 //
 // Two rules hold for every field. First, these types decode everything that the schema accepts, because one object that
 // cannot be decoded stops an informer. Second, pod templates, which Kubernetes may change from release to release, are

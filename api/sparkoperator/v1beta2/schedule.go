@@ -62,7 +62,7 @@ type ScheduledSparkApplicationSpec struct {
 	// Starts no new runs while true. Active runs continue.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
+	// Action when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
 	// active. Replace: delete the active run first. Default Allow.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
@@ -143,7 +143,8 @@ type ScheduledSparkApplicationStatus struct {
 	// The generation of the resource that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	// +optional
 	Operator *ScheduleOperatorStatus `json:"operator,omitempty"`
 }

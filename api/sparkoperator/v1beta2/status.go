@@ -51,7 +51,8 @@ type SparkApplicationStatus struct {
 	// The number of executors by state.
 	// +optional
 	Executors *ExecutorCounts `json:"executors,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	// +optional
 	Operator *OperatorStatus `json:"operator,omitempty"`
 }

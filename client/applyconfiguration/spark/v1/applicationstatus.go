@@ -28,7 +28,8 @@ type ApplicationStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// The number of executors by state. Specific to this operator.
 	Executors *statusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 

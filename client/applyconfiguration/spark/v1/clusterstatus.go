@@ -28,7 +28,8 @@ type ClusterStatusApplyConfiguration struct {
 	Masters *MemberCountsApplyConfiguration `json:"masters,omitempty"`
 	// Counts of the workers' pods. Specific to this operator.
 	Workers *MemberCountsApplyConfiguration `json:"workers,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	Operator *ClusterOperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 

@@ -28,7 +28,8 @@ type SparkConnectStatusApplyConfiguration struct {
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 	// The generation of the resource that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 

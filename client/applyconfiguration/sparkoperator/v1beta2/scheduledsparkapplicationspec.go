@@ -20,7 +20,7 @@ type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	Template *SparkApplicationSpecApplyConfiguration `json:"template,omitempty"`
 	// Starts no new runs while true. Active runs continue.
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
+	// Action when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
 	// active. Replace: delete the active run first. Default Allow.
 	ConcurrencyPolicy *sparkoperatorv1beta2.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 	// How many successful runs are kept; 0 keeps none. Default 1. A condition reports a negative number.

@@ -31,7 +31,8 @@ type ScheduledSparkApplicationStatusApplyConfiguration struct {
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// The generation of the resource that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	Operator *ScheduleOperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 

@@ -41,7 +41,8 @@ type SparkApplicationStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// The number of executors by state.
 	Executors *applyconfigurationstatusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
-	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// State that the operator must remember from one decision to the next. Not for users: its form may change in any
+	// release.
 	Operator *applyconfigurationstatusv1.OperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 
