@@ -354,7 +354,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	got := w.waitExposed("pi", metav1.ConditionFalse, dependents.ReasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application runs on")
+	got := w.waitExposed("pi", metav1.ConditionFalse, dependents.ReasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application continues to run")
 	if got.Status.DriverInfo.WebUIServiceName != "" {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
 	}

@@ -167,7 +167,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	got := w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress: ", "cannot create resource", "the application runs on")
+	got := w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress: ", "cannot create resource", "the application continues to run")
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "" || info.WebUIServiceName != "pi-ui-svc" {
 		t.Errorf("driverInfo is %+v", info)
 	}
@@ -349,7 +349,7 @@ func TestUIRoute(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonNotServed, "HTTPRoute pi-ui-route: ", "httproutes.gateway.networking.k8s.io", "the application runs on")
+	w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonNotServed, "HTTPRoute pi-ui-route: ", "httproutes.gateway.networking.k8s.io", "the application continues to run")
 
 	crd := httpRoutes(t)
 	w.Create(crd)
