@@ -45,7 +45,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 	for _, test := range []story{
 		{
 			name: "quota", hinder: func(w *world) func() { quota := w.noPods(); return func() { w.Remove(quota) } },
-			state: failed, reason: apianswer.ReasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server is made at"},
+			state: failed, reason: apianswer.ReasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server starts at"},
 		},
 		{
 			name: "pod security", hinder: func(w *world) func() {

@@ -101,7 +101,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	if !got.Status.StartTime.Equal(&left.sc.Status.StartTime) || got.Status.Operator.Attempt != 1 {
 		t.Errorf("it started at %s, attempt %d", got.Status.StartTime, got.Status.Operator.Attempt)
 	}
-	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server goes on")
+	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server continues")
 	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(left.sc.UID)) })
 	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || portsOf(service) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", service)
@@ -139,7 +139,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator != nil, true) })
 	w.kubelet("x-server", corev1.PodRunning, scene.Exited(7, "")) // the logger runs on
-	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"))
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server starts at"))
 	clock.advance(time.Minute)
 	w.pokeServer("x")
 	if next := w.readyServer(left.sc, 2); next.UID == left.pod.UID {

@@ -53,7 +53,7 @@ func TestServerLives(t *testing.T) {
 	w.waitEvent(sc, "SparkServerReady")
 
 	w.kubelet("x-server", corev1.PodFailed, scene.Exited(137, "killed"))
-	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"),
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server starts at"),
 		holds("Progressing", metav1.ConditionTrue, "Error"))
 	w.waitEvent(sc, "SparkServerFailed", "137")
 	w.waitEvent(sc, "SparkServerBackOff", "10s")
