@@ -333,7 +333,7 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mine, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))}}})
 	users := w.Application("users")
 	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
-		// The owner reference has the ConfigMap deleted with the application, and has no other effect.
+		// Kubernetes deletes the ConfigMap with the application. The owner reference has no other effect.
 		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID,
 	}}}})
 	w.runTiny(kind)

@@ -181,7 +181,7 @@ const (
 // executorsOf returns the number of executors at the start and the number that the application always wants. Both are 0
 // if the driver does their work itself or gets executors from a standalone cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
-	// Otherwise the key holds the API server's address.
+	// Any other value of confDriverMaster is the API server's address.
 	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {
 		return 0, 0
 	}

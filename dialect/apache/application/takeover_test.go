@@ -166,9 +166,9 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd checks that applications end permanently in states which the other operator never left, even
-// with a policy that would restart them forever. An example is client mode, in which each of that operator's passes
-// stores a Failed.
+// TestStuckApplicationsEnd checks that applications in states which the other operator never left end permanently, even
+// with a policy that would restart them forever. An example is client mode, in which each pass of that operator adds
+// the state Failed.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {

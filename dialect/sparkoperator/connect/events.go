@@ -56,7 +56,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 			return dialect.Normal(EventServerBackOff, "the next server starts at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
-		// Otherwise the end of the attempt reports it.
+		// In the excluded case the event for the end of the attempt reports the same cause.
 		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) {
 			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
 		}
@@ -85,7 +85,7 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	case t.To == lifecycle.Running:
 		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
-		// Otherwise another operator created it.
+		// The ID shows that this operator created the pod, and not another one.
 		return dialect.Normal(EventServerCreated, "server pod %s was created, attempt %d", pod, t.Attempt)
 	}
 	return sparkoperator.Event{}, false
