@@ -84,8 +84,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// What is required, what is chosen from and what is filled in is the peer's, no less: clients generated from its
-// definitions rely on it.
+// TestRulesAreThePeers checks that our definitions have the peer's required fields, enumerations and defaults, and no
+// fewer. Clients that are generated from the peer's definitions rely on them.
 func TestRulesAreThePeers(t *testing.T) {
 	for _, d := range definitions {
 		mine, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
@@ -213,8 +213,8 @@ func withoutNull(value any) any {
 	return value
 }
 
-// dropDefaults drops the defaults of fields that the peer's older version has not. Who reads the object as v1 finds
-// them there too.
+// dropDefaults drops the defaults of fields that the peer's older version does not have. A client that reads the object
+// as v1 finds those defaults too.
 func dropDefaults(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
@@ -275,8 +275,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// The API server fills in three numbers, where what they are part of was written; whoever reads a spec has to know the
-// rest.
+// TestDefaults: the API server sets defaults for three numbers, if the spec has the objects that hold them. Every
+// reader of a spec must apply the other defaults itself.
 func TestDefaults(t *testing.T) {
 	for _, version := range versions {
 		schema := newSchema(t, crd.Ours(t, definitions[0].ours), version)

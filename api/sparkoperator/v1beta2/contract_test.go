@@ -18,8 +18,8 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate are the gaps between the peer's definitions and ours that are meant, known by the path's end and the
-// finding's beginning. Whoever adds one may break somebody's manifest: the reason must be that no such manifest ever
+// deliberate are the gaps between the peer's definitions and ours that are meant, identified by the end of the path and
+// the beginning of the finding. A new gap may break a user's manifest: the reason must be that no such manifest ever
 // ran. docs/validation.md lists them.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
@@ -74,7 +74,8 @@ func TestApprovalIsThePeers(t *testing.T) {
 	}
 }
 
-// What is refused on purpose is no secret: the list is in docs/validation.md, as it is here.
+// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the manifests that are rejected on purpose, as
+// deliberate does.
 func TestDeliberateGapsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(crd.Root(t), "docs", "validation.md"))
 	if err != nil {

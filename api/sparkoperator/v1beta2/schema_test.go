@@ -92,7 +92,7 @@ func TestChartHasTheSameDefinitions(t *testing.T) {
 	}
 }
 
-// What an API server stores of our manifests is what they say: nothing is dropped, nothing refused.
+// TestManifestsAreStoredWhole: the API server accepts our manifests and stores them unchanged.
 func TestManifestsAreStoredWhole(t *testing.T) {
 	schemas := map[string]*crd.Schema{
 		"SparkApplication":          newSchema(t, crd.Ours(t, applications)),
