@@ -1,4 +1,4 @@
-// Command sparklocal runs a Kubernetes of its own on a bare Linux machine, for spark-operator's demo, tests and benchmarks.
+// Command sparklocal runs its own Kubernetes on a bare Linux machine, for spark-operator's demo, tests and benchmarks.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Package build makes the programs of the cluster from the modules beside sparklocal's own, and keeps them by content: a program is built
-// once for one combination of sources, dependencies, compiler and flags, whichever clone of the repository asks.
+// Package build compiles the programs of a cluster from the Go modules beside sparklocal's own, and caches the binaries
+// by content. A combination of sources, dependencies, compiler and flags is built once for all clones of the
+// repository.
 package build
 
 import (
@@ -22,22 +23,23 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// Program is one binary and the module it is built from.
+// Program is a binary and the module that it is built from.
 type Program struct {
 	// Name is the binary's name.
 	Name string
 	// Module is the module's directory below the source directory.
 	Module string
-	// Linker are the values of -X: the version that the program tells its clients.
+	// Linker holds the values of the linker flag -X, such as the version that the program reports to its clients.
 	Linker []string
-	// Hint is what to expect when nothing is cached, for the progress line.
+	// Hint is the expected duration of a build without a cached binary, for the progress line.
 	Hint string
 }
 
 // KubeVersion is the Kubernetes release that kube/go.mod pins.
 const KubeVersion = "v1.36.3"
 
-// Kube is every Kubernetes program and etcd in one binary. Without the version in it, clients cannot parse the server's.
+// Kube is one binary that contains every Kubernetes program and etcd. Clients parse the server's version, so the linker
+// flags set it.
 var Kube = Program{
 	Name: "kube", Module: "kube", Hint: "about 8 minutes on two cores",
 	Linker: []string{
@@ -53,7 +55,8 @@ var Kube = Program{
 // CoreDNS is the cluster's DNS server.
 var CoreDNS = Program{Name: "coredns", Module: "coredns", Hint: "about 2 minutes on two cores"}
 
-// CacheDir is where slow products are kept: sparklocal below the user's cache directory ($XDG_CACHE_HOME, else ~/.cache).
+// CacheDir returns the directory for products that take long to make: sparklocal below the user's cache directory
+// ($XDG_CACHE_HOME or ~/.cache).
 func CacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -62,8 +65,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(base, "sparklocal"), nil
 }
 
-// SourceDir finds the directory local/ of the repository: $SPARKLOCAL_SRC, else where this binary was compiled, else beside or above the
-// binary, else at or above the working directory.
+// SourceDir returns the directory local/ of the repository. It uses $SPARKLOCAL_SRC if that is set. Otherwise it
+// searches the place where this binary was compiled, then the directories at and above the binary, then those at and
+// above the working directory.
 func SourceDir() (string, error) {
 	if dir := os.Getenv("SPARKLOCAL_SRC"); dir != "" {
 		if isSource(dir) {
@@ -101,22 +105,23 @@ func isSource(dir string) bool {
 	return errKube == nil && errDNS == nil
 }
 
-// Progress is told about a build while it runs: every few seconds with the time since its start.
+// Progress is called when a build starts and every few seconds while it runs, with the time since its start.
 type Progress func(p Program, elapsed time.Duration)
 
-// Cached returns the path of a program's binary, and whether it is there already.
+// Cached returns the path of a program's binary, and whether the binary exists.
 func Cached(ctx context.Context, source, cache string, p Program) (path string, there bool, err error) {
 	key, err := p.key(ctx, filepath.Join(source, p.Module))
 	if err != nil {
 		return "", false, err
 	}
-	// The directory carries the key, the file the plain name: that is what ps shows.
+	// The key names the directory, not the file, because ps shows the name of the file.
 	path = filepath.Join(cache, "bin", key, p.Name)
 	_, err = os.Stat(path)
 	return path, err == nil, nil
 }
 
-// Ensure returns the path of a program's binary and builds it first when it is not in the cache. Two at once build it once.
+// Ensure returns the path of a program's binary, and builds the binary first if it is not in the cache. Concurrent
+// calls build it once.
 func Ensure(ctx context.Context, source, cache string, p Program, progress Progress) (string, error) {
 	path, there, err := Cached(ctx, source, cache, p)
 	if err != nil || there {
@@ -149,7 +154,7 @@ func Ensure(ctx context.Context, source, cache string, p Program, progress Progr
 	return path, nil
 }
 
-// report calls progress every five seconds until the returned function is called.
+// report calls progress at once and then every five seconds, until the caller calls stop.
 func report(p Program, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}
@@ -180,7 +185,7 @@ func (p Program) flags() []string {
 	return []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(link, " ")}
 }
 
-// key is the content that decides what the binary is.
+// key returns a hash of everything that determines the binary: the Go version and settings, the flags and the sources.
 func (p Program) key(ctx context.Context, dir string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 	cmd.Dir = dir
@@ -201,7 +206,7 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// hashSources adds every file that a build reads: not tests, not hidden files.
+// hashSources writes the Go files, go.mod and go.sum to w. Tests are left out, because a build does not read them.
 func hashSources(w io.Writer, dir string) error {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// module makes a source directory with one small program.
+// module makes a source directory that holds one small program.
 func module(t *testing.T) (source string, p Program) {
 	t.Helper()
 	source = t.TempDir()
@@ -152,7 +152,7 @@ func TestSourceDir(t *testing.T) {
 	}
 }
 
-// The release in the flags is the one that the module is built of.
+// The release in the linker flags is the one that the module kube requires.
 func TestKubeVersionIsTheModules(t *testing.T) {
 	source, err := SourceDir()
 	if err != nil {

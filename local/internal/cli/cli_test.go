@@ -60,7 +60,7 @@ func TestStateDir(t *testing.T) {
 	check("", filepath.Join(base, "mine"))
 	t.Chdir(base)
 	check("other", filepath.Join(base, "other"))
-	// Two names of one directory are one cluster.
+	// A link to a directory and the directory itself name the same cluster.
 	if err := os.Symlink("other", filepath.Join(base, "alias")); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/image"
 )
 
-// NewImageCommand returns the verb image: it makes a container image without a container engine and prints the path of its tar. Its error
-// names what the machine lacks.
+// NewImageCommand returns the command image. It builds a container image without a container engine and prints the path
+// of its tar. If the machine lacks a tool or a package, the error names it.
 func NewImageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
@@ -67,7 +67,8 @@ func imageOperator() *cobra.Command {
 	return cmd
 }
 
-// imageSmall makes the commands of the images that the cluster and its tests make by themselves; they are there for a look.
+// imageSmall returns a hidden command for an image that the cluster or its tests build by themselves. The command
+// serves to inspect such an image.
 func imageSmall(name, what, tag string) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -92,7 +93,7 @@ func outputFlag(cmd *cobra.Command, output *string) {
 	cmd.Flags().StringVarP(output, "output", "o", "", "write the tar to this file (default: it stays in the cache)")
 }
 
-// deliver prints where the archive is, after copying it to the output file when one is asked for.
+// deliver prints the path of the archive. If an output file is requested, deliver first copies the archive there.
 func deliver(cmd *cobra.Command, archive, output string, err error) error {
 	if err != nil {
 		return err

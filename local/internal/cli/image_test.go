@@ -20,14 +20,14 @@ func runImage(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestImagePrintsWhereTheTarIs holds that standard output is the path and nothing else, so that scripts can use it.
+// Scripts read the path from standard output, so the command prints nothing else there.
 func TestImagePrintsWhereTheTarIs(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	file := filepath.Join(t.TempDir(), "new", "probe.tar")
 	for _, test := range []struct {
 		args []string
-		want string // the beginning of the line
+		want string // the prefix of the line
 	}{
 		{[]string{"pause"}, filepath.Join(cache, "sparklocal", "images", "archives", "pause-")},
 		{[]string{"probe", "-o", file}, file},

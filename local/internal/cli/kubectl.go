@@ -42,7 +42,7 @@ sparklocal's; everything else is kubectl's.`,
 	}
 }
 
-// leadingDir takes --dir D or --dir=D off the front of kubectl's arguments.
+// leadingDir removes a leading --dir D or --dir=D from kubectl's arguments.
 func leadingDir(args []string) (dir string, rest []string, err error) {
 	if len(args) == 0 {
 		return "", args, nil

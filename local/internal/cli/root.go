@@ -1,4 +1,4 @@
-// Package cli is sparklocal's verbs, one file each.
+// Package cli implements the commands of sparklocal, one file each.
 package cli
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// New returns the whole command line.
+// New returns the root command with all subcommands.
 func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sparklocal",
@@ -29,7 +29,8 @@ const dirHelp = "state directory of the cluster (default $SPARKLOCAL_DIR, else ~
 // dirFlag adds --dir.
 func dirFlag(cmd *cobra.Command, dir *string) { cmd.Flags().StringVar(dir, "dir", "", dirHelp) }
 
-// stateDir makes a --dir value absolute, or chooses the default. Links are resolved, so that one directory is one cluster whatever it is called.
+// stateDir makes the value of --dir absolute, or chooses the default. It resolves symbolic links, because the ID of a
+// cluster is derived from the path of its directory.
 func stateDir(flag string) (string, error) {
 	dir := flag
 	if dir == "" {
@@ -53,7 +54,7 @@ func stateDir(flag string) (string, error) {
 	return resolve(dir), nil
 }
 
-// resolve follows links in the part of a path that exists.
+// resolve resolves symbolic links in the part of a path that exists.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

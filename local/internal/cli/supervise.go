@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/cluster"
 )
 
-// superviseCommand is the process behind a running cluster. Only `up` starts it.
+// superviseCommand returns the hidden command of the supervisor process. Only `up` starts it.
 func superviseCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{

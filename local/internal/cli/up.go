@@ -47,13 +47,13 @@ after a reboot it starts empty. With --control-plane-only it needs no root: an A
 	return cmd
 }
 
-// progress prints the start's steps: a line each, and one line that counts on a terminal while something is built.
+// progress prints one line for each step of a start. On a terminal it also updates a counting line during a build.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
 	terminal bool
 	counting bool
-	// told is when the last line about a build was printed where there is no terminal.
+	// told is the elapsed time of a build at its last printed line, if the output is not a terminal.
 	told time.Duration
 }
 
@@ -87,7 +87,7 @@ func (p *progress) building(program build.Program, elapsed time.Duration) {
 		p.counting = true
 		return
 	}
-	// A log file wants a sign of life now and then, not a line each tick.
+	// A log file needs an occasional line during a build, not one for each tick.
 	if elapsed == 0 || elapsed-p.told >= 30*time.Second {
 		_, _ = fmt.Fprintln(p.out, text)
 		p.told = elapsed
@@ -100,7 +100,7 @@ func (p *progress) end() {
 	p.clear()
 }
 
-// clear wipes the counting line. The caller holds the lock.
+// clear erases the counting line. The caller holds the lock.
 func (p *progress) clear() {
 	if p.counting {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")

@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// Users of our own parts that the API server's built-in roles do not know.
+// The built-in roles of the API server do not cover these users of sparklocal's own components.
 const (
 	dnsUser       = "sparklocal:coredns"
 	localPathUser = "sparklocal:local-path-provisioner"
-	// provisioner is the name in the StorageClass by which claims reach our provisioner.
+	// provisioner is the name in the StorageClass that assigns claims to the local-path provisioner.
 	provisioner = "sparkoperator.dev/local-path"
 )
 
 type object map[string]any
 
-// rule is one line of a ClusterRole.
+// rule returns one rule of a ClusterRole.
 func rule(group string, resources, verbs []string) object {
 	return object{"apiGroups": []string{group}, "resources": resources, "verbs": verbs}
 }
 
-// role is a ClusterRole and its binding to a user, under the user's name.
+// role returns a ClusterRole and its binding to a user. Both have the user's name.
 func role(user string, rules ...object) []posted {
 	const api, group = "/apis/rbac.authorization.k8s.io/v1/", "rbac.authorization.k8s.io"
 	meta := object{"name": user}
@@ -34,14 +34,14 @@ func role(user string, rules ...object) []posted {
 	}
 }
 
-// posted is an object and the collection it is created in.
+// posted is an object and the path of the collection in which it is created.
 type posted struct {
 	path   string
 	object object
 }
 
-// bootstrapObjects are all that a new cluster holds beyond what Kubernetes itself makes: the rights of CoreDNS and of the provisioner, and the
-// default StorageClass.
+// bootstrapObjects returns the objects of a new cluster that Kubernetes itself does not create: the permissions of
+// CoreDNS and the provisioner, and the default StorageClass.
 func bootstrapObjects() []posted {
 	read := []string{"get", "list", "watch"}
 	objects := role(dnsUser,

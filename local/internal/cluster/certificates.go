@@ -4,19 +4,20 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/pki"
 )
 
-// Authorities. Etcd has its own, so that no certificate of the cluster opens the store behind the API server's back; so has the aggregation
-// layer, whose certificate may speak in anybody's name.
+// The names of the certificate authorities. etcd has its own, so that the other certificates of the cluster cannot
+// access it past the API server. The aggregation layer has its own, because its client certificate can impersonate any
+// user.
 const (
 	clusterCA = "ca"
 	etcdCA    = "etcd-ca"
 	frontCA   = "front-proxy-ca"
 )
 
-// superuser is the group that the API server never asks about.
+// superuser is the group whose requests bypass authorization.
 const superuser = "system:masters"
 
-// identities are the components that call the API server, each with a kubeconfig of the same name. The users and groups are those that the API
-// server's built-in roles are bound to.
+// identities returns the certificates of the API server's clients, by name. Each client has a kubeconfig of the same
+// name. The built-in roles of the API server are bound to the users and groups of the Kubernetes components.
 func (s *Spec) identities() map[string]pki.Leaf {
 	hosts := []string{"localhost", s.host()}
 	users := map[string]pki.Leaf{
@@ -33,7 +34,8 @@ func (s *Spec) identities() map[string]pki.Leaf {
 	return users
 }
 
-// issue makes the authorities unless they are there, and every certificate and kubeconfig anew: the address may be another one than last time.
+// issue creates the missing certificate authorities, and reissues every certificate and kubeconfig. They contain the
+// cluster's address, which may have changed since the last start.
 func (s *Spec) issue() error {
 	dir := s.path("pki")
 	ca, err := pki.LoadCA(dir, clusterCA)

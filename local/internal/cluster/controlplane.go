@@ -12,21 +12,22 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-// issuer is the name in service-account tokens and their default audience.
+// issuer is the issuer of service-account tokens and their default audience.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
-// environment is a component's whole environment. Nothing of the user's is in it: proxy settings would send the cluster's own calls away.
+// environment returns the whole environment of a component. It contains no variables of the user, because proxy
+// settings would redirect calls within the cluster.
 func (s *Spec) environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8"}
 }
 
-// kube is a component out of the binary that holds all of Kubernetes.
+// kube returns a component that runs from the binary with all Kubernetes programs.
 func (s *Spec) kube(name string, ready func(context.Context) error, args ...string) supervise.Component {
 	return supervise.Component{Name: name, Path: s.Kube, Args: args, Env: s.environment(), Ready: ready}
 }
 
-// health is a check of an https path of one of our ports, with the certificate cert, which trusts the authority ca alone. The configuration is
-// read at each call of health, after the certificates are issued.
+// health returns a health check that requests an HTTPS path on a port of the control plane or node. The check presents
+// the certificate cert and trusts only the authority ca. health reads both files at once, so call it after issue.
 func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
 	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
 	if err != nil {
@@ -48,7 +49,8 @@ func (s *Spec) etcd() (supervise.Component, error) {
 		"--cert-file="+s.pki("etcd.crt"), "--key-file="+s.pki("etcd.key"),
 		"--peer-client-cert-auth=true", "--peer-trusted-ca-file="+s.pki(etcdCA+".crt"),
 		"--peer-cert-file="+s.pki("etcd.crt"), "--peer-key-file="+s.pki("etcd.key"),
-		// A cluster that does not outlive the machine's run needs no disk flush; a killed process loses nothing by it.
+		// etcd's data is discarded after a reboot, so etcd need not flush it to disk. If only the process is killed, no
+		// data is lost.
 		"--unsafe-no-fsync=true",
 		"--quota-backend-bytes=4294967296", "--auto-compaction-retention=10m",
 		"--log-level=warn",
@@ -68,17 +70,19 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 		"--client-ca-file=" + s.pki(clusterCA+".crt"),
 		"--kubelet-certificate-authority=" + s.pki(clusterCA+".crt"),
 		"--kubelet-client-certificate=" + s.pki("kubelet-client.crt"), "--kubelet-client-key=" + s.pki("kubelet-client.key"),
-		// The node's name is in no DNS that the API server asks: logs and exec must go to its address.
+		// The API server cannot resolve the node's name, so logs and exec must use the node's address.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-key-file=" + s.pki("service-accounts.pub"),
 		"--service-account-signing-key-file=" + s.pki("service-accounts.key"),
 		"--service-account-issuer=" + issuer,
 		"--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC",
-		// The second asks for a right that many clusters want of whoever makes objects with owners; one that did not would hide that it is missing.
+		// Many clusters enable OwnerReferencesPermissionEnforcement, which requires an extra permission to create
+		// objects with owner references. Without the plugin, a missing permission would go unnoticed in tests.
 		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
-		// Webhooks that are named by their Service are called at its pods: the API server is behind no kube-proxy when it has no node.
+		// A control plane without a node has no kube-proxy. The API server therefore calls a webhook at the pods of its
+		// Service.
 		"--enable-aggregator-routing=true",
 		"--requestheader-client-ca-file=" + s.pki(frontCA+".crt"), "--requestheader-allowed-names=front-proxy-client",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
@@ -87,19 +91,20 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 		"--profiling=false",
 	}
 	if s.Node == nil {
-		// A loopback address is refused as an endpoint, and nothing inside would use it.
+		// The API server rejects a loopback address as an endpoint, and no pod would use the endpoint.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
 	if s.Audit {
 		args = append(args, "--audit-policy-file="+s.path("audit-policy.yaml"), "--audit-log-path="+s.path("audit.log"),
-			// Whoever asks for the log reads it as one file.
+			// The audit log is read as one file, so it must not be rotated.
 			"--audit-log-maxsize=4096")
 	}
 	ready, err := s.health(s.Ports.API, "/readyz", clusterCA, "admin")
 	return s.kube("kube-apiserver", ready, args...), err
 }
 
-// auditPolicy notes who did what when, once a request is answered: a line has the microseconds of its receipt and of its answer.
+// auditPolicy logs the metadata of each request after its response. A line has the times of the request and the
+// response in microseconds.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -107,7 +112,8 @@ rules:
 - level: Metadata
 `
 
-// auditPolicyBodies notes what was written, too, unless a component of Kubernetes wrote it. What is secret stays out of the log.
+// auditPolicyBodies also logs the bodies of writes, except those of Kubernetes components. It omits bodies that contain
+// secrets.
 const auditPolicyBodies = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -125,7 +131,7 @@ rules:
 - level: Metadata
 `
 
-// controllerFlags are what the controller manager and the scheduler have in common.
+// controllerFlags returns the flags that the controller manager and the scheduler share.
 func (s *Spec) controllerFlags(name string, port int) []string {
 	config := s.pki(name + ".kubeconfig")
 	return []string{
@@ -133,7 +139,7 @@ func (s *Spec) controllerFlags(name string, port int) []string {
 		"--bind-address=" + s.host(), "--secure-port=" + strconv.Itoa(port),
 		"--tls-cert-file=" + s.pki(name+".crt"), "--tls-private-key-file=" + s.pki(name+".key"),
 		"--leader-elect=false", "--profiling=false",
-		// There is one of each, beside the API server: its priority and fairness is limit enough.
+		// Each component has one instance. The API server's priority and fairness limits its requests.
 		"--kube-api-qps=1000", "--kube-api-burst=2000",
 	}
 }
@@ -155,7 +161,7 @@ func (s *Spec) scheduler() (supervise.Component, error) {
 	return s.kube(name, ready, s.controllerFlags(name, s.Ports.Scheduler)...), err
 }
 
-// writeControlPlaneFiles writes the files that the flags above name and that hold no secret.
+// writeControlPlaneFiles writes the audit policy, if auditing is on.
 func (s *Spec) writeControlPlaneFiles() error {
 	if !s.Audit {
 		return nil
@@ -170,7 +176,7 @@ func (s *Spec) writeControlPlaneFiles() error {
 	return nil
 }
 
-// Admin returns a client of the cluster in dir with its administrator's rights.
+// Admin returns a client with administrator permissions.
 func (s *Spec) Admin() (*kubeapi.Client, error) {
 	config, err := pki.ClientConfig(s.path("pki"), clusterCA, "admin")
 	if err != nil {
@@ -179,7 +185,7 @@ func (s *Spec) Admin() (*kubeapi.Client, error) {
 	return kubeapi.New(s.endpoint(s.Ports.API), config), nil
 }
 
-// listening is a health check for a socket that speaks no HTTP.
+// listening returns a health check for a socket that does not serve HTTP.
 func listening(network, address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// stopLimit is how long a supervisor gets to end its cluster before it is killed.
+	// stopLimit is how long a supervisor may take to end its cluster before it is killed.
 	stopLimit = 20 * time.Second
-	// killLimit is how long the kernel gets to end killed processes.
+	// killLimit is how long killed processes may take to disappear.
 	killLimit = 15 * time.Second
 )
 
-// ours are the names in a cluster's directory that we make. Nothing else in it is ever removed: the directory is the user's choice.
+// ours lists the files and directories that sparklocal creates in a cluster's directory. Nothing else there is removed,
+// because users choose the directory.
 var ours = []string{
 	"cluster.json", "state.json", "state.json.new", "kubeconfig", "kubeconfig.new", "audit.log", "audit-policy.yaml",
 	"pki", "logs", "etcd", "node",
 }
 
-// wipe removes a cluster's files, and its directory when nothing else is in it. Call it when no process of the cluster is left: mounts below the
-// directory end with them.
+// wipe removes a cluster's files, and then its directory if that is empty. Call it after all processes of the cluster
+// have ended, because their mounts below the directory end with them.
 func wipe(dir string) error {
 	for _, name := range ours {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
@@ -40,8 +41,8 @@ func wipe(dir string) error {
 	return nil
 }
 
-// release gives back what a cluster whose supervisor has ended, or is about to, holds of the machine, and takes it off the registry. The caller
-// holds the registry's lock.
+// release frees a cluster's resources on the machine and removes the cluster from the registry. The cluster's
+// supervisor has ended or is about to end. The caller holds the registry's lock.
 func release(reg registry.Registry, e registry.Entry) error {
 	if e.Node != nil {
 		if err := releaseNode(reg, e); err != nil {
@@ -51,8 +52,8 @@ func release(reg registry.Registry, e registry.Entry) error {
 	return reg.Delete(e.ID)
 }
 
-// sweep finds clusters whose supervisor was killed and gives back what they hold. The files go too when the cluster had an owner and that is
-// gone; else they stay for the next `up` there.
+// sweep releases clusters whose supervisor was killed. If such a cluster had an owner and the owner has ended, sweep
+// also removes the cluster's files. Otherwise they stay for the next `up` in the directory.
 func sweep(reg registry.Registry, tell func(string)) error {
 	unlock, err := reg.Lock()
 	if err != nil {
@@ -80,7 +81,8 @@ func sweep(reg registry.Registry, tell func(string)) error {
 	return reg.TidyLocks()
 }
 
-// Down ends the cluster in dir, if there is one, and removes everything of it; and what killed runs have left of others.
+// Down ends the cluster in dir, if there is one, and removes all of its files. It also sweeps clusters whose supervisor
+// was killed.
 func Down(dir string, tell func(string)) error {
 	reg, err := registry.Open()
 	if err != nil {

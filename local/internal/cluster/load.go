@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// pinned is the label by which the container runtime tells the kubelet never to collect an image.
+// pinned is the label that excludes an image from the kubelet's garbage collection.
 const pinned = "io.cri-containerd.pinned=pinned"
 
-// Load brings the images of tars into the cluster in dir. step is told about each.
+// Load imports the images of tars into the cluster in dir. It calls step after each tar.
 func Load(ctx context.Context, dir string, tars []string, step func(name string, took time.Duration)) error {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -42,7 +42,8 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 	return nil
 }
 
-// load brings one tar in and pins what came of it. An image that is there already gets its names at once: importing a Spark image takes long.
+// load imports a tar and pins its images. If the container runtime has the images already, load only names them,
+// because importing a Spark image takes long.
 func (s *Spec) load(ctx context.Context, tar string) error {
 	names, err := s.known(ctx, tar)
 	if err != nil {
@@ -63,12 +64,12 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 	return nil
 }
 
-// known gives the images of a tar their names when the container runtime has all of them, by their content, and returns the names; nil when it has
-// not, or when the tar is of a form that does not tell.
+// known names the images of a tar and returns the names, if the container runtime already has all images with this
+// content. It returns nil if an image is missing, or if the tar does not have the format of docker save.
 func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(tar) })
 	if err != nil {
-		// Another form than docker save's, or a broken file: the import tells.
+		// The tar has another format or is broken. If it is broken, the import returns the error.
 		return nil, nil //nolint:nilerr // see above
 	}
 	out, err := s.ctr(ctx, "images", "ls")
@@ -78,7 +79,7 @@ func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
 	have := listed(out)
 	var names []string
 	for _, m := range manifest {
-		// The runtime's CRI side names every image by its configuration's digest too.
+		// The CRI plugin of containerd also names each image by the digest of its configuration.
 		id := "sha256:" + digestPattern.FindString(m.Config)
 		target, ok := have[id]
 		if !ok || len(m.RepoTags) == 0 {
@@ -99,7 +100,7 @@ func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
 
 var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// listed reads `ctr images ls`: the digest of each name's manifest.
+// listed parses the output of `ctr images ls` and returns the digest of each name's manifest.
 func listed(out string) map[string]string {
 	have := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -110,7 +111,8 @@ func listed(out string) map[string]string {
 	return have
 }
 
-// imported reads the image names off the lines of `ctr images import`: "unpacking NAME (sha256:...)...done".
+// imported returns the image names in the output of `ctr images import`, whose lines have the form "unpacking NAME
+// (sha256:...)...done".
 func imported(out string) []string {
 	var names []string
 	for line := range strings.Lines(out) {
