@@ -26,7 +26,7 @@ func withNode(major, minor int) *Spec {
 	}
 }
 
-// render gives a component its certificates, which its health check reads, and returns it.
+// render issues the certificates, which the component's health check reads, and returns the component.
 func render(t *testing.T, s *Spec, part func(*Spec) (supervise.Component, error)) supervise.Component {
 	t.Helper()
 	s.Dir = t.TempDir()
@@ -120,7 +120,7 @@ func TestAuditIsAnOption(t *testing.T) {
 func TestBodiesInTheAuditLogAreAnOption(t *testing.T) {
 	for _, tt := range []struct {
 		o    Options
-		want string // the policy; empty: none
+		want string // the audit policy; empty: none
 	}{
 		{Options{ControlPlaneOnly: true}, ""},
 		{Options{ControlPlaneOnly: true, Audit: true}, auditPolicy},

@@ -20,15 +20,15 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// mountPoints are host directories that programs of the node use under fixed names. In the cluster's own mounts the directory of that name below
-// node/ lies over each.
+// mountPoints are host directories that programs of the node use under fixed names. In the cluster's mount namespace, a
+// directory below node/ covers each of them. The keys are the names below node/.
 var mountPoints = map[string]string{
 	"kubelet": "/var/lib/kubelet",
 	"cni":     "/var/lib/cni",
 	"log":     "/var/log",
 }
 
-// visible refuses a state directory that the cluster's own mounts would cover.
+// visible rejects a state directory that the cluster's own mounts would cover.
 func visible(dir string) error {
 	for _, covered := range append(slices.Sorted(maps.Values(mountPoints)), "/run") {
 		if dir == covered || strings.HasPrefix(dir, covered+"/") {
@@ -38,10 +38,10 @@ func visible(dir string) error {
 	return nil
 }
 
-// cniDirs are where distributions and the plugins' own releases put the network plugins.
+// cniDirs lists the directories in which distributions and the plugins' own releases install network plugins.
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
-// prepareNode gets what a node needs besides the programs that are built: packages of the distribution and the pause image.
+// prepareNode installs the distribution's packages that a node needs, and builds the pause image.
 func prepareNode(ctx context.Context, spec *Spec, tell Teller) error {
 	began := time.Now()
 	if missing := missingPackages(); len(missing) > 0 {
@@ -66,7 +66,7 @@ func prepareNode(ctx context.Context, spec *Spec, tell Teller) error {
 	return err
 }
 
-// missingPackages are the Debian packages whose programs are not there.
+// missingPackages returns the Debian packages whose programs are missing.
 func missingPackages() []string {
 	var missing []string
 	for _, need := range []struct{ pkg, program string }{
@@ -82,7 +82,7 @@ func missingPackages() []string {
 	return missing
 }
 
-// cniBin is the directory that holds every network plugin we use, or empty.
+// cniBin returns the directory that holds every network plugin that the cluster uses, or "".
 func cniBin() string {
 next:
 	for _, dir := range cniDirs {
@@ -98,13 +98,14 @@ next:
 
 var versionPattern = regexp.MustCompile(`\bv?(\d+)\.(\d+)\.`)
 
-// containerdVersion reads `containerd --version`, whose third field is the version in some form: 1.6.20~ds1, v2.0.5, 1.7.12-0ubuntu4.
+// containerdVersion parses the output of `containerd --version`. The version in it has various forms, such as
+// 1.6.20~ds1, v2.0.5 and 1.7.12-0ubuntu4.
 func containerdVersion(line string) (major, minor int, err error) {
 	match := versionPattern.FindStringSubmatch(line)
 	if match == nil {
 		return 0, 0, fmt.Errorf("containerd --version says %q: no version is found in it", strings.TrimSpace(line))
 	}
-	// The pattern lets only digits through; a number too large for an int is no version.
+	// The pattern matches only digits, so Atoi fails only if the number overflows.
 	if major, err = strconv.Atoi(match[1]); err != nil {
 		return 0, 0, fmt.Errorf("containerd's version: %w", err)
 	}
@@ -117,7 +118,7 @@ func containerdVersion(line string) (major, minor int, err error) {
 	return major, minor, nil
 }
 
-// enter makes the cluster's namespaces, its control group and its link to the host.
+// enter creates the cluster's namespaces, its control group and its link to the host.
 func (r *runner) enter() error {
 	began := time.Now()
 	if err := r.nodeDirectories(); err != nil {
@@ -159,9 +160,9 @@ func (r *runner) enter() error {
 	return nil
 }
 
-// nodeDirectories makes the node's directories, and the mount points that the host lacks.
+// nodeDirectories creates the node's directories, and the mount points that the host lacks.
 func (r *runner) nodeDirectories() error {
-	// Closed to other users of the machine: pods write into directories below that are open to all.
+	// Other users of the machine must not enter node/, because pods make some directories below it writable for all.
 	if err := os.MkdirAll(r.path("node"), 0o700); err != nil {
 		return fmt.Errorf("node's directories: %w", err)
 	}
@@ -170,7 +171,7 @@ func (r *runner) nodeDirectories() error {
 			return fmt.Errorf("node's directories: %w", err)
 		}
 	}
-	// What is in them belongs to pods that are gone: addresses given out, sandboxes' results.
+	// The directory holds state of pods that are gone, such as their addresses.
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
 		return fmt.Errorf("node's directories: %w", err)
 	}
@@ -187,7 +188,7 @@ func (r *runner) nodeDirectories() error {
 	return r.reg.MakeDirs(slices.Collect(maps.Values(mountPoints))...)
 }
 
-// remember adds to the registry what the cluster has taken since it was entered there.
+// remember records the node's resources and namespaces in the cluster's registry entry.
 func (r *runner) remember() error {
 	unlock, err := r.reg.Lock()
 	if err != nil {
@@ -202,8 +203,9 @@ func (r *runner) remember() error {
 	return r.reg.Put(entry)
 }
 
-// connect makes the veth pair between the host and the cluster, and the addresses and routes inside. Inside, the world outside is
-// unreachable: what is asked of it, such as an image, fails at once instead of by a timeout.
+// connect creates the veth pair between the host and the cluster, and the addresses and routes inside. Other networks
+// are unreachable from inside. A request to them, such as an image pull, therefore fails at once instead of after a
+// timeout.
 func (r *runner) connect(tid int) error {
 	link := r.Node.link()
 	host := [][]string{
@@ -213,11 +215,12 @@ func (r *runner) connect(tid int) error {
 	}
 	inside := [][]string{
 		{"link", "set", "lo", "up"},
-		// Not on a bridge: pods are routed one by one, so that every packet between them meets the service rules.
+		// The gateway address is on lo, not on a bridge. Pods are routed individually, so that every packet between
+		// them passes the service rules.
 		{"addr", "add", gateway + "/32", "dev", "lo"},
 		{"addr", "add", link.Node.String(), "dev", "eth0"},
 		{"link", "set", "eth0", "up"},
-		// The node's own calls to services need some route before the service rules turn them to a pod.
+		// A call from the node to a service needs a route before the service rules redirect it to a pod.
 		{"route", "add", serviceRange, "dev", "lo", "src", gateway},
 		{"route", "add", "unreachable", "default"},
 	}
@@ -234,7 +237,7 @@ func (r *runner) connect(tid int) error {
 	return r.thread.Do(func() error {
 		for name, value := range map[string]string{
 			"ip_forward": "1",
-			// Every attempt to reach the world outside is refused, not only the first ones of a second.
+			// Reject every attempt to reach another network, not only the first few in a second.
 			"icmp_ratelimit": "0",
 		} {
 			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0o644); err != nil {
@@ -245,7 +248,7 @@ func (r *runner) connect(tid int) error {
 	})
 }
 
-// ip runs one ip(8) command where start starts it.
+// ip runs an ip(8) command. start starts its process.
 func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)
@@ -260,8 +263,8 @@ func ip(args []string, start func(*exec.Cmd) error) error {
 	return nil
 }
 
-// releaseNode ends what is left of a node: containers outlive the container runtime, and they hold the namespaces, which hold the mounts, the
-// links and the packet rules.
+// releaseNode ends the processes of a node and removes its control group and its link. Containers outlive the container
+// runtime, and they keep the namespaces with their mounts, links and packet rules.
 func releaseNode(reg registry.Registry, e registry.Entry) error {
 	find := func() []int {
 		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)
@@ -272,7 +275,8 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	if err := removeCgroup(e.Node.Cgroup); err != nil {
 		return err
 	}
-	// The link goes with the namespace, some moments after its last process. Gone now, its address is free for the next cluster.
+	// The kernel removes the link some moments after the last process of the network namespace. Removing it now frees
+	// its address for the next cluster.
 	if _, err := os.Stat(filepath.Join("/sys/class/net", e.Node.HostLink)); err == nil {
 		if err := ip([]string{"link", "del", e.Node.HostLink}, (*exec.Cmd).Start); err != nil {
 			if _, still := os.Stat(filepath.Join("/sys/class/net", e.Node.HostLink)); still == nil {
@@ -283,7 +287,7 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	return reg.RemoveDirs(e.ID)
 }
 
-// removeCgroup tries for a while: a killed process leaves its group a moment after it is gone from /proc.
+// removeCgroup retries until killLimit, because a killed process leaves its group a moment after it has left /proc.
 func removeCgroup(name string) error {
 	for end := time.Now().Add(killLimit); ; time.Sleep(20 * time.Millisecond) {
 		err := isolate.Host.Remove(name)

@@ -36,8 +36,9 @@ func (s *Spec) writeNodeFiles() error {
 	return nil
 }
 
-// containerdConfig is in the form of the installed version: 2 up to containerd 1.7, 3 from 2.0 on, where the CRI plugin is two.
-// Its state is below /run, which is the cluster's own inside its mounts.
+// containerdConfig returns containerd's configuration in the format of the installed version. containerd 1.6 and 1.7
+// read format 2. From 2.0 on, containerd reads format 3, in which the CRI plugin is split into two. The state directory
+// is below /run, which is private to the cluster in its mount namespace.
 func (s *Spec) containerdConfig() string {
 	head := fmt.Sprintf("root = %q\nstate = \"/run/containerd\"\n[grpc]\n  address = %q\n", s.path("node", "containerd"), s.Node.containerdSocket())
 	if s.Node.ContainerdMajor < 2 {
@@ -55,7 +56,7 @@ func (s *Spec) containerdConfig() string {
     conf_dir = %q
 `, image.PauseTag, s.Node.CNIBin, s.path("node", "etc", "net"))
 	}
-	// From 2.1 on there may be several directories of plugins, and the single one goes away.
+	// From 2.1 on, containerd accepts several plugin directories and deprecates the single one.
 	bin := fmt.Sprintf("bin_dirs = [%q]", s.Node.CNIBin)
 	if s.Node.ContainerdMajor == 2 && s.Node.ContainerdMinor == 0 {
 		bin = fmt.Sprintf("bin_dir = %q", s.Node.CNIBin)
@@ -77,8 +78,8 @@ func (s *Spec) containerdConfig() string {
 `, image.PauseTag, bin, s.path("node", "etc", "net"))
 }
 
-// networkConfig gives every pod a routed link of its own (ptp) instead of a port of a bridge: packets on a bridge pass by the service rules unless
-// the kernel has br_netfilter.
+// networkConfig returns the CNI configuration. The ptp plugin gives every pod its own routed link. Packets between
+// ports of a bridge would bypass the service rules unless the kernel has br_netfilter.
 func (s *Spec) networkConfig() string {
 	return fmt.Sprintf(`{
   "cniVersion": "0.4.0",
@@ -100,8 +101,8 @@ func (s *Spec) networkConfig() string {
 `, podRange, gateway)
 }
 
-// kubeletConfig is the kubelet's configuration file. Images cannot be pulled again, so that their collection is off, and the disk is the user's to
-// watch, so that eviction begins late.
+// kubeletConfig returns the kubelet's configuration. Image garbage collection is off, because the cluster cannot pull
+// an image again. Eviction starts late, because users manage the space on their disk.
 func (s *Spec) kubeletConfig() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -133,7 +134,8 @@ maxPods: 500
 		s.path("node", "etc", "resolv.conf"))
 }
 
-// corefile is CoreDNS's configuration. It answers for the cluster's names alone: there is no way out.
+// corefile returns CoreDNS's configuration. CoreDNS resolves only the cluster's names, because the cluster cannot reach
+// other networks.
 func (s *Spec) corefile() string {
 	return fmt.Sprintf(`.:53 {
     bind %s
@@ -146,7 +148,7 @@ func (s *Spec) corefile() string {
 `, gateway, s.host(), dnsPort, quoteCaddy(s.pki("coredns.kubeconfig")))
 }
 
-// quoteCaddy quotes a word of a Corefile, where a blank ends one.
+// quoteCaddy quotes a word of a Corefile if it contains a character that would end the word.
 func quoteCaddy(word string) string {
 	if !strings.ContainsAny(word, " \t\"{}") {
 		return word

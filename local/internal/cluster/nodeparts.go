@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-// withNode starts everything of a cluster with a node. The container runtime needs nothing of the control plane, and starts beside it.
+// withNode starts all components of a cluster with a node. The container runtime does not need the control plane, so
+// both start at the same time.
 func (r *runner) withNode(ctx context.Context) error {
 	err := together(
 		func() error { return r.controlPlane(ctx) },
@@ -55,8 +56,9 @@ func (s *Spec) containerd() (supervise.Component, error) {
 	}, nil
 }
 
-// kubelet is ready when it says so and the control plane has heard that pods can run, and has taken the node's taint away. The node object alone
-// does not tell: after a crash it is the old one.
+// kubelet returns the kubelet. It is ready if its health check passes, its node is Ready in the API server, and the
+// control plane has removed the node's taint. The Node alone is not enough, because after a crash it still has the old
+// status.
 func (s *Spec) kubelet() (supervise.Component, error) {
 	admin, err := s.Admin()
 	if err != nil {
@@ -84,7 +86,7 @@ func (s *Spec) kubelet() (supervise.Component, error) {
 	), nil
 }
 
-// nodeObject is what we read of a Node.
+// nodeObject holds the fields of a Node that sparklocal reads.
 type nodeObject struct {
 	Spec struct {
 		Taints []struct{ Key string }
@@ -111,7 +113,7 @@ func (n nodeObject) ready() error {
 	return fmt.Errorf("the node says nothing yet")
 }
 
-// plainHealth is a check of a health port that has no TLS and tells no more than its status.
+// plainHealth returns a check of a health port that serves HTTP without TLS.
 func (s *Spec) plainHealth(port int, path string) func(context.Context) error {
 	client := kubeapi.New("http://"+net.JoinHostPort(s.host(), strconv.Itoa(port)), nil)
 	return func(ctx context.Context) error { return client.Get(ctx, path, nil) }
@@ -121,7 +123,7 @@ func (s *Spec) proxy() (supervise.Component, error) {
 	return s.kube("kube-proxy", s.plainHealth(proxyPort, "/healthz"),
 		"--kubeconfig="+s.pki("kube-proxy.kubeconfig"),
 		"--proxy-mode=iptables", "--hostname-override="+NodeName, "--cluster-cidr="+podRange,
-		// The connection table is the host's, whose size is not ours to change.
+		// The connection table belongs to the host, so kube-proxy must not change its size or timeouts.
 		"--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0",
 		"--healthz-bind-address="+net.JoinHostPort(s.host(), strconv.Itoa(proxyPort)),
 	), nil

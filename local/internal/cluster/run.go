@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// startLimit is how long a start may take: far longer than it does, for a machine that is busy.
+	// startLimit is how long a start may take. It leaves much time for a busy machine.
 	startLimit = 3 * time.Minute
-	// watchPause is how often the supervisor looks whether anybody still wants the cluster.
+	// watchPause is the time between two checks whether the cluster is still wanted.
 	watchPause = 250 * time.Millisecond
-	// logTicks and reapTicks are after how many such pauses logs are looked at for their size and dead containers are taken away.
+	// logTicks and reapTicks are the numbers of such pauses between two log rotations and between two calls of Reap.
 	logTicks  = 40
 	reapTicks = 4
 )
 
-// runner is the supervisor process's work on one cluster.
+// runner runs one cluster in the supervisor process.
 type runner struct {
 	*Spec
 	sup    *supervise.Supervisor
@@ -33,8 +33,9 @@ type runner struct {
 	reg    registry.Registry
 }
 
-// Run is the supervisor process: it starts the cluster in dir, keeps it running until the context ends, its owner ends or its directory is
-// removed, and ends it. The error, if any, is also in the state file.
+// Run is the main function of the supervisor process. It starts the cluster in dir and keeps it running until the
+// context ends, the owner ends or the cluster's directory is removed. Then it ends the cluster. If the start fails, the
+// error is also in the state file.
 func Run(ctx context.Context, dir string) error {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -60,7 +61,7 @@ func Run(ctx context.Context, dir string) error {
 	return r.down(err)
 }
 
-// up starts everything, or says what did not start.
+// up starts all components.
 func (r *runner) up(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -89,7 +90,7 @@ func (r *runner) up(ctx context.Context) error {
 	return r.withNode(ctx)
 }
 
-// cancelWhenUnwanted ends a start that nobody waits for any more.
+// cancelWhenUnwanted cancels a start if the cluster is no longer wanted.
 func (r *runner) cancelWhenUnwanted(ctx context.Context, cancel func()) {
 	for ctx.Err() == nil {
 		if r.unwanted() {
@@ -99,13 +100,13 @@ func (r *runner) cancelWhenUnwanted(ctx context.Context, cancel func()) {
 	}
 }
 
-// unwanted reports that the owner has ended or that somebody has removed the directory.
+// unwanted reports whether the owner has ended or the cluster's spec file was removed.
 func (r *runner) unwanted() bool {
 	_, err := os.Stat(specFile(r.Dir))
 	return errors.Is(err, fs.ErrNotExist) || (r.Owner.PID != 0 && !r.Owner.Alive())
 }
 
-// watch returns when the cluster is to end.
+// watch returns when the cluster must end. Until then it rotates logs and reaps containers.
 func (r *runner) watch(ctx context.Context) {
 	var reaper isolate.Reaper
 	for tick := 1; ctx.Err() == nil && !r.unwanted(); tick++ {
@@ -119,8 +120,9 @@ func (r *runner) watch(ctx context.Context) {
 	}
 }
 
-// down ends everything. A failed cluster keeps its directory, for its logs; one without owner keeps it too, for its data, until
-// `sparklocal down` removes it or `up` starts it again.
+// down ends everything. It removes the directory only if the cluster is unwanted. Otherwise the directory keeps the
+// logs of a failed cluster and the data of a stopped one, until `sparklocal down` removes it or `up` starts the cluster
+// again.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {
@@ -142,7 +144,7 @@ func (r *runner) down(cause error) error {
 	if err := release(r.reg, entry); err != nil {
 		return errors.Join(cause, err)
 	}
-	// Twice: the first look only notes who is dead.
+	// The first call only records the dead children, and the second one reaps them.
 	var reaper isolate.Reaper
 	reaper.Reap()
 	reaper.Reap()
@@ -152,7 +154,7 @@ func (r *runner) down(cause error) error {
 	return cause
 }
 
-// component starts one component and waits until it is ready.
+// component starts a component and waits until it is ready.
 func (r *runner) component(ctx context.Context, render func() (supervise.Component, error)) error {
 	began := time.Now()
 	c, err := render()
@@ -167,7 +169,8 @@ func (r *runner) component(ctx context.Context, render func() (supervise.Compone
 	return nil
 }
 
-// controlPlane starts etcd, the API server and the controllers, and waits until a pod could be created in the default namespace.
+// controlPlane starts etcd, the API server and the controllers. It waits until a pod could be created in the default
+// namespace.
 func (r *runner) controlPlane(ctx context.Context) error {
 	if err := r.component(ctx, r.etcd); err != nil {
 		return err
@@ -185,7 +188,8 @@ func (r *runner) controlPlane(ctx context.Context) error {
 	return together(controllers...)
 }
 
-// defaultServiceAccount waits for the account that every pod of the default namespace needs: the last thing that the controllers make.
+// defaultServiceAccount waits for the service account that every pod of the default namespace needs. The controllers
+// create it last.
 func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	admin, err := r.Admin()
 	if err != nil {
@@ -197,7 +201,8 @@ func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	})
 }
 
-// until repeats a check until it passes. When the context ends first, the error is what followed by the check's last complaint.
+// until repeats check until it succeeds. If the context ends first, the error consists of what and the last error of
+// check.
 func until(ctx context.Context, what string, check func() error) error {
 	for {
 		err := check()
@@ -211,7 +216,7 @@ func until(ctx context.Context, what string, check func() error) error {
 	}
 }
 
-// together calls all functions at once and waits for all of them.
+// together calls all functions concurrently, waits for all of them and joins their errors.
 func together(functions ...func() error) error {
 	errs := make([]error, len(functions))
 	var wg sync.WaitGroup

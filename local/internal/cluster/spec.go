@@ -1,4 +1,4 @@
-// Package cluster knows which programs make a cluster, with which flags and files, and in which order they start and end.
+// Package cluster defines the programs of a cluster, their flags and files, and the order in which they start and end.
 package cluster
 
 import (
@@ -15,22 +15,23 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// Addresses inside a cluster. They are the same in every cluster, since each has its own network namespace.
+// Addresses inside a cluster. All clusters use the same ones, because each has its own network namespace.
 const (
-	// gateway is the node's address for its pods. The API server is advertised under it, since pods reach nothing else of the node.
+	// gateway is the node's address for its pods. The API server advertises it, because pods reach no other address of
+	// the node.
 	gateway = "10.88.0.1"
-	// podRange is where pod addresses come from.
+	// podRange contains the addresses of pods.
 	podRange = "10.88.0.0/16"
-	// serviceRange is where service addresses come from, and apiService the first of it, which is the API server's own.
+	// serviceRange contains the addresses of Services. apiService is the first of them, the API server's own.
 	serviceRange = "10.96.0.0/16"
 	apiService   = "10.96.0.1"
-	// NodeName is the one node's name.
+	// NodeName is the name of the only node.
 	NodeName = "sparklocal"
 	// DefaultStorageClass is the StorageClass of a cluster with a node.
 	DefaultStorageClass = "standard"
 )
 
-// Spec is everything that the supervisor of a cluster is told, in the file cluster.json of the cluster's directory.
+// Spec is the input of a cluster's supervisor, from the file cluster.json in the cluster's directory.
 type Spec struct {
 	// ID is the cluster's short name (registry.ID of Dir).
 	ID string `json:"id"`
@@ -39,19 +40,19 @@ type Spec struct {
 	// Kube and CoreDNS are the paths of the built programs; CoreDNS only with a node.
 	Kube    string `json:"kube"`
 	CoreDNS string `json:"coredns,omitempty"`
-	// Scheduler asks for a kube-scheduler; a cluster with a node always has one.
+	// Scheduler adds a kube-scheduler; a cluster with a node always has one.
 	Scheduler bool `json:"scheduler,omitempty"`
-	// Audit asks for audit.log.
+	// Audit enables audit.log.
 	Audit bool `json:"audit,omitempty"`
-	// AuditBodies asks for the bodies of users' writes in it; only with Audit.
+	// AuditBodies adds the bodies of users' writes to audit.log; only with Audit.
 	AuditBodies bool `json:"auditBodies,omitempty"`
 	// Owner is the process whose end ends the cluster; zero: none.
 	Owner proc.ID `json:"owner"`
-	// Boot is the machine's run in which the cluster was started last.
+	// Boot identifies the boot of the machine in which the cluster was last started (proc.BootID).
 	Boot string `json:"boot"`
 	// Ports are the components' ports.
 	Ports Ports `json:"ports"`
-	// Node is nil for a control plane alone.
+	// Node is nil for a control plane without a node.
 	Node *Node `json:"node,omitempty"`
 }
 
@@ -64,35 +65,37 @@ type Ports struct {
 	Scheduler   int `json:"scheduler"`
 }
 
-// portCount is how many ports a control plane takes, in the order of portsFrom.
+// portCount is the number of ports of a control plane, in the order of portsFrom.
 const portCount = 5
 
 func portsFrom(p []int) Ports {
 	return Ports{API: p[0], Etcd: p[1], EtcdPeer: p[2], Controllers: p[3], Scheduler: p[4]}
 }
 
-// nodePorts are the ports inside a cluster's own network, where nothing else listens: the usual ones.
+// nodePorts are the usual ports. A cluster with a node has its own network, in which no other program uses them.
 var nodePorts = Ports{API: 6443, Etcd: 2379, EtcdPeer: 2380, Controllers: 10257, Scheduler: 10259}
 
-// Node is what a cluster with a node has besides.
+// Node holds the additional settings of a cluster with a node.
 type Node struct {
 	registry.Node
-	// PauseTar is the image that holds a pod's namespaces, as a tar to load.
+	// PauseTar is the path of the pause image, whose program holds the namespaces of a pod.
 	PauseTar string `json:"pauseTar"`
-	// ContainerdMajor and ContainerdMinor are the installed containerd's version, which decides its configuration's form.
+	// ContainerdMajor and ContainerdMinor are the version of the installed containerd. They determine the format of its
+	// configuration.
 	ContainerdMajor int `json:"containerdMajor"`
 	ContainerdMinor int `json:"containerdMinor"`
 	// CNIBin is the directory of the network plugins.
 	CNIBin string `json:"cniBin"`
 }
 
-// link is the cluster's /30.
+// link returns the cluster's /30 network.
 func (n *Node) link() registry.Link { return registry.LinkAt(n.Index) }
 
-// containerdSocket is the address of the cluster's own containerd, inside its mounts and outside.
+// containerdSocket returns the path of the socket of the cluster's own containerd. The path is valid inside and outside
+// the cluster's mount namespace.
 func (n *Node) containerdSocket() string { return filepath.Join(n.Run, "containerd.sock") }
 
-// host is the address that the control plane listens on and that the kubeconfig names.
+// host returns the address on which the control plane listens, and which the kubeconfig contains.
 func (s *Spec) host() string {
 	if s.Node == nil {
 		return "127.0.0.1"
@@ -100,7 +103,7 @@ func (s *Spec) host() string {
 	return s.Node.link().Node.Addr().String()
 }
 
-// advertised is the address that the API server tells the cluster.
+// advertised returns the address under which the API server is reachable inside the cluster.
 func (s *Spec) advertised() string {
 	if s.Node == nil {
 		return s.host()
@@ -108,7 +111,7 @@ func (s *Spec) advertised() string {
 	return gateway
 }
 
-// endpoint is an https address of a component.
+// endpoint returns the HTTPS URL of a component.
 func (s *Spec) endpoint(port int) string {
 	return "https://" + net.JoinHostPort(s.host(), strconv.Itoa(port))
 }
@@ -119,12 +122,12 @@ func (s *Spec) path(elem ...string) string {
 
 func (s *Spec) pki(file string) string { return s.path("pki", file) }
 
-// Kubeconfig is the path of a cluster's administrator configuration.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
 
 func specFile(dir string) string { return filepath.Join(dir, "cluster.json") }
 
-// ReadSpec returns the spec of the cluster in a directory, nil when there is none.
+// ReadSpec returns the spec of the cluster in a directory, or nil if the directory has none.
 func ReadSpec(dir string) (*Spec, error) {
 	b, err := os.ReadFile(specFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,31 +21,32 @@ import (
 
 // Options are the user's choices for a cluster.
 type Options struct {
-	// Dir is the state directory; it is made absolute.
+	// Dir is the absolute path of the state directory.
 	Dir string
-	// ControlPlaneOnly leaves out the node and all that needs root.
+	// ControlPlaneOnly omits the node and everything that needs root.
 	ControlPlaneOnly bool
-	// Scheduler asks for a kube-scheduler in a control plane alone.
+	// Scheduler adds a kube-scheduler to a control plane without a node.
 	Scheduler bool
-	// Audit asks for audit.log in Dir.
+	// Audit enables audit.log in Dir.
 	Audit bool
-	// AuditBodies asks for audit.log with the bodies of users' writes in it.
+	// AuditBodies enables audit.log and adds the bodies of users' writes to it.
 	AuditBodies bool
 	// OwnerPID is a process whose end ends the cluster; 0: none.
 	OwnerPID int
 }
 
-// Teller shows what goes on.
+// Teller reports the progress of Up.
 type Teller struct {
-	// Line shows a line that stays.
+	// Line shows a permanent line.
 	Line func(text string)
 	// Step shows a finished step.
 	Step func(name string, took time.Duration)
-	// Building shows a build that is under way.
+	// Building shows a running build.
 	Building build.Progress
 }
 
-// Up brings the cluster of the options up, and returns when it is ready. One that is up with the same options is left as it is.
+// Up starts the cluster that the options describe, and returns when it is ready. If the cluster already runs with the
+// same options, Up leaves it unchanged.
 func Up(ctx context.Context, o Options, tell Teller) error {
 	reg, err := registry.Open()
 	if err != nil {
@@ -111,7 +112,7 @@ func newSpec(o Options) (*Spec, error) {
 	return spec, nil
 }
 
-// same refuses options that differ from those of a running cluster.
+// same returns an error if the options do not match the running cluster.
 func (s *Spec) same(o Options) error {
 	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) {
 		return fmt.Errorf("the cluster in %s is up with other options: end it first with `sparklocal down`", o.Dir)
@@ -122,7 +123,7 @@ func (s *Spec) same(o Options) error {
 	return nil
 }
 
-// prepare checks the machine and gets the programs.
+// prepare checks the machine, and builds or installs the programs.
 func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 	source, err := build.SourceDir()
 	if err != nil {
@@ -174,8 +175,8 @@ func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 	return nil
 }
 
-// startOver removes what an earlier cluster in the directory has left, unless its data can be trusted: etcd does not flush to disk, so that
-// its files are sound after a killed process, and not after a reboot.
+// startOver removes the files of an earlier cluster in the directory unless its data is trustworthy. etcd does not
+// flush to disk, so its files are valid after a process was killed, but not after a reboot.
 func startOver(spec, old *Spec, tell Teller) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {
@@ -195,7 +196,7 @@ func startOver(spec, old *Spec, tell Teller) error {
 	return wipeKeeping(spec.Dir)
 }
 
-// wipeKeeping removes a cluster's files and leaves the directory.
+// wipeKeeping removes a cluster's files and keeps the directory.
 func wipeKeeping(dir string) error {
 	if err := wipe(dir); err != nil {
 		return err
@@ -203,7 +204,7 @@ func wipeKeeping(dir string) error {
 	return os.MkdirAll(dir, 0o755)
 }
 
-// begin takes addresses for the cluster, writes its spec and starts its supervisor.
+// begin reserves addresses for the cluster, writes its spec and starts its supervisor.
 func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	unlock, err := reg.Lock()
 	if err != nil {
@@ -230,7 +231,7 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	if err := spec.write(); err != nil {
 		return proc.ID{}, err
 	}
-	// On the list before it runs: should this process be killed now, the entry is found and swept.
+	// Register the cluster before its supervisor starts. If this process is killed now, a sweep finds the entry.
 	if entry.Supervisor, err = proc.Of(os.Getpid()); err != nil {
 		return proc.ID{}, err
 	}
@@ -243,10 +244,11 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	return entry.Supervisor, reg.Put(entry)
 }
 
-// portsLimit is how long the old ports of a cluster may stay in use by its dying processes.
+// portsLimit is how long to wait until the dying processes of a cluster release its old ports.
 const portsLimit = 3 * time.Second
 
-// choosePorts takes the ports the cluster had, so that copies of its kubeconfig stay good, or else free ones.
+// choosePorts returns the cluster's old ports if they are free, so that copies of its kubeconfig stay valid. Otherwise
+// it returns free ports.
 func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
 	if old == nil || old.Node != nil {
 		return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
@@ -264,7 +266,7 @@ func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
 	return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
 }
 
-// chooseLink takes a /30 and names for a cluster with a node.
+// chooseLink reserves a /30 network for a cluster with a node, and sets the names of its resources.
 func chooseLink(reg registry.Registry, entries []registry.Entry, spec *Spec) error {
 	inUse, err := registry.HostNetworks()
 	if err != nil {
@@ -307,16 +309,16 @@ func spawn(dir string) (proc.ID, error) {
 	if err != nil {
 		return proc.ID{}, fmt.Errorf("the supervisor ended at once: %w:\n%s", err, supervise.Tail(logPath, 10))
 	}
-	// Reap it if it ends while we are still here, or it would look alive.
+	// Reap the supervisor if it ends while this process runs. Otherwise this process would keep its zombie.
 	go func() { _ = cmd.Wait() }()
 	return id, nil
 }
 
-// SuperviseVerb is the hidden verb of sparklocal that is the supervisor.
+// SuperviseVerb is the hidden command of sparklocal that runs the supervisor.
 const SuperviseVerb = "internal-supervise"
 
-// await shows the start's steps as they end, and returns when the cluster is ready or has failed. When the context ends first, it ends the
-// cluster: nobody asked for half of one.
+// await reports the steps of the start, and returns when the cluster is ready or has failed. If the context ends first,
+// await ends the cluster, so that no partly started cluster remains.
 func await(ctx context.Context, dir string, supervisor proc.ID, tell Teller) error {
 	shown := 0
 	for {
