@@ -27,7 +27,8 @@ func (s *Spec) kube(name string, ready func(context.Context) error, args ...stri
 }
 
 // health returns a health check that requests an HTTPS path on a port of the control plane or node. The check presents
-// the certificate cert and trusts only the authority ca. health reads both files when it is called, so call it after issue.
+// the certificate cert and trusts only the authority ca. health reads their files when it is called, so call it after
+// issue.
 func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
 	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
 	if err != nil {

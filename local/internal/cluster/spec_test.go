@@ -64,7 +64,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// The directory is the user's: whatever else is in it stays.
+// Users choose the directory, so files of other programs in it must stay.
 func TestWipeLeavesWhatIsNotOurs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range append([]string{"thesis.tex"}, ours...) {

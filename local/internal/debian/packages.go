@@ -1,4 +1,4 @@
-// Package debian installs what a node needs of the distribution: Debian, Ubuntu and what is made from them.
+// Package debian installs packages that a node or an image needs on Debian, Ubuntu and distributions derived from them.
 package debian
 
 import (
@@ -15,11 +15,12 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// policyFile is asked by every package's scripts before they start a service.
+// policyFile is the script that packages run before they start a service.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// Install installs packages by the machine's own package sources. No service is started by it: a containerd of the distribution would run beside
-// ours for nothing. The package lists are fetched when there are none, or when they turn out to be too old.
+// Install installs packages from the machine's own package sources, without starting their services: the distribution's
+// containerd would run beside the cluster's own for nothing. Install fetches the package lists if they are missing, or
+// if the installation fails.
 func Install(ctx context.Context, packages ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("these packages are missing, and there is no apt-get to install them: %s: install them by your distribution's means",
@@ -45,7 +46,7 @@ func Install(ctx context.Context, packages ...string) error {
 	}
 	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 	if err := apt(ctx, install...); err != nil {
-		// The usual cause is a list that names files which are gone.
+		// The usual cause is an old package list that contains files which no longer exist.
 		if err := apt(ctx, "update"); err != nil {
 			return err
 		}
@@ -54,8 +55,8 @@ func Install(ctx context.Context, packages ...string) error {
 	return nil
 }
 
-// forbidServices answers every package's question with "not allowed" (status 101) until the returned function is called. A policy of the machine's
-// own stays.
+// forbidServices creates policyFile, which forbids every service start (status 101), until the caller calls allow. If
+// the machine already has a policy, it stays.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policyFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, fs.ErrExist) {

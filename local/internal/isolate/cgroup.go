@@ -13,17 +13,19 @@ import (
 	"syscall"
 )
 
-// Cgroups is the machine's control groups: the directory that every hierarchy (version 1) or the only one (version 2) is mounted in.
+// Cgroups is the machine's control groups. Root is the directory in which each version 1 hierarchy or the single
+// version 2 hierarchy is mounted.
 type Cgroups struct{ Root string }
 
-// Host is where Linux distributions mount control groups.
+// Host is the directory in which Linux distributions mount control groups.
 var Host = Cgroups{Root: "/sys/fs/cgroup"}
 
-// nodeControllers are what the kubelet and the container runtime use of version 2, where a group has only what its parent hands down.
+// nodeControllers are the version 2 controllers that the kubelet and the container runtime use. In version 2 a group
+// has only the controllers that its parent enables.
 var nodeControllers = []string{"cpu", "cpuset", "memory", "pids", "io", "hugetlb"}
 
-// shelter is the version 2 group that takes the processes of the root when that is not the machine's root but a container's: a group that hands
-// controllers down may hold no process itself.
+// shelter is a version 2 group for the processes of the root group, if that is a container's root and not the
+// machine's. A group that enables controllers for its children must not contain processes itself.
 const shelter = "sparklocal-shelter"
 
 func (c Cgroups) unified() bool {
@@ -31,8 +33,8 @@ func (c Cgroups) unified() bool {
 	return err == nil
 }
 
-// hierarchies are the directories that may hold a group. Among those of version 1 there may be one of version 2, without controllers: nobody asks us
-// to make a group in it, but runc does so beside the others, so that it must be looked at when a group is removed.
+// hierarchies returns the directories that may contain a group. A version 2 hierarchy without controllers may be
+// mounted beside those of version 1. runc creates groups there too, so it must be included when groups are removed.
 func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
@@ -44,7 +46,7 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	var dirs []string
 	for _, e := range entries {
 		dir := filepath.Join(c.Root, e.Name())
-		// Links such as cpu -> cpu,cpuacct are no hierarchies of their own.
+		// Links such as cpu -> cpu,cpuacct are not separate hierarchies.
 		if e.IsDir() && exists(filepath.Join(dir, "cgroup.procs")) {
 			dirs = append(dirs, dir)
 		}
@@ -55,8 +57,8 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	return dirs, nil
 }
 
-// Make makes a group of that name directly under the root of every hierarchy, ready for the kubelet to make groups in, with a share of CPU
-// time for each processor.
+// Make creates a group with the given name directly under the root of every hierarchy, in which the kubelet can create
+// its groups. The group gets one share of CPU time for each processor.
 func (c Cgroups) Make(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {
@@ -72,7 +74,7 @@ func (c Cgroups) Make(name string) error {
 		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("control group: %w", err)
 		}
-		// A new version 1 cpuset is empty, and no process may enter an empty one.
+		// A new version 1 cpuset is empty, and processes cannot enter an empty one.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if c.unified() || !exists(filepath.Join(group, file)) {
 				continue
@@ -92,8 +94,8 @@ func (c Cgroups) Make(name string) error {
 	return nil
 }
 
-// The files that hold a group's share of the processors, each with its default, which is that of one busy process beside
-// the group, and the most that the kernel accepts.
+// weights lists the files that contain a group's share of CPU time. initial is the default, which equals the share of
+// one busy process beside the group. limit is the maximum that the kernel accepts.
 var weights = []struct {
 	file           string
 	initial, limit int
@@ -103,7 +105,7 @@ var weights = []struct {
 }
 
 // weigh gives a group as many default shares as there are processors. With one share, all pods of a node together would
-// get no more than one process beside them, such as one compiler of several, and what runs in them would time out.
+// get as much CPU time as one busy process beside them, such as a compiler, and programs in the pods would time out.
 func weigh(group string) error {
 	for _, w := range weights {
 		path := filepath.Join(group, w.file)
@@ -152,7 +154,8 @@ func (c Cgroups) handDown() error {
 	return nil
 }
 
-// emptyRoot moves the processes of the root into the shelter, where they stay: the container they belong to sees no difference.
+// emptyRoot moves the processes of the root into the shelter, where they stay. Their container does not notice a
+// difference.
 func (c Cgroups) emptyRoot() error {
 	dir := filepath.Join(c.Root, shelter)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -167,7 +170,7 @@ func (c Cgroups) emptyRoot() error {
 	return nil
 }
 
-// Processes lists the processes in the group and all below it.
+// Processes returns the processes in a group and in all groups below it.
 func (c Cgroups) Processes(name string) []int {
 	dirs, err := c.hierarchies()
 	if err != nil {
@@ -183,7 +186,7 @@ func (c Cgroups) Processes(name string) []int {
 	return slices.Compact(pids)
 }
 
-// Remove removes the group and all below it from every hierarchy. They must hold no process.
+// Remove removes a group and all groups below it from every hierarchy. They must not contain processes.
 func (c Cgroups) Remove(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {
@@ -191,7 +194,7 @@ func (c Cgroups) Remove(name string) error {
 	}
 	for _, dir := range dirs {
 		below := groups(filepath.Join(dir, name))
-		// Children first: a group with children cannot be removed, and its files need not be.
+		// Remove children first, because a group with children cannot be removed. The kernel removes a group's files.
 		for _, group := range slices.Backward(below) {
 			if err := syscall.Rmdir(group); err != nil && !errors.Is(err, syscall.ENOENT) {
 				return fmt.Errorf("control group %s: %w", group, err)
@@ -201,10 +204,10 @@ func (c Cgroups) Remove(name string) error {
 	return nil
 }
 
-// groups lists a group and all below it, parents first; none when it does not exist.
+// groups returns a group and all groups below it, parents first. If the group does not exist, the result is empty.
 func groups(root string) []string {
 	var found []string
-	// An error is a group that goes away while we look.
+	// An error means that a group disappeared during the walk.
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			found = append(found, path)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree makes files below a directory; a name that ends in / is a directory.
+// tree creates files below a directory. A name that ends in / is a directory.
 func tree(t *testing.T, files map[string]string) Cgroups {
 	t.Helper()
 	root := t.TempDir()
@@ -40,7 +40,7 @@ func TestMakeInEveryHierarchyOfVersion1(t *testing.T) {
 		"memory/cgroup.procs": "1\n", "cpuset/cgroup.procs": "1\n", "cpuset/cpuset.cpus": "0-1\n", "cpuset/cpuset.mems": "0\n",
 		"unified/cgroup.procs": "1\n", "nothing/file": "",
 	})
-	// The kernel makes these with the directory, empty.
+	// The kernel creates these files empty, together with the directory.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		group := filepath.Join(c.Root, "cpuset", "mine")
 		if err := os.MkdirAll(group, 0o755); err != nil {
@@ -108,7 +108,7 @@ func TestMakeHandsControllersDownInVersion2(t *testing.T) {
 			if !exists(filepath.Join(c.Root, "mine")) {
 				t.Error("the group is not made")
 			}
-			// A second time, as after a crash.
+			// A second call must succeed, because a cluster starts again after a crash.
 			if err := c.Make("mine"); err != nil {
 				t.Error(err)
 			}

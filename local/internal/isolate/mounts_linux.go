@@ -7,14 +7,16 @@ import (
 	"syscall"
 )
 
-// Bind puts one directory over another, which both exist.
+// Bind is a bind mount of one directory over another. Both must exist.
 type Bind struct{ From, To string }
 
-// EnterNamespaces gives the calling thread a network and a mount namespace of its own. Call it first on a NewThread.
+// EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace. Call it first on a
+// thread of NewThread.
 //
-// In the mount namespace /run is empty but for keep, a directory below the host's /run that stays visible; and binds are put in place. Mounts made
-// later on the host appear inside, mounts made inside never appear on the host, and are shared with what is started inside: the container runtime
-// and the kubelet need that for volumes.
+// In the mount namespace /run is empty except for keep, a directory below the host's /run that stays visible. The binds
+// are mounted. Later mounts on the host appear inside, but mounts made inside never appear on the host. Mounts made
+// inside are shared with the processes started inside, because the container runtime and the kubelet need that for
+// volumes.
 func EnterNamespaces(keep string, binds []Bind) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET | syscall.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
@@ -33,9 +35,10 @@ func EnterNamespaces(keep string, binds []Bind) error {
 	return mount("", "/", "", syscall.MS_SHARED|syscall.MS_REC)
 }
 
-// privateRun empties /run: sockets, locks and network namespace files of the container runtime have fixed names there.
+// privateRun covers /run with an empty file system, because the container runtime uses fixed names there for sockets,
+// locks and network namespaces.
 func privateRun(keep string) error {
-	// A descriptor holds the directory while a file system covers it.
+	// The open descriptor refers to the directory after the new file system covers it.
 	held, err := os.Open(keep)
 	if err != nil {
 		return fmt.Errorf("directory of sockets: %w", err)
@@ -47,7 +50,7 @@ func privateRun(keep string) error {
 	if err := os.MkdirAll(keep, 0o700); err != nil {
 		return fmt.Errorf("directory of sockets: %w", err)
 	}
-	// The path is looked up by this thread, the only one inside: thread-self, not self.
+	// The path must be thread-self, not self, because only this thread is in the namespace.
 	return mount(filepath.Join("/proc/thread-self/fd", fmt.Sprint(held.Fd())), keep, "", syscall.MS_BIND)
 }
 
@@ -58,5 +61,5 @@ func mount(from, to, kind string, flags uintptr) error {
 	return nil
 }
 
-// ThreadID is the calling thread's id, under which /proc shows its namespaces.
+// ThreadID returns the ID of the calling thread, under which /proc shows its namespaces.
 func ThreadID() int { return syscall.Gettid() }

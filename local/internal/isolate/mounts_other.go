@@ -4,7 +4,7 @@ package isolate
 
 import "errors"
 
-// Bind puts one directory over another.
+// Bind is a bind mount of one directory over another.
 type Bind struct{ From, To string }
 
 // EnterNamespaces works on Linux only.

@@ -10,8 +10,9 @@ import (
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2).
 const prSetChildSubreaper = 36
 
-// AdoptOrphans makes this process the parent of every process below it that loses its own: containers and their shims, mostly. Without, the first
-// process of the machine gets them, and that of a container often is a program that never waits for a child, so that the dead pile up.
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, mostly containers and their
+// shims. Otherwise they become children of the machine's first process. In a container that process often never waits
+// for its children, so that zombies accumulate.
 func AdoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return errno
@@ -19,11 +20,11 @@ func AdoptOrphans() error {
 	return nil
 }
 
-// Reaper takes adopted children away after their death. Children that this process has started itself belong to os/exec, which waits for each
-// in a system call: one that is still dead at the next look is an adopted one.
+// Reaper reaps adopted children. os/exec waits for the children that this process started itself, and reaps them at
+// once. A child that is still a zombie at the next call of Reap is therefore an adopted one.
 type Reaper struct{ dead map[proc.ID]bool }
 
-// Reap looks once. Call it every second or so.
+// Reap reaps the children that were already zombies at the previous call. Call it about once a second.
 func (r *Reaper) Reap() {
 	now := map[proc.ID]bool{}
 	for _, id := range proc.DeadChildren(os.Getpid()) {

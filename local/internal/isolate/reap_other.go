@@ -2,10 +2,10 @@
 
 package isolate
 
-// AdoptOrphans does nothing where there are no containers.
+// AdoptOrphans does nothing, because only Linux runs containers.
 func AdoptOrphans() error { return nil }
 
-// Reaper does nothing where nothing is adopted.
+// Reaper does nothing, because no process is adopted.
 type Reaper struct{}
 
 // Reap does nothing.

@@ -1,5 +1,5 @@
-// Package isolate gives a cluster with a node its own network, mounts and control groups, so that it disturbs neither the host nor another
-// cluster, and takes them away again.
+// Package isolate gives a cluster with a node its own network, mounts and control groups, and removes them again. They
+// keep the cluster from disturbing the host or another cluster.
 package isolate
 
 import (
@@ -8,13 +8,15 @@ import (
 	"runtime"
 )
 
-// Thread is one thread of this process that lives for good, possibly in namespaces of its own. What it starts is started inside them, and
-// dies with this process: the kernel sends the death signal when the starting thread ends, so that thread must never be one that the Go
-// runtime may take away.
+// Thread is an OS thread of this process that lives until Close, possibly in its own namespaces. Commands that it
+// starts run in these namespaces and end with this process.
+//
+// The kernel kills the commands when the thread that started them ends. Therefore they must not start from a thread
+// that the Go runtime may end.
 type Thread struct{ work chan func() }
 
-// NewThread makes a thread and calls enter on it first, which may change the thread's namespaces (nil: none). The thread is of no use when
-// enter fails.
+// NewThread creates a thread and first calls enter on it, which may change the thread's namespaces. enter may be nil.
+// If enter fails, NewThread returns its error.
 func NewThread(enter func() error) (*Thread, error) {
 	t := &Thread{work: make(chan func())}
 	entered := make(chan error)
@@ -36,16 +38,17 @@ func NewThread(enter func() error) (*Thread, error) {
 	return t, nil
 }
 
-// offMainThread calls f on a thread that ends with it and is not the first of the process: that one never ends, and its namespaces are what the rest
-// of the machine sees as the process's.
+// offMainThread calls f on a thread that ends when f returns, and that is not the first thread of the process. The
+// first thread does not end, and other processes see its namespaces as those of the whole process.
 func offMainThread(f func()) {
-	// Never unlocked by f's way out: a thread that has left the host's namespaces must not run any other goroutine.
+	// The thread of f stays locked, so that it ends with its goroutine. A thread that has left the host's namespaces
+	// must not run any other goroutine.
 	runtime.LockOSThread()
 	if ThreadID() != os.Getpid() {
 		f()
 		return
 	}
-	// While this goroutine keeps the first thread to itself, the next one gets another.
+	// This goroutine occupies the first thread until the next goroutine has another one.
 	running := make(chan struct{})
 	go offMainThread(func() {
 		close(running)
@@ -68,5 +71,6 @@ func (t *Thread) Launch(cmd *exec.Cmd) error {
 	return t.Do(cmd.Start)
 }
 
-// Close ends the thread: its namespaces end with the last process in them, and what it has started and still runs is killed.
+// Close ends the thread. The kernel kills the commands that it started, and removes its namespaces with their last
+// process.
 func (t *Thread) Close() { close(t.work) }

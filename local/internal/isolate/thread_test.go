@@ -97,7 +97,7 @@ func TestNamespacesAreTheThreadsAlone(t *testing.T) {
 	if _, err := os.Stat(to + "/inside"); err == nil {
 		t.Error("a mount made inside shows on the host")
 	}
-	// What the thread starts is inside too.
+	// Commands that the thread starts run inside too.
 	cmd := exec.Command("ls", to)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

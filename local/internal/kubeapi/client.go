@@ -1,5 +1,5 @@
-// Package kubeapi is the few calls that sparklocal itself makes to the API server and to the health ports of the other components. It is not
-// client-go, so that sparklocal compiles in seconds.
+// Package kubeapi makes sparklocal's few calls to the API server and to the health ports of the other components. It
+// does not use client-go, so that sparklocal compiles in seconds.
 package kubeapi
 
 import (
@@ -14,37 +14,38 @@ import (
 	"time"
 )
 
-// Client speaks to one server as one user.
+// Client sends requests to one server as one user.
 type Client struct {
 	base string
 	http *http.Client
 }
 
-// StatusError is an answer outside the 2xx range.
+// StatusError is a response with a status outside the 2xx range.
 type StatusError struct {
 	// Code is the HTTP status.
 	Code int
-	// Body is the start of the answer, as the server wrote it.
+	// Body is the start of the response body.
 	Body string
 }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Code, e.Body) }
 
-// New returns a client of the server at base, an https (or, with a nil configuration, http) address without path.
+// New returns a client of the server at base, a URL without a path. The scheme is https, or http if config is nil.
 func New(base string, config *tls.Config) *Client {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}
 	return &Client{base: base, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Get reads a path, and decodes its JSON into out unless that is nil.
+// Get requests a path, and decodes the JSON response into out unless out is nil.
 func (c *Client) Get(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, nil, out)
 }
 
-// Create posts an object to its collection. An object that is there already is left as it is: the ones we make never change.
+// Create posts an object to its collection. If the object already exists, Create leaves it unchanged and returns nil,
+// because sparklocal never changes its objects.
 func (c *Client) Create(ctx context.Context, path string, object any) error {
 	err := c.do(ctx, http.MethodPost, path, object, nil)
 	if status, ok := errors.AsType[*StatusError](err); ok && status.Code == http.StatusConflict {
@@ -74,7 +75,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// The limit is far above any object that we read.
+	// The limit is far above the size of any response that sparklocal reads.
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)

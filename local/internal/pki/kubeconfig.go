@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Kubeconfig writes a kubectl configuration file that holds everything it needs: the server's address, the authority caName and the client
-// certificate NAME of dir. The file may be copied, and gives whatever the certificate's user may do; its mode is 0600.
+// Kubeconfig writes a self-contained kubeconfig: the server's address, the authority caName and the client certificate
+// NAME of dir. A copy of the file also works, and it grants the permissions of the certificate's user. Its mode is
+// 0600.
 func Kubeconfig(path, server, dir, caName, name string) error {
 	var parts [3]string
 	for i, file := range []string{caName + ".crt", name + ".crt", name + ".key"} {
@@ -37,7 +38,7 @@ contexts:
     user: %s
 current-context: sparklocal
 `, server, parts[0], name, parts[1], parts[2], name)
-	// Others may be reading it: a reader sees the old file or the new one.
+	// Another process may be reading the file. The rename ensures that it reads the old file or the new one.
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}

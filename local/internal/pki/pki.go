@@ -1,5 +1,5 @@
-// Package pki makes a cluster's own certificate authorities, its certificates and its service-account key. Every connection between the
-// cluster's parts is TLS that both ends verify against them.
+// Package pki creates a cluster's certificate authorities, certificates and service-account key. Connections between
+// the cluster's components use TLS, and both ends verify each other's certificate.
 package pki
 
 import (
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// caLife outlives any cluster: the authority is kept while the cluster's data is.
+	// caLife is longer than any cluster lives. The authority is kept as long as the cluster's data.
 	caLife = 10 * 365 * 24 * time.Hour
-	// leafLife is longer than a cluster runs without a new `up`, which issues every certificate anew.
+	// leafLife is longer than a cluster runs without a new `up`, which reissues every certificate.
 	leafLife = 365 * 24 * time.Hour
-	// skew is how far the clocks of a pod and of the host may differ.
+	// skew is the tolerated difference between the clocks of a pod and the host.
 	skew = time.Hour
 )
 
-// CA is a certificate authority that lives in two files of a directory.
+// CA is a certificate authority. Its certificate and key are two files of a directory.
 type CA struct {
 	dir  string
 	name string
@@ -37,16 +37,17 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Leaf says what a certificate is for.
+// Leaf describes the holder of a certificate.
 type Leaf struct {
-	// User and Groups are the identity that the API server reads from it: common name and organizations.
+	// User and Groups are the identity that the API server reads from the certificate's common name and organizations.
 	User   string
 	Groups []string
-	// Hosts are the names and addresses it may serve under; none for a pure client.
+	// Hosts are the names and addresses of a server; none for a client.
 	Hosts []string
 }
 
-// LoadCA returns the authority NAME.crt, NAME.key of a directory; one that is missing, unreadable or about to end is made anew.
+// LoadCA returns the authority in the files NAME.crt and NAME.key of a directory. If the files are missing or
+// unreadable, or if the authority expires soon, LoadCA creates a new one.
 func LoadCA(dir, name string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificate directory: %w", err)
@@ -80,7 +81,7 @@ func newCA(dir, name string) (*CA, error) {
 	return ca, write(dir, name, der, key)
 }
 
-// Issue writes NAME.crt and NAME.key beside the authority.
+// Issue writes a new certificate and its key to NAME.crt and NAME.key in the authority's directory.
 func (ca *CA) Issue(name string, leaf Leaf) error {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: leaf.User, Organization: leaf.Groups},
@@ -104,7 +105,7 @@ func (ca *CA) Issue(name string, leaf Leaf) error {
 	return write(ca.dir, name, der, key)
 }
 
-// sign makes a key and its certificate, self-signed when there is no parent.
+// sign creates a key and its certificate. Without a parent, the certificate is self-signed.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, life time.Duration) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -140,7 +141,8 @@ func writePEM(path, kind string, der []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// ServiceAccountKey makes NAME.key and NAME.pub, the pair that signs and verifies service-account tokens (ES256), unless they are there.
+// ServiceAccountKey creates the key pair NAME.key and NAME.pub unless both files exist. The pair signs and verifies
+// service-account tokens (ES256).
 func ServiceAccountKey(dir, name string) error {
 	private, public := filepath.Join(dir, name+".key"), filepath.Join(dir, name+".pub")
 	_, errKey := os.Stat(private)
@@ -162,7 +164,8 @@ func ServiceAccountKey(dir, name string) error {
 	return writePEM(public, "PUBLIC KEY", pubDER, 0o644)
 }
 
-// ClientConfig is a TLS configuration that presents the certificate NAME of a directory and trusts the directory's authority caName alone.
+// ClientConfig returns a TLS configuration that presents the certificate NAME of a directory and trusts only the
+// directory's authority caName.
 func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
 	if err != nil {

@@ -29,7 +29,7 @@ func issue(t *testing.T, ca *CA, name string, leaf Leaf) {
 	}
 }
 
-// handshake makes a connection to a server that demands a client certificate of its authority, under the name host.
+// handshake connects under the name host to a server that requires a client certificate of its authority.
 func handshake(t *testing.T, dir, host, client string) error {
 	t.Helper()
 	server, err := ClientConfig(dir, "ca", "server")
@@ -60,7 +60,7 @@ func handshake(t *testing.T, dir, host, client string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	// With TLS 1.3 a refused client certificate shows at the first read.
+	// With TLS 1.3 the first read reports a rejected client certificate.
 	_, err = io.ReadAll(conn)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// look gathers the facts. What cannot be read stays unknown, which is never a reason to refuse.
+// look inspects the machine. A value that cannot be read stays zero. Zero memory or disk means unknown and is accepted.
 func look(need Need) Machine {
 	m := Machine{
 		OS: runtime.GOOS, UID: os.Geteuid(), Memory: memory(), Disk: free(need.Dir), CacheDisk: free(need.Cache),
@@ -36,7 +36,7 @@ func look(need Need) Machine {
 	return m
 }
 
-// memory is MemAvailable of proc(5).
+// memory returns MemAvailable of /proc/meminfo, in bytes.
 func memory() uint64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -55,7 +55,7 @@ func memory() uint64 {
 	return 0
 }
 
-// free is the space in a directory.
+// free returns the free bytes for this user in a directory.
 func free(dir string) uint64 {
 	stat, ok := statfs(dir)
 	if !ok {
@@ -72,7 +72,7 @@ func overlaid(dir string) bool {
 	return ok && stat.Type == overlayMagic
 }
 
-// statfs tells of the nearest directory at or above dir that exists.
+// statfs describes the file system of the nearest existing directory at or above dir.
 func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 	for ; ; dir = filepath.Dir(dir) {
 		if err := syscall.Statfs(dir, &stat); err == nil {
@@ -98,7 +98,8 @@ func filesystems() map[string]bool {
 	return found
 }
 
-// controllers reads the mounted v1 hierarchies, or the root's controllers where cgroup v2 is the only one.
+// controllers returns the names of the mounted version 1 hierarchies, or the controllers of the root if cgroup version
+// 2 is the only one.
 func controllers() map[string]bool {
 	found := map[string]bool{}
 	if b, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -119,7 +120,8 @@ func controllers() map[string]bool {
 	return found
 }
 
-// vethWorks tries: whether a kernel has the driver built in is told nowhere.
+// vethWorks creates a veth pair, because the kernel does not list built-in drivers. Without ip(8) it assumes that veth
+// works.
 func vethWorks() bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return true
@@ -132,6 +134,6 @@ func vethWorks() bool {
 }
 
 func loadModule(name string) {
-	// Where there are no modules, or no modprobe, the check after it tells.
+	// The caller checks the file systems again, so a failure of modprobe needs no report.
 	_ = exec.Command("modprobe", name).Run()
 }

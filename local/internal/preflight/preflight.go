@@ -1,4 +1,5 @@
-// Package preflight looks whether the machine can run a cluster before anything is built, and says what is missing and what to do instead.
+// Package preflight checks whether the machine can run a cluster before anything is built. Its error lists what the
+// machine lacks and an alternative.
 package preflight
 
 import (
@@ -7,25 +8,26 @@ import (
 	"strings"
 )
 
-// Need is what is about to be done.
+// Need describes the cluster to start.
 type Need struct {
-	// Node is set when the cluster gets a node: root, kernel features, more memory and disk.
+	// Node is set if the cluster has a node, which needs root, kernel features, and more memory and disk space.
 	Node bool
-	// Build is set when the programs are not in the cache: a compiler's memory and disk.
+	// Build is set if the programs are not in the cache. The compiler needs memory and disk space.
 	Build bool
-	// Dir is the cluster's directory and Cache the cache directory; they need not exist.
+	// Dir is the cluster's directory and Cache the cache directory. They need not exist.
 	Dir, Cache string
 }
 
-// Machine is what was found.
+// Machine describes a machine.
 type Machine struct {
 	// OS is runtime.GOOS.
 	OS string
-	// UID is the effective user.
+	// UID is the ID of the effective user.
 	UID int
-	// Memory is the memory that programs can get without swapping, in bytes; 0 when unknown.
+	// Memory is the number of bytes that programs can allocate without swapping; 0 if unknown.
 	Memory uint64
-	// Disk and CacheDisk are the free bytes for this user where the cluster's directory and the cache are; 0 when unknown.
+	// Disk and CacheDisk are the bytes that this user has free in the cluster's directory and in the cache; 0 if
+	// unknown.
 	Disk, CacheDisk uint64
 	// Filesystems are the names in /proc/filesystems.
 	Filesystems map[string]bool
@@ -33,9 +35,9 @@ type Machine struct {
 	Namespaces map[string]bool
 	// Controllers are the cgroup controllers that are mounted (v1) or enabled at the root (v2).
 	Controllers map[string]bool
-	// Overlaid is set when the cluster's directory is on an overlay file system.
+	// Overlaid is set if the cluster's directory is on an overlay file system.
 	Overlaid bool
-	// Veth is set when the kernel knows veth pairs, or may load them.
+	// Veth is set if the kernel supports veth pairs, or if this could not be checked.
 	Veth bool
 }
 
@@ -48,18 +50,18 @@ const (
 	buildMemory        = 3 * gib
 	controlPlaneDisk   = 500 * mib
 	nodeDisk           = 4 * gib
-	// buildDisk is the compiler's cache (3.1 GB), the sources (about 1 GB) and the binaries.
+	// buildDisk covers the compiler's cache (3.1 GB), the sources (about 1 GB) and the binaries.
 	buildDisk = 6 * gib
 )
 
-// instead is the way out for a machine that cannot.
+// instead is the alternative for a machine that cannot run a cluster.
 const instead = `A cluster of your own does as well: create one with kind, minikube or k3s, set KUBECONFIG to it, and get the operator's image with
 "make image", which writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
 
-// Check looks at this machine. The error lists everything that is missing.
+// Check inspects this machine and returns an error that lists everything it lacks for need.
 func Check(need Need) error { return Judge(need, look(need)) }
 
-// Judge says what a machine lacks for a need.
+// Judge returns an error that lists everything the machine m lacks for need.
 func Judge(need Need, m Machine) error {
 	missing := m.lacks(need)
 	if len(missing) == 0 {
@@ -129,7 +131,7 @@ func (m Machine) lacksForNode() []string {
 	return missing
 }
 
-// short complains when less is there than needed; nothing is said about what is unknown.
+// short describes a shortage. It returns nothing if have is enough or unknown.
 func short(what string, have, need uint64, where string) []string {
 	if have == 0 || have >= need {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// good is a machine that can do everything.
+// good returns a machine that meets every need except root.
 func good() Machine {
 	all := func(names ...string) map[string]bool {
 		m := map[string]bool{}

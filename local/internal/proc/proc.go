@@ -1,5 +1,5 @@
-// Package proc tells processes apart and ends them. A process id alone is no identity, since the kernel uses it again: every process is
-// remembered by its id and its start time.
+// Package proc identifies processes and ends them. The kernel reuses process IDs, so a process is identified by its ID
+// and its start time together.
 package proc
 
 import (
@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// ID names one process for as long as the machine runs. The zero value names none.
+// ID identifies a process until the machine reboots. The zero value identifies none.
 type ID struct {
-	// PID is the process id in the namespace that we run in.
+	// PID is the process ID in the PID namespace of this process.
 	PID int `json:"pid,omitempty"`
-	// Start is the time of its start in clock ticks since boot: field 22 of /proc/PID/stat.
+	// Start is the start time in clock ticks since boot: field 22 of /proc/PID/stat.
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Of returns the identity of a running process. The error is fs.ErrNotExist when there is none with that id, or only its zombie.
+// Of returns the identity of a running process. The error is fs.ErrNotExist if no process has the ID, or only a zombie.
 func Of(pid int) (ID, error) {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -40,17 +40,18 @@ func Of(pid int) (ID, error) {
 	return ID{PID: pid, Start: s.start}, nil
 }
 
-// stat is what we read of /proc/PID/stat.
+// stat holds the fields of /proc/PID/stat that this package uses.
 type stat struct {
 	state  byte
 	parent int
 	start  uint64
 }
 
-// dead reports a process that has ended and whose parent has not asked how.
+// dead reports whether the process has ended. Its parent has not reaped it yet.
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
-// parseStat reads a line of proc(5). The command, field 2, may hold blanks and brackets: count from its last bracket.
+// parseStat parses a line of proc(5). Field 2, the command, may contain spaces and parentheses, so parseStat counts
+// fields from the last parenthesis.
 func parseStat(line []byte) (stat, error) {
 	end := bytes.LastIndexByte(line, ')')
 	fields := strings.Fields(string(line[end+1:]))
@@ -68,7 +69,7 @@ func parseStat(line []byte) (stat, error) {
 	return stat{state: fields[0][0], parent: parent, start: start}, nil
 }
 
-// DeadChildren lists the children of a process that have ended and that it has not waited for.
+// DeadChildren returns the zombies among the children of a process.
 func DeadChildren(parent int) []ID {
 	var found []ID
 	for _, pid := range all() {
@@ -83,7 +84,7 @@ func DeadChildren(parent int) []ID {
 	return found
 }
 
-// Alive reports whether that very process still runs.
+// Alive reports whether the process with this identity still runs.
 func (id ID) Alive() bool {
 	if id.PID <= 0 {
 		return false
@@ -92,7 +93,7 @@ func (id ID) Alive() bool {
 	return err == nil && now == id
 }
 
-// Signal sends a signal to that very process, and nothing to a later one with the same id.
+// Signal sends a signal to the process with this identity. It does not signal a later process with the same PID.
 func (id ID) Signal(sig syscall.Signal) error {
 	if !id.Alive() {
 		return nil
@@ -103,7 +104,7 @@ func (id ID) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// WaitGone waits until that process has ended, and reports whether it did within the time.
+// WaitGone waits until the process has ended, and reports whether it ended within the limit.
 func (id ID) WaitGone(limit time.Duration) bool {
 	for end := time.Now().Add(limit); id.Alive(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -113,7 +114,7 @@ func (id ID) WaitGone(limit time.Duration) bool {
 	return true
 }
 
-// BootID names the machine's present run; it is another one after a reboot. It is empty where the kernel does not tell.
+// BootID identifies the current boot of the machine. It is empty if the kernel does not report it.
 func BootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -122,8 +123,8 @@ func BootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// InNamespaces lists the processes that live in one of the namespaces given by the inode numbers of their /proc/PID/ns/KIND links, for example
-// {"net": 4026532281}. An inode number of 0 matches nothing.
+// InNamespaces returns the processes in any of the given namespaces. A namespace is given by its kind and the inode
+// number of the /proc/PID/ns/KIND links, for example {"net": 4026532281}. The inode number 0 matches nothing.
 func InNamespaces(inodes map[string]uint64) []int {
 	var found []int
 	for _, pid := range all() {
@@ -137,8 +138,8 @@ func InNamespaces(inodes map[string]uint64) []int {
 	return found
 }
 
-// Namespace returns the inode number of a namespace of a process: pid is its number, or "self", or "thread-self"; kind is a name of
-// /proc/PID/ns.
+// Namespace returns the inode number of a namespace of a process. pid is a process ID, "self" or "thread-self". kind is
+// a name in /proc/PID/ns.
 func Namespace(pid, kind string) (uint64, error) {
 	target, err := os.Readlink(filepath.Join("/proc", pid, "ns", kind))
 	if err != nil {
@@ -152,8 +153,8 @@ func Namespace(pid, kind string) (uint64, error) {
 	return inode, nil
 }
 
-// KillAll ends every process that find returns but this one, again and again until it returns none, since a dying parent may have a child under way. The
-// error names the processes that outlived the limit.
+// KillAll kills every process that find returns except this one. It repeats until find returns no other process,
+// because a process may fork before it dies. The error lists the processes that still exist after the limit.
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {
