@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// good returns a machine that meets every need except root.
+// good returns a machine that meets every need.
 func good() Machine {
 	all := func(names ...string) map[string]bool {
 		m := map[string]bool{}

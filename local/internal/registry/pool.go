@@ -7,18 +7,19 @@ import (
 	"net/netip"
 )
 
-// pool is the range of RFC 2544 (benchmarks between networks): nobody's real network, so a /30 of it hides nothing.
+// pool is the range that RFC 2544 reserves for benchmarks. Real networks do not use it, so a /30 of it covers none.
 var pool = netip.MustParsePrefix("198.18.0.0/15")
 
-// poolSize is how many /30 the pool holds; the first is skipped, to keep .0.0 out of what people read.
+// poolSize is the number of /30 networks in the pool. FreeLink skips the first, so that addresses do not start with
+// 198.18.0.0.
 const poolSize = 1 << (30 - 15)
 
-// Link is one /30 of the pool: an address for the host, one for the node.
+// Link is a /30 network of the pool, with an address for the host and one for the node.
 type Link struct {
 	Net, Host, Node netip.Prefix
 }
 
-// LinkAt returns the /30 of an index from 0 to poolSize-1.
+// LinkAt returns the /30 network of an index from 0 to poolSize-1.
 func LinkAt(index int) Link {
 	at := func(offset int) netip.Prefix {
 		base := pool.Addr().As4()
@@ -29,7 +30,7 @@ func LinkAt(index int) Link {
 	return Link{Net: at(0), Host: at(1), Node: at(2)}
 }
 
-// FreeLink returns the lowest index from 1 that no cluster holds and whose /30 overlaps no network in use on the host.
+// FreeLink returns the lowest index from 1 that no cluster holds and whose /30 network overlaps no network of the host.
 func FreeLink(entries []Entry, inUse []netip.Prefix) (int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {
@@ -52,7 +53,7 @@ next:
 	return 0, fmt.Errorf("no free network in %v: end a cluster with `sparklocal down`", pool)
 }
 
-// HostNetworks lists the networks of the machine's interfaces.
+// HostNetworks returns the networks of the machine's interfaces.
 func HostNetworks() ([]netip.Prefix, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -67,14 +68,15 @@ func HostNetworks() ([]netip.Prefix, error) {
 	return nets, nil
 }
 
-// Ports for clusters without nodes lie below the range that the kernel gives to outgoing connections (from 32768), so that none of those
-// takes one between our look and the component's bind.
+// The ports of clusters without nodes are below the range that the kernel assigns to outgoing connections (from 32768).
+// Therefore no outgoing connection takes a port between the check by PortFree and the component's bind.
 const (
 	firstPort = 20000
 	lastPort  = 31999
 )
 
-// FreePorts returns n ports of 127.0.0.1 that no cluster holds and that free accepts, searching upward from start, which the caller draws.
+// FreePorts returns n ports of 127.0.0.1 that no cluster holds and that free accepts. It searches upward from firstPort
+// plus start. The caller chooses start at random.
 func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {

@@ -1,5 +1,6 @@
-// Package registry knows every cluster of this user on this machine, so that two of them never share a port or an address and so that what a
-// killed run left behind is found. It lives where a reboot empties it, since a reboot also ends what it lists.
+// Package registry lists the clusters of this user on this machine. It prevents two clusters from using the same port
+// or address, and it records the resources to release if a cluster's supervisor is killed. The entries are valid until
+// a reboot, which also ends the clusters.
 package registry
 
 import (
@@ -19,56 +20,56 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/proc"
 )
 
-// Entry is one cluster: what it holds of the machine.
+// Entry is a cluster and the resources that it holds on the machine.
 type Entry struct {
-	// ID is short and made from Dir: it is part of interface, cgroup and socket names.
+	// ID is short and derived from Dir. The names of interfaces, cgroups and sockets contain it.
 	ID string `json:"id"`
 	// Dir is the cluster's state directory, absolute.
 	Dir string `json:"dir"`
-	// Boot is the machine's run that the entry belongs to (proc.BootID).
+	// Boot identifies the boot of the machine to which the entry belongs (proc.BootID).
 	Boot string `json:"boot"`
 	// Supervisor is the process that runs the cluster.
 	Supervisor proc.ID `json:"supervisor"`
-	// Owner is the process whose end ends the cluster; zero when it has none.
+	// Owner is the process whose end ends the cluster; zero: none.
 	Owner proc.ID `json:"owner"`
-	// Ports are the ports on 127.0.0.1 of a cluster without nodes.
+	// Ports are the ports of a cluster without nodes on 127.0.0.1.
 	Ports []int `json:"ports,omitempty"`
-	// Node is what a cluster with a node holds besides; nil without.
+	// Node holds the additional resources of a cluster with a node; nil without a node.
 	Node *Node `json:"node,omitempty"`
 }
 
-// Node is what a cluster with a node holds of the machine.
+// Node describes the resources of a cluster with a node.
 type Node struct {
-	// Index is the number of its /30 in the pool.
+	// Index is the number of the cluster's /30 network in the pool.
 	Index int `json:"index"`
 	// HostLink is the host's end of the veth pair.
 	HostLink string `json:"hostLink"`
-	// Cgroup is the name of its cgroup, directly under the root of every hierarchy.
+	// Cgroup is the name of the cluster's cgroup, which is directly under the root of every hierarchy.
 	Cgroup string `json:"cgroup"`
-	// Run is the directory of its sockets, short because a socket's path has at most 107 bytes.
+	// Run is the directory of the cluster's sockets. It is short because a socket path has at most 107 bytes.
 	Run string `json:"run"`
-	// NetNS and MntNS are the inode numbers of its namespaces; 0 before they are made.
+	// NetNS and MntNS are the inode numbers of the cluster's namespaces; 0 before they exist.
 	NetNS uint64 `json:"netns,omitempty"`
 	MntNS uint64 `json:"mntns,omitempty"`
 }
 
-// Dead reports that nothing keeps the cluster up any more: its supervisor is gone.
+// Dead reports whether the cluster's supervisor has ended.
 func (e Entry) Dead() bool { return !e.Supervisor.Alive() }
 
-// Orphan reports that the cluster had an owner which is gone: nobody will ever ask for it again.
+// Orphan reports whether the cluster had an owner and the owner has ended.
 func (e Entry) Orphan() bool { return e.Owner.PID != 0 && !e.Owner.Alive() }
 
-// ID is the short name of the cluster that lives in dir.
+// ID returns the short name of the cluster in dir.
 func ID(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:4])
 }
 
-// Registry is a directory of entries, one JSON file each.
+// Registry is a directory with a JSON file for each entry.
 type Registry struct{ dir string }
 
-// Open returns the registry of this user and makes its directory: /run/sparklocal for root, else sparklocal in $XDG_RUNTIME_DIR, else in the
-// temporary directory.
+// Open returns this user's registry and creates its directory. For root the directory is /run/sparklocal. For other
+// users it is sparklocal in $XDG_RUNTIME_DIR, or sparklocal-UID in the temporary directory if the variable is not set.
 func Open() (Registry, error) {
 	dir := "/run/sparklocal"
 	if os.Geteuid() != 0 {
@@ -80,8 +81,8 @@ func Open() (Registry, error) {
 	return At(dir)
 }
 
-// At returns the registry in a directory, which is made when missing, for this user alone. One that belongs to another user is refused: it
-// could make us end processes of ours.
+// At returns the registry in a directory. If the directory is missing, At creates it for this user alone. If it belongs
+// to another user, At returns an error, because that user could make sparklocal kill processes of this user.
 func At(dir string) (Registry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Registry{}, fmt.Errorf("directory of running clusters: %w", err)
@@ -96,14 +97,14 @@ func At(dir string) (Registry, error) {
 	return Registry{dir: dir}, nil
 }
 
-// RunDir is where a cluster's sockets go.
+// RunDir returns the directory of a cluster's sockets.
 func (r Registry) RunDir(id string) string { return filepath.Join(r.dir, id) }
 
-// Lock keeps every other sparklocal from changing the registry until the returned function is called.
+// Lock locks the registry against other sparklocal processes until the caller calls unlock.
 func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.Join(r.dir, "lock")) }
 
-// LockFile takes an exclusive lock on a file, made when missing, and waits for it. The kernel gives it back when the process ends. The holder may
-// remove the file: whoever waits then takes the lock of the next one.
+// LockFile waits for an exclusive lock on a file, and creates the file if it is missing. The kernel releases the lock
+// when the process ends. The holder may remove the file. A waiting process then locks the new file of that name.
 func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -131,8 +132,8 @@ func flock(f *os.File) error {
 	}
 }
 
-// LockCluster keeps every other sparklocal from starting or ending the cluster of an ID until unlock is called. forget is unlock for a cluster
-// that is no more: it removes the lock's file too.
+// LockCluster prevents other sparklocal processes from starting or ending the cluster with an ID until the caller calls
+// unlock. Call forget instead after removing the cluster: it also removes the lock file.
 func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
 	path := filepath.Join(r.dir, id+".lock")
 	if unlock, err = LockFile(path); err != nil {
@@ -141,7 +142,8 @@ func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
 	return unlock, func() { _ = os.Remove(path); unlock() }, nil
 }
 
-// TidyLocks removes the lock files of clusters that are not on the list and that nobody holds or waits for. The caller holds the lock.
+// TidyLocks removes the lock files of clusters without an entry, except those that a process holds. The caller holds
+// the registry's lock.
 func (r Registry) TidyLocks() error {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.lock"))
 	if err != nil {
@@ -163,7 +165,7 @@ func (r Registry) TidyLocks() error {
 	return nil
 }
 
-// Put writes an entry, replacing the one with its ID.
+// Put writes an entry and replaces an existing one with the same ID.
 func (r Registry) Put(e Entry) error {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -179,7 +181,7 @@ func (r Registry) Put(e Entry) error {
 	return nil
 }
 
-// Get returns the entry of an ID, and whether there is one of the machine's present run.
+// Get returns the entry of an ID, and whether the ID has an entry of the machine's current boot.
 func (r Registry) Get(id string) (Entry, bool) {
 	b, err := os.ReadFile(r.path(id))
 	if err != nil {
@@ -192,7 +194,7 @@ func (r Registry) Get(id string) (Entry, bool) {
 	return e, true
 }
 
-// List returns every entry of the machine's present run. Entries of an earlier one, and unreadable ones, are removed.
+// List returns the entries of the machine's current boot. It removes entries of earlier boots and unreadable entries.
 func (r Registry) List() ([]Entry, error) {
 	names, err := filepath.Glob(r.path("*"))
 	if err != nil {
@@ -221,7 +223,7 @@ func (r Registry) Delete(id string) error {
 	return nil
 }
 
-// MakeDirs makes the directories of the host that are missing, and remembers that they are ours. The caller holds the lock.
+// MakeDirs creates those directories of the host that are missing, and records them. The caller holds the lock.
 func (r Registry) MakeDirs(dirs ...string) error {
 	made := r.madeDirs()
 	for _, dir := range dirs {
@@ -240,8 +242,9 @@ func (r Registry) MakeDirs(dirs ...string) error {
 	return nil
 }
 
-// RemoveDirs removes what MakeDirs has made, unless a cluster with a node other than the one called id is left: mounts of it lie over them, and the
-// kernel would let us remove them all the same. What somebody else has put something into stays. The caller holds the lock.
+// RemoveDirs removes the directories that MakeDirs created, unless another cluster than id has a node. The mounts of
+// that cluster cover the directories, but the kernel would remove them anyway. A directory that is not empty stays. The
+// caller holds the lock.
 func (r Registry) RemoveDirs(id string) error {
 	entries, err := r.List()
 	if err != nil {

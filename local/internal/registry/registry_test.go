@@ -107,7 +107,8 @@ func TestAtRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
 	}
 }
 
-// A waiter must not end up with a lock on a file that the holder has removed, while a newcomer locks a new file of that name.
+// If the holder removes the lock file, a waiting process must not keep a lock on the removed file. Otherwise a third
+// process could lock a new file of that name at the same time.
 func TestLockSurvivesItsFile(t *testing.T) {
 	reg := open(t)
 	_, forget, err := reg.LockCluster("x")

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// logCap is the size from which a log is rotated: its content moves to NAME.log.1 and it starts empty again.
+	// logCap is the size above which a log is rotated: its content moves to NAME.log.1, and the log is empty again.
 	logCap = 32 << 20
-	// tailWindow is how much of a log's end is read for its last lines.
+	// tailWindow is how many bytes at the end of a log Tail reads.
 	tailWindow = 64 << 10
 )
 
-// LogFile is the path of a component's log.
+// LogFile returns the path of a component's log.
 func LogFile(dir, name string) string { return filepath.Join(dir, "logs", name+".log") }
 
-// openLog opens a log for appending. Every writer appends, so that a truncation leaves no hole.
+// openLog opens a log for appending. In append mode a writer continues at the new end of the file after a truncation.
 func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
@@ -30,8 +30,8 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// capLog rotates a log that has grown beyond limit. The file is copied and truncated, not renamed, because its component keeps it open; lines
-// written between the two are lost.
+// capLog rotates a log that is larger than limit. It copies and truncates the file instead of renaming it, because the
+// component keeps it open. Lines that are written between the copy and the truncation are lost.
 func capLog(path string, limit int64) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() <= limit {
@@ -59,7 +59,8 @@ func capLog(path string, limit int64) error {
 	return nil
 }
 
-// Tail returns the last lines of a log, without the final newline; an unreadable one gives a line that says so.
+// Tail returns the last lines of a log without the final newline. If the log is unreadable, Tail returns the error in
+// parentheses.
 func Tail(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {

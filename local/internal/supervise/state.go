@@ -10,10 +10,11 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/proc"
 )
 
-// Phase is where a cluster is as a whole.
+// Phase is the state of a whole cluster.
 type Phase string
 
-// The phases, in the order in which a cluster meets them. Failed means that it did not come up; its processes have been ended.
+// The phases of a cluster. A start leads from Starting to Ready or Failed. In phase Failed the start has failed and the
+// components are stopped.
 const (
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
@@ -21,11 +22,11 @@ const (
 	Stopping Phase = "stopping"
 )
 
-// Status is where one component is.
+// Status is the state of a component.
 type Status string
 
-// The statuses of a component. A ready one has answered its health check since its last start; a restarting one is dead and waits out its
-// backoff.
+// The statuses of a component. A ready component has passed its health check since its last start. A restarting
+// component has ended and waits for its backoff.
 const (
 	ComponentStarting   Status = "starting"
 	ComponentReady      Status = "ready"
@@ -33,45 +34,45 @@ const (
 	ComponentStopped    Status = "stopped"
 )
 
-// State is what the supervisor tells everybody else, in the file state.json of the cluster's directory.
+// State is the supervisor's report to other processes, in the file state.json in the cluster's directory.
 type State struct {
-	// Supervisor is the process that writes the file: a state whose supervisor is gone is history.
+	// Supervisor is the process that writes the file. If that process has ended, the state is outdated.
 	Supervisor proc.ID `json:"supervisor"`
 	Phase      Phase   `json:"phase"`
-	// Error says why the cluster failed, over several lines when it quotes a log.
+	// Error is the reason why the cluster failed. If it quotes a log, it has several lines.
 	Error string `json:"error,omitempty"`
-	// Steps are the finished steps of the start, in order.
+	// Steps are the finished steps of the start, in the order in which they finished.
 	Steps      []Step           `json:"steps,omitempty"`
 	Components []ComponentState `json:"components,omitempty"`
 }
 
-// Step is one finished part of the start.
+// Step is a finished part of the start.
 type Step struct {
 	Name string `json:"name"`
-	// Seconds is how long it took; steps may overlap.
+	// Seconds is the duration of the step. Steps may overlap.
 	Seconds float64 `json:"seconds"`
 }
 
-// ComponentState is what is known of one component.
+// ComponentState describes a component.
 type ComponentState struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	// PID is its process id, 0 when it does not run.
+	// PID is the component's process ID; 0 if it does not run.
 	PID int `json:"pid,omitempty"`
-	// Since is when it entered this status.
+	// Since is the time of the last change of the component's state.
 	Since time.Time `json:"since"`
-	// Restarts counts its starts after the first.
+	// Restarts is the number of times that the component has ended and was scheduled for a restart.
 	Restarts int `json:"restarts,omitempty"`
-	// LastExit says how its last run ended; empty when it never did.
+	// LastExit describes the end of the component's last run; empty if it has never ended.
 	LastExit string `json:"lastExit,omitempty"`
-	// Log is the path of its log file.
+	// Log is the path of the component's log.
 	Log string `json:"log"`
 }
 
-// StateFile is the path of a cluster's state file.
+// StateFile returns the path of a cluster's state file.
 func StateFile(dir string) string { return filepath.Join(dir, "state.json") }
 
-// ReadState returns the state in a cluster's directory. The error is fs.ErrNotExist when no cluster was ever started there.
+// ReadState returns the state in a cluster's directory. The error is fs.ErrNotExist if there is no state file.
 func ReadState(dir string) (State, error) {
 	var state State
 	b, err := os.ReadFile(StateFile(dir))
@@ -84,7 +85,7 @@ func ReadState(dir string) (State, error) {
 	return state, nil
 }
 
-// writeState replaces the file in one step, since readers poll it.
+// writeState replaces the file atomically, because other processes poll it.
 func writeState(dir string, state State) error {
 	b, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package supervise keeps a cluster's components running: it starts them, tells when they are ready, starts a dead one again after a growing
-// pause, and writes down what it knows for `sparklocal status`.
+// Package supervise keeps a cluster's components running. It starts them, reports when they are ready, and restarts one
+// that has ended after a growing pause. It writes the state of the components to a file for `sparklocal status`.
 package supervise
 
 import (
@@ -17,29 +17,30 @@ import (
 const (
 	firstPause = 200 * time.Millisecond
 	longPause  = 10 * time.Second
-	// steady is how long a run must last for the next death to count as the first again.
+	// steady is the duration of a run after which the pause before a restart is firstPause again.
 	steady = time.Minute
-	// startTries is how many deaths before its first readiness make a component's start a failure.
+	// startTries is the number of times that a component may end before it is first ready. Then its start has failed.
 	startTries = 3
 	// probePause is the time between two health checks of a component that is not ready.
 	probePause = 30 * time.Millisecond
-	// killLimit is how long the kernel gets to end a killed process.
+	// killLimit is how long a killed process may take to end.
 	killLimit = 10 * time.Second
 )
 
-// Component is one program to keep running.
+// Component is a program that the supervisor keeps running.
 type Component struct {
 	Name string
 	Path string
-	// Args are its arguments, without the name it is called by.
+	// Args are the component's arguments, without argument 0.
 	Args []string
-	// Env is its whole environment: nothing is inherited, or a proxy setting of the user's shell would change the cluster.
+	// Env is the component's whole environment. It inherits nothing, because proxy settings of the user's shell would
+	// change the cluster.
 	Env []string
-	// Ready is its health check; nil means ready as soon as it runs.
+	// Ready is the component's health check. If it is nil, the component is ready as soon as it runs.
 	Ready func(ctx context.Context) error
 }
 
-// Supervisor runs components. Use New.
+// Supervisor runs components. Create it with New.
 type Supervisor struct {
 	dir    string
 	launch func(*exec.Cmd) error
@@ -53,7 +54,7 @@ type Supervisor struct {
 	ready map[string]chan struct{}
 }
 
-// New returns a supervisor for the cluster in dir. launch starts a prepared command (cmd.Start in the right namespaces).
+// New returns a supervisor for the cluster in dir. launch starts a command in the cluster's namespaces, like cmd.Start.
 func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
@@ -68,7 +69,7 @@ func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	return s, writeState(dir, s.state)
 }
 
-// Pause is how long a component waits before its start number deaths+1: it doubles from 0.2 s to 10 s.
+// Pause returns the pause before a restart after the given number of consecutive deaths. It doubles from 0.2 s to 10 s.
 func Pause(deaths int) time.Duration {
 	pause := firstPause
 	for range deaths - 1 {
@@ -79,7 +80,7 @@ func Pause(deaths int) time.Duration {
 	return pause
 }
 
-// Start begins to keep a component running and returns at once.
+// Start starts a component, keeps it running and returns at once.
 func (s *Supervisor) Start(c Component) {
 	s.mu.Lock()
 	s.ready[c.Name] = make(chan struct{})
@@ -90,7 +91,7 @@ func (s *Supervisor) Start(c Component) {
 	s.units.Go(func() { s.keep(c) })
 }
 
-// keep is the life of one component: run, note the death, pause, run again.
+// keep runs a component until the supervisor stops. After each end it records how the component ended, and pauses.
 func (s *Supervisor) keep(c Component) {
 	for deaths := 0; s.ctx.Err() == nil; {
 		started := time.Now()
@@ -114,7 +115,7 @@ func (s *Supervisor) keep(c Component) {
 	s.update(c.Name, func(cs *ComponentState) { cs.Status, cs.PID = ComponentStopped, 0 })
 }
 
-// runOnce starts a component, waits for its end and says how it ended.
+// runOnce starts a component, waits for its end and returns how it ended.
 func (s *Supervisor) runOnce(c Component) string {
 	log, err := openLog(LogFile(s.dir, c.Name))
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *Supervisor) runOnce(c Component) string {
 	select {
 	case err = <-exited:
 	case <-s.ctx.Done():
-		// Its data goes with it, or is safe in the page cache: there is nothing to wait for.
+		// Killing a component loses no data, because written data is in the page cache.
 		_ = cmd.Process.Kill()
 		select {
 		case err = <-exited:
@@ -153,7 +154,7 @@ func (s *Supervisor) runOnce(c Component) string {
 	return err.Error()
 }
 
-// probe asks until the component is ready or has ended.
+// probe repeats the health check until the component is ready or has ended.
 func (s *Supervisor) probe(ctx context.Context, c Component) {
 	for ctx.Err() == nil {
 		if c.Ready == nil || c.Ready(ctx) == nil {
@@ -188,16 +189,16 @@ func (s *Supervisor) update(name string, change func(*ComponentState)) {
 	s.publish()
 }
 
-// publish writes the state file. The caller holds the lock. A full disk must not end the cluster: the file is then old, and the error is in
-// the supervisor's log.
+// publish writes the state file. The caller holds the lock. If the write fails, for example because the disk is full,
+// the cluster keeps running with an old state file. publish logs the error.
 func (s *Supervisor) publish() {
 	if err := writeState(s.dir, s.state); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// WaitReady waits until a started component has been ready once. The error quotes the end of its log when it keeps dying or the context ends
-// first.
+// WaitReady waits until a started component has been ready once. If the component keeps ending or the context ends
+// first, the error quotes the end of the component's log.
 func (s *Supervisor) WaitReady(ctx context.Context, name string) error {
 	s.mu.Lock()
 	ready := s.ready[name]
@@ -237,7 +238,7 @@ func (s *Supervisor) component(name string) ComponentState {
 	return ComponentState{}
 }
 
-// Step notes a finished step of the start.
+// Step records a finished step of the start.
 func (s *Supervisor) Step(name string, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +246,7 @@ func (s *Supervisor) Step(name string, began time.Time) {
 	s.publish()
 }
 
-// SetPhase notes where the cluster is; err, when not nil, says why it failed.
+// SetPhase sets the phase of the cluster. If err is not nil, it is recorded as the reason of the failure.
 func (s *Supervisor) SetPhase(phase Phase, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +257,7 @@ func (s *Supervisor) SetPhase(phase Phase, err error) {
 	s.publish()
 }
 
-// CapLogs rotates the logs that have grown too long. Call it now and then.
+// CapLogs rotates the logs that are too large. Call it periodically.
 func (s *Supervisor) CapLogs() {
 	s.mu.Lock()
 	components := append([]ComponentState(nil), s.state.Components...)
@@ -268,8 +269,8 @@ func (s *Supervisor) CapLogs() {
 	}
 }
 
-// Stop ends every component, in no order and without mercy, and waits until they are gone. Processes that a component has let loose are not
-// its business.
+// Stop kills all components at the same time and waits until they have ended. It does not kill processes that a
+// component started.
 func (s *Supervisor) Stop() {
 	s.cancel()
 	s.units.Wait()

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// limit is for what must come; nothing waits for it when all is well.
+// limit is the longest wait for an expected event. A passing test does not wait that long.
 const limit = 20 * time.Second
 
 func newSupervisor(t *testing.T) (*Supervisor, string) {
@@ -33,7 +33,7 @@ func shell(name, script string) Component {
 	return Component{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}}
 }
 
-// eventually waits until the component's state in the file is as wanted.
+// eventually waits until the state file contains a wanted state of the component.
 func eventually(t *testing.T, dir, name string, want func(ComponentState) bool) ComponentState {
 	t.Helper()
 	var last ComponentState
