@@ -15,13 +15,13 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
-// release is the distribution that runs on the machine, from /etc/os-release (os-release(5)).
+// release is the machine's distribution, from /etc/os-release (os-release(5)).
 type release struct {
 	ID       string // debian, ubuntu
 	Codename string // bookworm, noble
 }
 
-// parseRelease reads an os-release file. It fails when the system is not one whose packages we know how to use.
+// parseRelease parses an os-release file. It returns an error if the image cannot be built from the system's packages.
 func parseRelease(text string) (release, error) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -44,14 +44,14 @@ func parseRelease(text string) (release, error) {
 	return r, nil
 }
 
-// aptTarget is one package index of the machine's apt configuration.
+// aptTarget is a package index in the machine's apt configuration.
 type aptTarget struct {
 	uri, suite, component string
-	origin                string // of its Release file; empty when the lists have not been fetched
-	source                string // the file and line (or stanza) that named it
+	origin                string // the origin in its Release file; empty if the package lists have not been fetched
+	source                string // the file and line (or stanza) that defines it
 }
 
-// targetFormat makes `apt-get indextargets` print what parseTargets reads.
+// targetFormat is the format of `apt-get indextargets` that parseTargets reads.
 const targetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
 
 func parseTargets(text string) []aptTarget {
@@ -62,7 +62,7 @@ func parseTargets(text string) []aptTarget {
 			continue
 		}
 		t := aptTarget{uri: f[1], suite: f[2], component: f[3], origin: f[4], source: f[5]}
-		if strings.HasPrefix(t.origin, "$(") { // apt leaves the name of a field that it does not have.
+		if strings.HasPrefix(t.origin, "$(") { // apt prints the name of a field that is not set.
 			t.origin = ""
 		}
 		if !slices.Contains(targets, t) {
@@ -72,8 +72,8 @@ func parseTargets(text string) []aptTarget {
 	return targets
 }
 
-// distribution keeps the indexes of the distribution itself. A machine often has repositories of vendors too, some of them under the
-// distribution's own suite names; nothing of theirs belongs into an image.
+// distribution returns the indexes of the distribution itself. A machine often also has repositories of vendors, some
+// with suite names of the distribution. Their packages must not get into an image.
 func (r release) distribution(targets []aptTarget) []aptTarget {
 	own := func(t aptTarget) bool {
 		if t.origin != "" {
@@ -85,7 +85,8 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
 }
 
-// sourceLines writes the indexes as lines of a sources.list(5). signedBy gives the keyrings that the machine's own file names for a target.
+// sourceLines formats the indexes as lines of a sources.list(5). signedBy returns the keyrings of a target in the
+// machine's own sources.
 func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
 	var lines strings.Builder
 	for _, t := range targets {
@@ -104,8 +105,8 @@ var (
 	blankOrComma   = regexp.MustCompile(`[\s,]+`)
 )
 
-// parseSignedBy finds the keyring files in a sources file of either form: `Signed-By: FILE` in a stanza or [signed-by=FILE] in a line.
-// Fingerprints and keys written in place are left out, as they need a keyring that apt trusts anyway.
+// parseSignedBy returns the keyring files in a sources file of either format: `Signed-By: FILE` in a stanza or
+// [signed-by=FILE] in a line. It omits fingerprints and inline keys. Their keys must be in a keyring that apt trusts.
 func parseSignedBy(text string) []string {
 	var files []string
 	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {
@@ -120,17 +121,18 @@ func parseSignedBy(text string) []string {
 	return files
 }
 
-// signedByFile reads the keyrings of the file that named the target.
+// signedByFile returns the keyrings in the file that defines the target.
 func signedByFile(t aptTarget) []string {
 	file, _, _ := strings.Cut(t.source, ":")
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return nil // Then apt's own trusted keys count, as for the machine.
+		return nil // apt then uses its own trusted keys, as on the machine.
 	}
 	return parseSignedBy(string(content))
 }
 
-// parseAcquire takes from `apt-config dump` what the machine needs to reach its mirrors: proxies, and certificates for https.
+// parseAcquire returns the options in the output of `apt-config dump` that the machine needs to reach its mirrors:
+// proxies, and certificates for https.
 func parseAcquire(text string) []string {
 	var options []string
 	for line := range strings.Lines(text) {
@@ -146,7 +148,7 @@ func parseAcquire(text string) []string {
 	return options
 }
 
-// parseCandidate reads the version that `apt-cache policy PACKAGE` would install; empty when there is none.
+// parseCandidate returns the candidate version in the output of `apt-cache policy PACKAGE`, or "" if there is none.
 func parseCandidate(text string) string {
 	for line := range strings.Lines(text) {
 		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate: "); ok && version != "(none)" {
@@ -162,7 +164,7 @@ func hasPackage(ctx context.Context, name string) (bool, error) {
 	return parseCandidate(out) != "", err
 }
 
-// install installs packages through the machine's apt. It fails with what to do when we are not root.
+// install installs packages with the machine's apt. Without root, its error contains the command that root must run.
 func install(ctx context.Context, log *progress, names ...string) error {
 	defer log.step("installing %s", strings.Join(names, " "))()
 	if err := debian.Install(ctx, names...); err != nil {
@@ -171,7 +173,7 @@ func install(ctx context.Context, log *progress, names ...string) error {
 	return nil
 }
 
-// output runs a program and returns what it wrote to standard output.
+// output runs a program and returns its standard output.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	var out strings.Builder
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// plainLayer is an uncompressed layer in a file. The library's own file layer is always compressed on its way into an archive, which for a
-// gigabyte costs half a minute there and several seconds again at every import.
+// plainLayer is an uncompressed layer in a file. The library's own file layer is always compressed when it is written
+// to an archive. For a gigabyte this takes half a minute, and several seconds at every import.
 type plainLayer struct {
 	path string
 	hash func() (v1.Hash, error)
@@ -57,12 +57,12 @@ func (l *plainLayer) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// layerFile is an uncompressed layer on disk and how it goes into the archive.
+// layerFile is an uncompressed layer in a file, and describes how to write it to an archive.
 type layerFile struct {
 	path string
-	// gzip compresses it, for an image that goes to a registry; else it stays as it is, which is faster to load.
+	// gzip compresses the layer for an image that is pushed to a registry. An uncompressed layer loads faster.
 	gzip bool
-	// note says in the image's history what the layer is.
+	// note describes the layer in the image's history.
 	note string
 }
 
@@ -77,8 +77,8 @@ func (l layerFile) open() (v1.Layer, error) {
 	return layer, nil
 }
 
-// writeArchive writes a docker-archive of one image under all those tags to the path. Its bytes depend on the layers, the configuration and
-// the tags only.
+// writeArchive writes a docker-archive of one image with the given tags to path. Its bytes depend only on the layers,
+// the configuration and the tags.
 func writeArchive(path string, tags []string, config v1.Config, layers ...layerFile) error {
 	img, err := assemble(config, layers)
 	if err != nil {
@@ -103,7 +103,8 @@ func writeArchive(path string, tags []string, config v1.Config, layers ...layerF
 	return nil
 }
 
-// writeImage writes manifest.json, configuration and layers. The library's own writer takes the tags out of a map, in any order.
+// writeImage writes the configuration, the layers and manifest.json. It replaces the library's writer, which takes the
+// tags from a map and therefore writes them in random order.
 func writeImage(out io.Writer, img v1.Image, tags []string) error {
 	configName, err := img.ConfigName()
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// sparkUser is the number of the user and of the group that Spark's own images run it as.
+// sparkUser is the user ID and group ID of Spark's own images.
 const sparkUser = 185
 
-// baseVersion is part of the base layer's key. Raise it when what is kept of the packages changes.
+// baseVersion is part of the base layer's key. Raise it if different files of the packages are kept.
 const baseVersion = "1"
 
-// base is the layer of operating-system packages: the distribution's essential packages, a Java runtime, Python.
+// base is the layer of operating-system packages: the distribution's essential packages, a Java runtime and Python.
 type base struct {
 	release release
 	java    int // 17 or 21
@@ -37,11 +37,12 @@ func (b base) id() productID {
 	return productID{kind: "layers", name: name, key: key(inputs...), ext: ".tar"}
 }
 
-// javas are the Java versions to choose from, the preferred first. Each runs every Spark from 3.5 on (21 officially from 4.0 on).
+// javas are the supported Java versions, the preferred one first. Each runs every Spark version from 3.5 on (Java 21
+// officially from Spark 4.0 on).
 var javas = []int{17, 21}
 
-// newBase chooses the Java runtime: the asked one; or with 0 that of a base layer that is there already, so that a warm start asks nobody; or the
-// first of 17 and 21 that the distribution has.
+// newBase chooses the Java version. If java is 0, newBase prefers the version of an existing base layer, so that a
+// start with a warm cache does not run apt. Otherwise it chooses the first version that the distribution has.
 func newBase(ctx context.Context, s *store, java int) (base, error) {
 	if java != 0 && !slices.Contains(javas, java) {
 		return base{}, fmt.Errorf("java %d: want 17 or 21", java)
@@ -74,16 +75,18 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless", r.ID, r.Codename)
 }
 
-// prepare gets the bootstrap program and, on a machine that has none as is usual in a fresh container, apt's package lists.
+// prepare installs the bootstrap program. A fresh container usually has no package lists, so prepare also fetches
+// missing lists.
 func prepare(ctx context.Context, log *progress) error {
-	has, err := hasPackage(ctx, "tini") // A package that a machine hardly has a reason to have installed: known means lists are there.
+	// Few machines have tini installed, so apt knows a candidate for it only if the package lists are fetched.
+	has, err := hasPackage(ctx, "tini")
 	if err != nil {
 		return err
 	}
 	if has && onPath("mmdebstrap") && onPath("mount") {
 		return nil
 	}
-	return install(ctx, log, "mmdebstrap", "mount") // It mounts /proc, which Java packages want to see.
+	return install(ctx, log, "mmdebstrap", "mount") // mmdebstrap mounts /proc, which Java packages need.
 }
 
 // layer returns the path of the base layer.
@@ -118,7 +121,7 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		}
 		copyErr := copyBase(w, out, time.Now())
 		if copyErr != nil {
-			_ = out.Close() // Or it would wait for ever for a reader.
+			_ = out.Close() // Otherwise mmdebstrap would wait forever for a reader.
 		}
 		if err := cmd.Wait(); err != nil || copyErr != nil {
 			return fmt.Errorf("mmdebstrap: %w\n%s", errors.Join(err, copyErr), lastLines(tail.String(), 25))
@@ -127,8 +130,9 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 	})
 }
 
-// command bootstraps with mmdebstrap, which unlike debootstrap uses all of the machine's sources (security updates too), leaves out what we do
-// not want before it is unpacked, needs no root, and takes a third of the time.
+// command returns the mmdebstrap command that bootstraps the layer. Unlike debootstrap, mmdebstrap uses all sources of
+// the machine, including security updates. It omits unwanted files before it unpacks them, does not need root, and
+// takes a third of the time.
 func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	text, err := output(ctx, "apt-get", "indextargets", "--format", targetFormat)
 	if err != nil {
@@ -147,7 +151,7 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
 		"--dpkgopt=path-exclude=/usr/share/info/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-include=/usr/share/doc/*/copyright",
-		// The Java packages put links into it and fail when it is not there.
+		// The Java packages create links in this directory and fail if it does not exist.
 		`--essential-hook=mkdir -p "$1/usr/share/man/man1"`,
 	}
 	for _, option := range parseAcquire(settings) {
@@ -156,25 +160,25 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, "", "-", "-")...)
 	cmd.Stdin = strings.NewReader(sourceLines(targets, signedByFile))
 	cmd.Env = append(os.Environ(), "TMPDIR="+path.Dir(product), "LC_ALL=C")
-	// Told to end, it ends its children and removes what it unpacked; killed, it leaves both.
+	// On SIGTERM, mmdebstrap ends its children and removes the unpacked files. On SIGKILL, both would remain.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	return cmd, nil
 }
 
-// dropped are the paths of a bootstrapped system that an image has no use for: what belongs to the machine that made it, caches and logs,
-// and the larger things that nothing in it runs.
+// dropped are patterns of files in a bootstrapped system that an image does not need: files of the machine that built
+// it, caches, logs, and large files that no program in the image uses.
 var dropped = []string{
 	"dev/*", "proc/*", "sys/*", "run/*", "tmp/*",
 	"etc/hostname", "etc/resolv.conf", "etc/machine-id", "etc/apt",
 	"var/cache/*", "var/log/*", "var/lib/apt", "var/tmp/*",
 	"usr/share/man/*", "usr/share/info", "usr/share/lintian", "usr/share/bug", "usr/share/bash-completion",
-	"usr/share/perl", "usr/lib/*/perl", "usr/share/perl5", // Full Perl; perl-base, which is essential, stays.
+	"usr/share/perl", "usr/lib/*/perl", "usr/share/perl5", // The full Perl; perl-base, which is essential, stays.
 	"usr/lib/jvm/*/lib/server/classes_nocoops.jsa", // Class data for heaps above 32 GB.
 	"usr/lib/*/cmake", "usr/lib/*/pkgconfig",
 }
 
-// isDropped reports whether a pattern fits the path or one of its parents.
+// isDropped reports whether a pattern matches the path or one of its parents.
 func isDropped(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
 		for _, pattern := range dropped {
@@ -186,8 +190,9 @@ func isDropped(name string) bool {
 	return false
 }
 
-// copyBase copies a bootstrapped system's tar into the layer. Files of packages keep the time they were packaged with, which Python's compiled
-// modules refer to; what was written during the bootstrap, that is after begin, gets the fixed time.
+// copyBase copies the tar of a bootstrapped system to the layer. Files of packages keep their times, because Python's
+// compiled modules contain the times of their sources. Files written during the bootstrap, which started at begin, get
+// epoch instead.
 func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	in := tar.NewReader(r)
 	for {
@@ -222,18 +227,18 @@ func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 			return err
 		}
 	}
-	// The reader stops at the end mark; the writer must not meet a closed pipe for the padding after it.
+	// The tar reader stops at the end mark. Read the padding after it, so that the writer does not get a closed pipe.
 	_, err := io.Copy(io.Discard, r)
 	return err
 }
 
-// accounts are lines that make the Spark user known: without a name for its number the JVM cannot log in to Hadoop.
+// accounts are lines that name the Spark user. If the user ID has no name, the JVM cannot log in to Hadoop.
 var accounts = map[string]string{
 	"etc/passwd": fmt.Sprintf("spark:x:%d:%d:Spark:/opt/spark/work-dir:/bin/bash\n", sparkUser, sparkUser),
 	"etc/group":  fmt.Sprintf("spark:x:%d:\n", sparkUser),
 }
 
-// tailWriter keeps the last 64 KiB written to it.
+// tailWriter keeps at least the last 64 KiB written to it.
 type tailWriter struct{ strings.Builder }
 
 func (t *tailWriter) Write(p []byte) (int, error) {

@@ -1,11 +1,11 @@
-// Package image makes the container images of the embedded Kubernetes without a container engine: the Spark image, the operator's image, and
-// two small ones, pause and probe.
+// Package image builds the container images of the embedded Kubernetes without a container engine: the Spark image, the
+// operator's image, and two small ones, pause and probe.
 //
-// An image is a stack of layers and a layer is a plain tar, written as a stream, whose times, owners and order do not depend on when or
-// where it was made. Layers and finished archives are kept below a cache directory under a key made of everything they were made from, so a
-// changed script makes one small layer again and not the whole image. Archives are in the docker-archive form (manifest.json, configuration,
-// layer tars), which containerd, Docker, Podman, kind and minikube load.
+// An image consists of layers, and a layer is a plain tar that is written as a stream. Its times, owners and order do
+// not depend on when or where it was built. Layers and finished archives are cached by a key of all their inputs. A
+// changed script therefore rebuilds one small layer and not the whole image. Archives have the docker-archive format
+// (manifest.json, configuration, layer tars), which containerd, Docker, Podman, kind and minikube load.
 //
-// Operating-system packages, Python packages and Go modules come through the machine's own clients (apt, pip, go) and their configuration.
-// No address of a registry is written here.
+// Operating-system packages, Python packages and Go modules are fetched with the machine's own clients (apt, pip, go)
+// and their configuration. This package contains no address of a registry.
 package image

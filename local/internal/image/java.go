@@ -16,11 +16,13 @@ import (
 	"strings"
 )
 
-// javaTarget is the class file version of the examples: every Spark from 3.5 on runs on Java 17, and our base has no older one.
+// javaTarget is the class file version of the examples. Every Spark version from 3.5 on runs on Java 17, and the base
+// has no older version.
 const javaTarget = "17"
 
-// compiler compiles Java with the runtime inside the base layer. Debian's and Ubuntu's runtime packages hold the compiler's module and lack
-// only its launcher, so no development kit has to be installed on the machine, and what comes out does not depend on one.
+// compiler compiles Java with the runtime in the base layer. The runtime packages of Debian and Ubuntu contain the
+// compiler's module and lack only its launcher. Therefore the machine needs no JDK, and the classes do not depend on
+// one.
 type compiler struct {
 	dir   string // the unpacked runtime
 	java  string
@@ -28,7 +30,7 @@ type compiler struct {
 	tasks int
 }
 
-// newCompiler unpacks the runtime and the jars that programs for Spark are compiled against into dir.
+// newCompiler unpacks the runtime and the jars for the class path into dir.
 func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	c := &compiler{dir: dir}
 	root := filepath.Join(dir, "root")
@@ -53,7 +55,7 @@ func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	return c, nil
 }
 
-// isCompileJar chooses the jars whose classes our programs name, and those that these need: a tenth of all.
+// isCompileJar selects the jars whose classes the programs use, and the jars that these need: a tenth of all jars.
 func isCompileJar(name string) bool {
 	if path.Dir(name) != sparkHome+"/jars" {
 		return false
@@ -63,7 +65,7 @@ func isCompileJar(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(path.Base(name), prefix) })
 }
 
-// jar compiles the sources (path to content) and writes their classes as a jar.
+// jar compiles the sources (path to content) and writes their classes to a jar.
 func (c *compiler) jar(ctx context.Context, sources map[string]string, file string) error {
 	c.tasks++
 	in, out := filepath.Join(c.dir, fmt.Sprint("source", c.tasks)), filepath.Join(c.dir, fmt.Sprint("classes", c.tasks))
@@ -85,7 +87,7 @@ func (c *compiler) jar(ctx context.Context, sources map[string]string, file stri
 	return zipClasses(out, file)
 }
 
-// zipClasses writes a directory of class files as a jar, sorted and with fixed times.
+// zipClasses writes a directory of class files to a jar, sorted and with fixed times.
 func zipClasses(dir, file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -104,7 +106,7 @@ func zipClasses(dir, file string) error {
 	if err := add("META-INF/MANIFEST.MF", []byte("Manifest-Version: 1.0\r\n\r\n")); err != nil {
 		return fmt.Errorf("jar: %w", err)
 	}
-	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // WalkDir goes in lexical order.
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // WalkDir uses lexical order.
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -124,8 +126,8 @@ func zipClasses(dir, file string) error {
 	return nil
 }
 
-// unpack writes the entries of a layer that wanted chooses below dir and returns their names. Absolute links are made to point into dir.
-// Every entry is written through a root that it cannot leave.
+// unpack writes the entries of a layer for which wanted returns true to dir, and returns their names. It redirects
+// absolute links into dir. It writes every entry through an os.Root, so that no entry escapes from dir.
 func unpack(layer, dir string, wanted func(name string) bool) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
@@ -171,7 +173,7 @@ func unpackEntry(root *os.Root, h *tar.Header, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// eachEntry calls f with every entry of a layer. Bodies that f does not read are skipped without reading the file.
+// eachEntry calls f for every entry of a layer. It skips a body that f does not read without reading the file.
 func eachEntry(layer string, f func(h *tar.Header, body io.Reader) error) error {
 	file, err := os.Open(layer)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// epoch is the time of every file and image that we write ourselves, so that equal inputs give equal bytes.
+// epoch is the time of every file and image that this package writes itself, so that equal inputs give equal bytes.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// layerWriter writes a layer as a stream: one pass, no copy in memory.
+// layerWriter writes a layer as a stream: in one pass and without a copy in memory.
 type layerWriter struct {
 	*tar.Writer
 	file   *os.File
@@ -22,7 +22,7 @@ type layerWriter struct {
 	dirs   map[string]bool
 }
 
-// newLayer begins an uncompressed layer at that path.
+// newLayer creates an uncompressed layer in a file.
 func newLayer(file string) (*layerWriter, error) {
 	f, err := os.Create(file)
 	if err != nil {
@@ -33,11 +33,11 @@ func newLayer(file string) (*layerWriter, error) {
 	return w, nil
 }
 
-// owner is who files of a layer belong to, as numbers.
+// owner is the user ID and group ID of files in a layer.
 type owner struct{ uid, gid int }
 
-// add writes one entry. Parent directories that the layer has not seen are written before it, owned by root with mode 0755: without them an
-// unpacker chooses the mode.
+// add writes an entry. Before it, add writes the parent directories that the layer does not contain yet, owned by root
+// with mode 0755. Without these entries the unpacking program would choose the mode.
 func (w *layerWriter) add(h tar.Header, body io.Reader) error {
 	h.Name = strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 	if err := w.parents(h.Name); err != nil {
@@ -50,7 +50,7 @@ func (w *layerWriter) add(h tar.Header, body io.Reader) error {
 		w.dirs[h.Name] = true
 		h.Name += "/"
 	}
-	// Names of users would be looked up on the machine that unpacks; the numbers are what counts.
+	// The unpacking machine would map user names to its own IDs, so the entry contains only the IDs.
 	h.Uname, h.Gname = "", ""
 	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
 	if h.ModTime.IsZero() {
@@ -94,7 +94,7 @@ func (w *layerWriter) symlink(name, target string) error {
 	return w.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, nil)
 }
 
-// copyFile writes a regular file of the machine.
+// copyFile writes a regular file of the machine to the layer.
 func (w *layerWriter) copyFile(name string, mode int64, from string) error {
 	f, err := os.Open(from)
 	if err != nil {
@@ -108,10 +108,10 @@ func (w *layerWriter) copyFile(name string, mode int64, from string) error {
 	return w.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()}, f)
 }
 
-// abort closes the file of a layer that is given up. It does nothing after finish.
+// abort closes the file of an unfinished layer. It does nothing after finish.
 func (w *layerWriter) abort() { _ = w.file.Close() }
 
-// finish ends the layer.
+// finish completes the layer and closes its file.
 func (w *layerWriter) finish() error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("layer: %w", err)

@@ -14,31 +14,34 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// DefaultOperatorTag is the name of an operator image that was given none.
+// DefaultOperatorTag is the default name of an operator image.
 const DefaultOperatorTag = "localhost/spark-operator:dev"
 
-// operatorUser is the user and group of the operator's image, the number that images without a shell commonly use.
+// operatorUser is the user and group of the operator's image. Images without a shell commonly use this number.
 const operatorUser = "65532:65532"
 
-// OperatorOptions say how to make the operator's image.
+// OperatorOptions are the options for the operator's image.
 type OperatorOptions struct {
-	// SourceDir is a directory of the operator's Go module.
+	// SourceDir is a directory in the operator's Go module.
 	SourceDir string
-	// Package is the main package, ./cmd/spark-operator when empty. Its last element is the program's name, at /usr/bin in the image.
+	// Package is the main package; if empty, ./cmd/spark-operator. Its last element is the name of the program, which
+	// is in /usr/bin of the image.
 	Package string
-	// Version is what the program says it is (main.version) and the image's label; empty leaves that to the program.
+	// Version is the version that the program reports (main.version) and the image's label; if empty, neither is set.
 	Version string
-	// Tag is the image's name, DefaultOperatorTag when empty.
+	// Tag is the image's name; if empty, DefaultOperatorTag.
 	Tag string
-	// CacheDir keeps archives; empty means CacheDir().
+	// CacheDir is the directory for archives; if empty, CacheDir().
 	CacheDir string
-	// Progress gets a line for each step; nil discards them.
+	// Progress receives a line for each step; if nil, the lines are discarded.
 	Progress io.Writer
 }
 
-// Operator builds the operator and makes an image of it: the static binary, CA certificates, no shell, layers compressed, user 65532. It
-// returns the path of the docker-archive, which is as large as what a registry would send. It needs a Go toolchain on PATH and fails when the program does
-// not compile. The CA certificates are those of a pinned Go module, so that no certificate of the machine that builds gets into the image.
+// Operator builds the operator's image: the static binary and CA certificates, no shell, compressed layers, user 65532.
+// It returns the path of the docker-archive, which is as large as a download from a registry.
+//
+// Operator needs a Go toolchain on PATH and returns an error if the program does not compile. The CA certificates are
+// those of a pinned Go module, so that no certificate of the build machine gets into the image.
 func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	s, err := openStore(o.CacheDir, o.Progress)
 	if err != nil {
@@ -116,21 +119,21 @@ func (o *OperatorOptions) config(name string) v1.Config {
 	}
 }
 
-// certificates are the CA certificates that Mozilla trusts, as a PEM file, of the version of the module in go.mod. Those that Mozilla trusts with a constraint
-// only, which a file cannot say, are left out.
+// certificates returns the CA certificates that Mozilla trusts as a PEM file, from the module version in go.mod. It
+// omits certificates that Mozilla trusts only with a constraint, because a PEM file cannot contain the constraint.
 func certificates() []byte {
 	var file bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
 			continue
 		}
-		// A buffer takes every write.
+		// A write to a buffer cannot fail.
 		_ = pem.Encode(&file, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
 	}
 	return file.Bytes()
 }
 
-// Copy writes a finished archive to the path the user asked for, and makes its directory. It fails when the file cannot be written.
+// Copy writes a finished archive to the path that the user chose, and creates its directory.
 func Copy(archive, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("output: %w", err)

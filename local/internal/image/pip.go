@@ -14,15 +14,16 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// requirement is one pinned line of a pip requirements file.
+// requirement is a pinned line of a pip requirements file.
 type requirement struct {
 	name, version string
-	sha256        []string // hexadecimal; any of them fits
+	sha256        []string // hexadecimal; the file must match one of them
 }
 
 var requirementLine = regexp.MustCompile(`^([A-Za-z0-9._-]+)==([A-Za-z0-9.]+)((?:\s+--hash=sha256:[0-9a-f]{64})+)$`)
 
-// parseRequirements reads a requirements file as we allow it: every line pins one version by checksum; # begins a comment.
+// parseRequirements parses the supported subset of requirements files: every line pins a version by checksum; # starts
+// a comment.
 func parseRequirements(text string) ([]requirement, error) {
 	var all []requirement
 	text = strings.ReplaceAll(text, "\\\n", " ")
@@ -52,7 +53,7 @@ func (r requirement) String() string {
 	return r.name + "==" + r.version + " --hash=sha256:" + strings.Join(r.sha256, " --hash=sha256:")
 }
 
-// sparkDistribution returns the pinned source distribution of a Spark version. The error lists the versions there are.
+// sparkDistribution returns the pinned source distribution of a Spark version. Its error lists the available versions.
 func sparkDistribution(version string) (requirement, error) {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {
@@ -69,11 +70,11 @@ func sparkDistribution(version string) (requirement, error) {
 		version, strings.Join(known, ", "))
 }
 
-// SparkVersions lists the Spark versions that Spark can make an image of, oldest first.
+// SparkVersions returns the Spark versions that Spark supports, oldest first.
 func SparkVersions() []string {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {
-		return nil // A test holds that the embedded file is well formed.
+		return nil // A test ensures that the embedded file is valid.
 	}
 	versions := make([]string, len(all))
 	for i, r := range all {
@@ -90,7 +91,8 @@ func embeddedRequirements(file string) ([]requirement, error) {
 	return parseRequirements(string(text))
 }
 
-// pipCommand finds pip, the program or the module of python3, and installs the distribution's when there is none.
+// pipCommand returns the command that runs pip, either a program or a module of python3. If pip is missing, pipCommand
+// installs the distribution's.
 func pipCommand(ctx context.Context, log *progress) ([]string, error) {
 	if command := findPip(ctx); command != nil {
 		return command, nil
@@ -113,8 +115,9 @@ func findPip(ctx context.Context) []string {
 	return nil
 }
 
-// downloadSource downloads a pinned source distribution into dir and returns its path. pip checks the sum, and then asks the distribution's
-// own build script for its metadata, which needs setuptools: that is pinned too and put beside, so that nothing unpinned runs.
+// downloadSource downloads a pinned source distribution to dir and returns its path. pip verifies the checksum, and
+// then runs the distribution's build script for its metadata. The script needs setuptools, which downloadSource
+// installs at a pinned version, so that no unpinned code runs.
 func downloadSource(ctx context.Context, log *progress, r requirement, dir string) (string, error) {
 	pip, err := pipCommand(ctx, log)
 	if err != nil {

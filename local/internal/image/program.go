@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// PauseTag is the image that holds a pod's namespaces: containerd's sandbox_image.
+	// PauseTag is the image whose program holds a pod's namespaces: containerd's sandbox_image.
 	PauseTag = "localhost/pause:1"
 	// ProbeTag is the image of the small program that tests run in pods.
 	ProbeTag = "localhost/probe:1"
@@ -24,19 +24,21 @@ const (
 	nobody = "65534:65534"
 )
 
-// Pause makes the image of the pause program under PauseTag and returns the path of its docker-archive. cacheDir may be empty, see CacheDir.
-// It needs a Go toolchain on PATH.
+// Pause builds the image of the pause program with PauseTag and returns the path of its docker-archive. An empty
+// cacheDir means CacheDir(). Pause needs a Go toolchain on PATH.
 func Pause(ctx context.Context, cacheDir string) (string, error) {
 	return embedded(ctx, cacheDir, "pause", PauseTag)
 }
 
-// Probe makes the image of the probe program under ProbeTag and returns the path of its docker-archive. The program serves HTTP, sleeps,
-// exits with a code, looks up names and fetches URLs; `probe` alone prints how. It needs a Go toolchain on PATH.
+// Probe builds the image of the probe program with ProbeTag and returns the path of its docker-archive. The program
+// serves HTTP, sleeps, exits with a code, looks up names and fetches URLs. Without arguments, it prints its usage.
+// Probe needs a Go toolchain on PATH.
 func Probe(ctx context.Context, cacheDir string) (string, error) {
 	return embedded(ctx, cacheDir, "probe", ProbeTag)
 }
 
-// embedded builds a single-file program whose source is in this binary, so that it works away from a clone too.
+// embedded builds the image of a single-file program. The source is embedded in this binary, so embedded also works
+// outside a clone.
 func embedded(ctx context.Context, cacheDir, program, tag string) (string, error) {
 	s, err := openStore(cacheDir, nil)
 	if err != nil {
@@ -68,16 +70,17 @@ func embedded(ctx context.Context, cacheDir, program, tag string) (string, error
 	})
 }
 
-// goProgram is a Go main package that is to become a static binary.
+// goProgram is a Go main package to compile to a static binary.
 type goProgram struct {
-	dir    string // a directory of its module
+	dir    string // a directory in its module
 	pkg    string // the package, such as ./cmd/spark-operator
 	output string
 	// stamp sets string variables at link time: import path and name to value.
 	stamp map[string]string
 }
 
-// goBuild compiles a static, stripped binary without paths of this machine in it. A failure carries what the compiler said.
+// goBuild compiles a static, stripped binary that contains no paths of this machine. Its error contains the compiler's
+// output.
 func goBuild(ctx context.Context, p goProgram) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", p.ldflags(), "-o", p.output, p.pkg}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -94,7 +97,7 @@ func (p goProgram) ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-// programLayer writes a layer of one program and, unless bundle is empty, the CA certificates in that file.
+// programLayer writes a layer with one program and, unless bundle is empty, the CA certificates in that file.
 func programLayer(path, binary, as, bundle string) error {
 	w, err := newLayer(path)
 	if err != nil {
@@ -112,7 +115,7 @@ func programLayer(path, binary, as, bundle string) error {
 	return w.finish()
 }
 
-// run runs a command; when it fails the error carries the last lines that it wrote.
+// run runs a command. If the command fails, the error contains the last lines of its output.
 func run(cmd *exec.Cmd) error {
 	var out bytes.Buffer
 	if cmd.Stdout == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// progress writes lines that begin with the seconds since its making. It may be used by several goroutines.
+// progress writes lines that start with the seconds since its creation. It is safe for concurrent use.
 type progress struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -27,7 +27,7 @@ func (p *progress) printf(format string, args ...any) {
 	fmt.Fprintf(p.out, "%6.1fs  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// step tells that a piece of work begins and returns what tells that it is done.
+// step writes a line for the start of a step. The caller calls done to write a line for its end.
 func (p *progress) step(format string, args ...any) (done func()) {
 	what, begin := fmt.Sprintf(format, args...), time.Now()
 	p.printf("%s ...", what)
