@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Two control planes side by side, one of which loses a component.
+// TestControlPlanesSideBySide runs two control planes at the same time and kills a component of one.
 func TestControlPlanesSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := newCluster(t), newCluster(t)
@@ -188,7 +188,7 @@ func TestAuditLogHasTheBodiesThatAreNotSecret(t *testing.T) {
 	if kept := line("kept"); kept == "" || strings.Contains(kept, "requestObject") {
 		t.Errorf("the line of the Secret is %s", kept)
 	}
-	// What a component of Kubernetes writes is noted, its bodies are not.
+	// The log contains the writes of Kubernetes components, but not their bodies.
 	if root := line("kube-root-ca.crt"); root == "" || strings.Contains(root, "requestObject") {
 		t.Errorf("the line of the controller manager is %s", root)
 	}
@@ -213,7 +213,7 @@ func TestPodSecurityIsAsked(t *testing.T) {
 	}
 }
 
-// Tests tie their clusters to themselves: when they are killed, nothing is left.
+// The tests rely on this: if the test binary is killed, its clusters end too.
 func TestAClusterEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -257,7 +257,7 @@ func TestAfterACrashItGoesOnWithItsData(t *testing.T) {
 	if out := c.up(os.Getpid(), "--control-plane-only"); !strings.Contains(out, "again with its data") {
 		t.Errorf("up said: %s", out)
 	}
-	// A copy of the old kubeconfig still works: same address, same authority.
+	// A copy of the old kubeconfig still works, because the address and the certificate authority are the same.
 	old := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(old, config, 0o600); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestAfterACrashItGoesOnWithItsData(t *testing.T) {
 	}
 }
 
-// What `up` gets to hear of a killed run, it takes away.
+// A command of another cluster removes a cluster whose supervisor and owner were killed.
 func TestLeftoversOfAKilledRunAreRemoved(t *testing.T) {
 	t.Parallel()
 	killed, other := newCluster(t), newCluster(t)
@@ -288,7 +288,7 @@ func TestLeftoversOfAKilledRunAreRemoved(t *testing.T) {
 func TestAFailedStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	// A file where etcd wants its directory, put there while the cluster starts: only data of ours is removed before.
+	// Create a file with the name of etcd's directory during the start, because up removes such files before the start.
 	if err := os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package test runs the real sparklocal: real components, real processes, real namespaces. With -short, or not on Linux, it does nothing; what needs
-// a node is skipped without root.
+// Package test runs the real sparklocal with real components, processes and namespaces. With -short, or on another
+// system than Linux, it runs no test. Without root, it skips the tests that need a node.
 package test
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-// limit is for what must come, on however busy a machine; nothing waits for it when all is well.
+// limit is the longest wait for an expected event, even on a busy machine. A passing test does not wait that long.
 const limit = 90 * time.Second
 
 var binary string
@@ -50,7 +50,8 @@ func withBinary(m *testing.M) int {
 	return m.Run()
 }
 
-// cluster is one cluster in a directory of its own. It ends with the test, or with the test binary when that is killed.
+// cluster is a cluster in its own directory. The end of the test ends it. The clusters that up starts also end if the
+// test binary is killed.
 type cluster struct {
 	t   *testing.T
 	dir string
@@ -75,9 +76,9 @@ func (c *cluster) showLogs() {
 	c.t.Logf("status:\n%s", out)
 }
 
-// try runs sparklocal and returns everything that it prints.
+// try runs sparklocal and returns its output.
 func (c *cluster) try(args ...string) (string, error) {
-	// Not the test's context: clean-ups run after its end.
+	// Do not use the test's context, because cleanups run after it ends.
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
@@ -85,7 +86,7 @@ func (c *cluster) try(args ...string) (string, error) {
 	return string(out), err
 }
 
-// must runs sparklocal and fails the test when it does.
+// must runs sparklocal and fails the test if sparklocal fails.
 func (c *cluster) must(args ...string) string {
 	c.t.Helper()
 	out, err := c.try(args...)
@@ -95,7 +96,7 @@ func (c *cluster) must(args ...string) string {
 	return out
 }
 
-// up brings the cluster up for as long as owner runs.
+// up starts the cluster, which ends with the process owner.
 func (c *cluster) up(owner int, args ...string) string {
 	c.t.Helper()
 	return c.must(append([]string{"up", "--dir", c.dir, "--owner-pid", strconv.Itoa(owner)}, args...)...)
@@ -106,7 +107,7 @@ func (c *cluster) kubectl(args ...string) string {
 	return c.must(append([]string{"kubectl", "--dir", c.dir}, args...)...)
 }
 
-// apply creates objects from text.
+// apply creates the objects of a manifest.
 func (c *cluster) apply(manifest string) {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), binary, "kubectl", "--dir", c.dir, "apply", "-f", "-")
@@ -116,13 +117,13 @@ func (c *cluster) apply(manifest string) {
 	}
 }
 
-// state is what `status -o json` tells.
+// state returns the output of `status -o json`.
 func (c *cluster) state() supervise.State {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), binary, "status", "--dir", c.dir, "-o", "json")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	// The exit status tells whether all is well, which is not the question here.
+	// Ignore the exit status, which only reports whether all components are ready.
 	_ = cmd.Run()
 	var state supervise.State
 	if err := json.Unmarshal(out.Bytes(), &state); err != nil {
@@ -142,7 +143,7 @@ func (c *cluster) component(name string) supervise.ComponentState {
 	return supervise.ComponentState{}
 }
 
-// pids are all the processes that the supervisor knows, itself included.
+// pids returns the process IDs of the supervisor and all components.
 func (c *cluster) pids() []int {
 	c.t.Helper()
 	state := c.state()
@@ -155,7 +156,7 @@ func (c *cluster) pids() []int {
 	return pids
 }
 
-// owner is a process whose life a cluster can be tied to.
+// owner starts a process that can own a cluster.
 func owner(t *testing.T) *os.Process {
 	t.Helper()
 	cmd := exec.Command("sleep", "3600")
@@ -167,7 +168,7 @@ func owner(t *testing.T) *os.Process {
 	return cmd.Process
 }
 
-// until waits for a condition.
+// until waits until the condition is true.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
@@ -177,7 +178,7 @@ func until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// running reports whether a process runs; a dead one that waits for its parent does not.
+// running reports whether a process runs. A zombie does not run.
 func running(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -187,7 +188,7 @@ func running(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// gone waits until none of the processes runs and the directory is no more.
+// gone waits until all processes have ended and the directory is removed.
 func (c *cluster) gone(pids []int) {
 	c.t.Helper()
 	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })

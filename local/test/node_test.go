@@ -25,7 +25,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// probe is the tar of a small image for pods.
+// probe returns the path of a tar with a small image for pods.
 func probe(t *testing.T) string {
 	t.Helper()
 	tar, err := image.Probe(t.Context(), "")
@@ -35,7 +35,7 @@ func probe(t *testing.T) string {
 	return tar
 }
 
-// machine is what a cluster with a node holds of the host.
+// machine describes the resources of a cluster with a node on the host.
 type machine struct {
 	Node struct {
 		HostLink string `json:"hostLink"`
@@ -61,7 +61,7 @@ func (c *cluster) machine() machine {
 	return m
 }
 
-// nothingLeft checks that the host has nothing more of a cluster.
+// nothingLeft checks that no resources of a cluster remain on the host.
 func (c *cluster) nothingLeft(m machine, pids []int) {
 	c.t.Helper()
 	c.gone(pids)
@@ -145,7 +145,7 @@ func (c *cluster) pod(name, path string) string {
 	return c.kubectl("get", "pod", name, "-o", "jsonpath={"+path+"}")
 }
 
-// TestNodes starts two clusters with a node at once; everything that a cluster must do is tried in both.
+// TestNodes starts two clusters with a node at the same time and runs all checks in both.
 func TestNodes(t *testing.T) {
 	needRoot(t)
 	tar := probe(t)
@@ -163,7 +163,7 @@ func TestNodes(t *testing.T) {
 		t.FailNow()
 	}
 	for _, c := range []*cluster{a, b} {
-		// Twice: the second time it is there.
+		// The second load finds the image in the cluster.
 		c.must("load", "--dir", c.dir, tar)
 		c.must("load", "--dir", c.dir, tar)
 		c.apply(workload)
@@ -184,7 +184,7 @@ func TestNodes(t *testing.T) {
 	machine, pids := a.machine(), a.pids()
 	a.must("down", "--dir", a.dir)
 	a.nothingLeft(machine, pids)
-	// The other one has noticed nothing.
+	// The end of one cluster does not affect the other.
 	b.must("status", "--dir", b.dir)
 	b.kubectl("exec", "deployment/web", "--", "/probe", "get", "http://web")
 	for _, component := range b.state().Components {
@@ -193,7 +193,7 @@ func TestNodes(t *testing.T) {
 		}
 	}
 
-	// Its owner's end, and a killed supervisor: the crash that leaves containers.
+	// A crash of the supervisor leaves containers. Then the cluster's owner ends.
 	b.checkCrash()
 }
 
@@ -203,7 +203,7 @@ func (c *cluster) checkNetwork(web string) {
 		c.t.Errorf("kubernetes.default.svc is %s", out)
 	}
 	c.kubectl("exec", web, "--", "/probe", "dial", "kubernetes.default.svc:443")
-	// Both pods answer under the service's address, to each other and to themselves.
+	// The Service reaches both pods, also from one of them.
 	names := map[string]bool{}
 	until(c.t, "both pods answer", func() bool {
 		names[c.kubectl("exec", web, "--", "/probe", "get", "http://web")] = true
@@ -214,7 +214,7 @@ func (c *cluster) checkNetwork(web string) {
 		c.t.Errorf("the pod's address is %q", ip)
 	}
 	c.kubectl("exec", "greedy", "--", "/probe", "get", "http://"+ip+":8080")
-	// Nothing outside can be reached, and that is told at once.
+	// Other networks are unreachable, and a connection attempt fails at once.
 	if out, err := c.try("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
 		c.t.Errorf("the world outside: %v, %s", err, out)
 	}
@@ -277,13 +277,13 @@ func (c *cluster) checkUnpullable() {
 	}
 }
 
-// checkLimits looks whether a container's limits have reached its control group.
+// checkLimits checks that a container's limits are set in its control group.
 func (c *cluster) checkLimits() {
 	c.t.Helper()
 	until(c.t, "the pod runs", func() bool { return c.pod("greedy", ".status.phase") == "Running" })
 	uid := c.pod("greedy", ".metadata.uid")
 	found := false
-	// cgroup version 1, then 2.
+	// The file names of cgroup version 1 and version 2.
 	for _, file := range []string{"memory.limit_in_bytes", "memory.max"} {
 		for _, root := range []string{"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/"} {
 			paths, err := filepath.Glob(root + c.machine().Node.Cgroup + "/kubepods/*pod" + uid + "/" + file)
@@ -311,7 +311,8 @@ func (c *cluster) checkLimits() {
 	}
 }
 
-// checkCrash kills the supervisor. Containers outlive it; the next up ends them and goes on with the data.
+// checkCrash kills the supervisor, whose containers continue to run. The next up ends them and keeps the cluster's
+// data.
 func (c *cluster) checkCrash() {
 	c.t.Helper()
 	c.kubectl("create", "configmap", "from-before")
@@ -331,7 +332,7 @@ func (c *cluster) checkCrash() {
 		return err == nil
 	})
 	machine, pids := c.machine(), c.pids()
-	// Not by comparing network namespaces: the kernel gives a new one the number of one that just ended.
+	// Do not compare network namespaces, because the kernel reuses the number of one that has just ended.
 	until(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)

@@ -112,8 +112,8 @@ func TestParseSignedBy(t *testing.T) {
 	}
 }
 
-// FuzzParseSignedBy holds that whatever stands in a sources file, only absolute paths without blanks or commas come out, which is what goes
-// between the brackets of a line of ours.
+// FuzzParseSignedBy checks that every result is an absolute path without blanks or commas, for any sources file. The
+// paths become part of the option in brackets in a line of sources.list.
 func FuzzParseSignedBy(f *testing.F) {
 	f.Add("deb [signed-by=/k/a.asc] http://m s c")
 	f.Add("Signed-By: /a,/b c")

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeMachine puts programs on PATH that stand for the machine's apt and for mmdebstrap, whose body is given. What it is called with is in the
-// file args of the returned directory, what it reads in the file sources.
+// fakeMachine puts fakes of apt's programs and of mmdebstrap on PATH. The parameter is the body of mmdebstrap. The
+// returned directory contains its arguments in the file args and its standard input in the file sources.
 func fakeMachine(t *testing.T, mmdebstrap string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// sandbox is a Spark home with our scripts and with programs that only tell their arguments, one a line, and some of the environment.
+// sandbox is a Spark home with the image's scripts. Fake programs print their arguments, one a line, and record some
+// environment variables.
 type sandbox struct {
 	home, bin string
 }
@@ -48,7 +49,7 @@ func newSandbox(t *testing.T) sandbox {
 		script(filepath.Join(b.home, "sbin", name), content)
 	}
 	script(filepath.Join(b.home, "entrypoint.sh"), top.files["entrypoint.sh"])
-	// tini is the last link of the chain: it tells the whole command and runs nothing.
+	// tini is the last program that the entrypoint runs. The fake prints the whole command and does not run it.
 	for _, name := range []string{"tini", "other"} {
 		script(filepath.Join(b.bin, name), teller)
 	}
@@ -58,8 +59,9 @@ func newSandbox(t *testing.T) sandbox {
 	return b
 }
 
-// run runs a script of the sandbox with nothing in the environment but what is given, and returns the lines that the last program told. HOME
-// stands for the sandbox's Spark home, as its path changes from run to run.
+// run runs a script of the sandbox. Apart from env, the environment contains only PATH, SPARK_HOME and TOLD. run
+// returns the output and the environment variables that the fakes recorded. It replaces the path of the sandbox's Spark
+// home, which varies, with HOME.
 func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, told []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "told")
@@ -76,7 +78,7 @@ func (b sandbox) run(t *testing.T, env []string, script string, args ...string) 
 		}
 		return strings.Split(s, "\n")
 	}
-	content, _ := os.ReadFile(file) // Not there when there was nothing to tell.
+	content, _ := os.ReadFile(file) // The file is missing if no variable was set.
 	return split(string(out)), split(string(content))
 }
 
@@ -167,7 +169,7 @@ func TestEntrypoint(t *testing.T) {
 	}
 }
 
-// TestEntrypointCodeOfPassedThrough holds that the entrypoint is not seen in the exit code.
+// The entrypoint must not change the exit code of a command that it passes through.
 func TestEntrypointCodeOfPassedThrough(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "entrypoint.sh"), "sh", "-c", "exit 7")
@@ -178,7 +180,7 @@ func TestEntrypointCodeOfPassedThrough(t *testing.T) {
 	}
 }
 
-// TestNamelessUser gives a user without an account a name, which id and getent must not find by themselves.
+// TestNamelessUser runs the entrypoint as a user without an account: the fake of getent finds none.
 func TestNamelessUser(t *testing.T) {
 	b := newSandbox(t)
 	for name, text := range map[string]string{"getent": "#!/bin/sh\nexit 2\n", "id": "#!/bin/sh\n[ $1 = -u ] && echo 4711 || echo 0\n"} {
@@ -187,7 +189,7 @@ func TestNamelessUser(t *testing.T) {
 		}
 	}
 	temporary := t.TempDir()
-	// The library is not on the test's machine; the loader says so on standard error and goes on.
+	// The machine that runs the test lacks the library. The loader reports this on standard error and continues.
 	_, told := b.run(t, []string{"TMPDIR=" + temporary}, "entrypoint.sh", "driver", "x")
 	accounts, _ := filepath.Glob(filepath.Join(temporary, "accounts.*", "passwd"))
 	if len(accounts) != 1 {
@@ -268,7 +270,7 @@ func TestWorkerWithoutMaster(t *testing.T) {
 	}
 }
 
-// TestShellcheck runs shellcheck over the scripts.
+// TestShellcheck checks the scripts with shellcheck.
 func TestShellcheck(t *testing.T) {
 	shellcheck := needs(t, "shellcheck", "shellcheck")
 	top, err := newTop(base{}, sparkLayer{})
@@ -284,7 +286,7 @@ func TestShellcheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(shellcheck, "--exclude=SC1091", "-") // SC1091: what is sourced is not there to be read.
+		cmd := exec.Command(shellcheck, "--exclude=SC1091", "-") // SC1091: shellcheck cannot read the sourced files.
 		cmd.Stdin = strings.NewReader(string(text))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// entry is what a layer says about a file, in short.
+// entry summarizes a file in a layer.
 type entry struct {
 	Name, Link, Body string
 	Mode             int64
@@ -38,7 +38,7 @@ func entries(t *testing.T, layer string) []entry {
 	return all
 }
 
-// makeLayer writes a layer by the function and returns its path.
+// makeLayer writes a layer with the function write and returns its path.
 func makeLayer(t *testing.T, write func(w *layerWriter) error) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "layer.tar")
@@ -107,7 +107,7 @@ func TestCopyBase(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	in.WriteString(strings.Repeat("\x00", 8192)) // Tar programs pad to a record.
+	in.WriteString(strings.Repeat("\x00", 8192)) // Tar programs pad an archive to a multiple of the record size.
 
 	got := entries(t, makeLayer(t, func(w *layerWriter) error { return copyBase(w, &in, begin) }))
 	if in.Len() > 0 {
@@ -265,7 +265,7 @@ func TestArchiveTagsAndConfig(t *testing.T) {
 		}
 		tags := SparkTags("4.1.4")
 		first := write(tags)
-		for range 5 { // The library keeps tags in a map.
+		for range 5 { // The library keeps tags in a map, so its order may differ.
 			if !bytes.Equal(first, write(tags)) {
 				t.Error("equal inputs give different archives")
 			}

@@ -30,7 +30,7 @@ func program(t *testing.T, name, source string) string {
 }
 
 func TestOperatorImage(t *testing.T) {
-	// What the machine that builds trusts, such as the proxy of a company, is no business of those who run the image.
+	// A certificate that only the build machine trusts, such as that of a company's proxy, must not get into the image.
 	machines := filepath.Join(t.TempDir(), "bundle.pem")
 	if err := os.WriteFile(machines, []byte("certificates of this machine"), 0o600); err != nil {
 		t.Fatal(err)

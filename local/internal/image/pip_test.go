@@ -39,7 +39,8 @@ func TestParseRequirements(t *testing.T) {
 	}
 }
 
-// FuzzParseRequirements holds that what is accepted reads the same when it is written again, and pins every line by a checksum.
+// FuzzParseRequirements checks that accepted requirements pin every line by a checksum. Formatting and parsing them
+// again must not change them.
 func FuzzParseRequirements(f *testing.F) {
 	f.Add("pyspark==4.1.4 --hash=sha256:" + sumA)
 	f.Add("a==1 \\\n --hash=sha256:" + sumB)

@@ -18,7 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// contents reads the flattened file system of the image with that tag in an archive: name to content, symbolic links as "-> target".
+// contents returns the flattened file system of an image in an archive: name to content. The content of a link is "->
+// target".
 func contents(t *testing.T, archive, tag string) map[string]string {
 	t.Helper()
 	ref, err := name.NewTag(tag)
@@ -51,7 +52,7 @@ func contents(t *testing.T, archive, tag string) map[string]string {
 	}
 }
 
-// unpackFile writes one file of an image to disk and makes it executable.
+// unpackFile writes a file of an image to disk and makes it executable.
 func unpackFile(t *testing.T, archive, tag, file string) string {
 	t.Helper()
 	body, ok := contents(t, archive, tag)[file]
@@ -95,7 +96,7 @@ func TestPauseImage(t *testing.T) {
 	if err := pause.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// It ends by itself only on a signal. The signal may come before the handler stands, which ends it as well.
+	// pause ends only on a signal. The signal may arrive before its handler is installed, and then it also ends pause.
 	if err := pause.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("pause did not stay: %v", err)
 	}
@@ -139,7 +140,7 @@ func TestProbeImage(t *testing.T) {
 	}
 }
 
-// TestArchiveBytes holds that equal inputs give equal bytes, whatever the cache directory and the time.
+// TestArchiveBytes checks that equal inputs give equal bytes, independent of the cache directory and the time.
 func TestArchiveBytes(t *testing.T) {
 	read := func() []byte {
 		path, err := Pause(t.Context(), t.TempDir())

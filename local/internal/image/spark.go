@@ -22,25 +22,25 @@ const (
 	sparkHome = "opt/spark"
 	javaHome  = "opt/java/openjdk"
 
-	// sparkVersion is part of the Spark layer's key. Raise it when what is kept of the distribution changes.
+	// sparkVersion is part of the Spark layer's key. Raise it if different files of the distribution are kept.
 	sparkVersion = "1"
 )
 
-// SparkOptions say which Spark image to make.
+// SparkOptions are the options for a Spark image.
 type SparkOptions struct {
-	// Version of Spark, one of SparkVersions.
+	// Version is the version of Spark, one of SparkVersions.
 	Version string
-	// Java is the version of the Java runtime, 17 or 21; 0 takes the first of them that the distribution has.
+	// Java is the version of the Java runtime, 17 or 21; if 0, the first of them that the distribution has.
 	Java int
-	// Tag is the image's only name; empty means SparkTags.
+	// Tag is the image's only name; if empty, the image has the names SparkTags.
 	Tag string
-	// CacheDir keeps layers and archives; empty means CacheDir().
+	// CacheDir is the directory for layers and archives; if empty, CacheDir().
 	CacheDir string
-	// Progress gets a line for each step; nil discards them.
+	// Progress receives a line for each step; if nil, the lines are discarded.
 	Progress io.Writer
 }
 
-// tags are the names that the image gets.
+// tags returns the names of the image.
 func (o *SparkOptions) tags() []string {
 	if o.Tag != "" {
 		return []string{o.Tag}
@@ -48,8 +48,8 @@ func (o *SparkOptions) tags() []string {
 	return SparkTags(o.Version)
 }
 
-// archive is where the archive is kept, made from inputs. One with a tag of its own has another name than the usual one,
-// since the store keeps only the newest of a name.
+// archive returns the ID of the archive for the given inputs. If the user set a tag, the archive has its own name,
+// because the store keeps only the newest product of a name.
 func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, java), ext: ".tar"}
 	if o.Tag != "" {
@@ -60,14 +60,16 @@ func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	return id
 }
 
-// SparkTags returns the names that the image of a Spark version has by default.
+// SparkTags returns the default names of the image of a Spark version.
 func SparkTags(version string) []string {
 	return []string{"docker.io/apache/spark:" + version, "docker.io/library/spark:" + version}
 }
 
-// Spark makes the image of a Spark version under its tags and returns the path of its docker-archive. The first time takes a few minutes
-// and about 450 MB of downloads; nothing is done when the archive is there already. It needs apt and pip, and root unless mmdebstrap and pip
-// are installed. The error names what is missing.
+// Spark builds the image of a Spark version with its tags and returns the path of its docker-archive. If the archive is
+// in the cache, Spark does nothing. The first build takes a few minutes and downloads about 450 MB.
+//
+// A build needs apt and pip, and root unless mmdebstrap and pip are installed. If a program or package is missing, the
+// error names it.
 func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	s, err := openStore(o.CacheDir, o.Progress)
 	if err != nil {
@@ -78,7 +80,8 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 		return "", err
 	}
 	for _, tag := range o.tags() {
-		if _, err := name.NewTag(tag); err != nil { // told before the work of minutes, not after it
+		// Check the tags before the build, which takes minutes.
+		if _, err := name.NewTag(tag); err != nil {
 			return "", fmt.Errorf("image tag: %w", err)
 		}
 	}
@@ -107,7 +110,7 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	})
 }
 
-// sparkLayers makes the layers, the two that wait for the network side by side.
+// sparkLayers builds the layers. It builds the two that need downloads at the same time.
 func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top *top) ([]layerFile, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,7 +120,7 @@ func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top
 		wg.Go(func() {
 			var err error
 			if *path, err = layer(ctx, s); err != nil {
-				cancel(err) // The first failure is the cause; the other one then ends by it.
+				cancel(err) // The first error becomes the cause and cancels the other build.
 			}
 		})
 	}
@@ -142,14 +145,15 @@ func sparkConfig(version string) v1.Config {
 	home := "/" + sparkHome
 	return v1.Config{
 		Entrypoint: []string{"/opt/entrypoint.sh"},
-		User:       fmt.Sprint(sparkUser), // A number, or runAsNonRoot cannot be checked.
+		User:       fmt.Sprint(sparkUser), // A number, because runAsNonRoot cannot be checked for a name.
 		WorkingDir: home + "/work-dir",
 		Env: []string{
 			"PATH=/" + javaHome + "/bin:" + home + "/bin:" + home + "/sbin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 			"LANG=C.UTF-8",
 			"JAVA_HOME=/" + javaHome,
 			"SPARK_HOME=" + home,
-			// The scripts name log and process-id files after the user; a user without a name must find its files again.
+			// The scripts name log and PID files after the user. A user without a name needs a fixed name to find the
+			// files.
 			"SPARK_IDENT_STRING=spark",
 			"PYTHONPATH=" + home + "/python:" + home + "/python/lib/py4j-src.zip",
 		},
@@ -160,7 +164,8 @@ func sparkConfig(version string) v1.Config {
 	}
 }
 
-// sparkLayer is Spark itself, from its Python source distribution: deps/ there is what a binary distribution has at its top.
+// sparkLayer is Spark itself, from its Python source distribution. Its directory deps/ contains the top-level
+// directories of a binary distribution.
 type sparkLayer struct{ requirement }
 
 func (l sparkLayer) id() productID {
@@ -196,7 +201,8 @@ func (l sparkLayer) layer(ctx context.Context, s *store) (string, error) {
 	})
 }
 
-// copyDistribution copies from a source distribution (.tar.gz) what runs Spark to where Spark's images have it.
+// copyDistribution copies the files that Spark needs at run time from a source distribution (.tar.gz) to their paths in
+// Spark's own images.
 func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
@@ -219,7 +225,7 @@ func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 			return err
 		}
 		if base := path.Base(name); strings.HasPrefix(base, "py4j-") {
-			// A name without the version, for PYTHONPATH in the image's environment.
+			// PYTHONPATH in the image's environment contains this name without a version.
 			if err := w.symlink(path.Dir(name)+"/py4j-src.zip", base); err != nil {
 				return err
 			}
@@ -228,8 +234,9 @@ func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 	return ctx.Err()
 }
 
-// distributionPath maps a path of the source distribution to one of the image, and reports false for what the image leaves out: programs
-// for Windows and for R, which needs an R; native libraries of other systems; and the shell of Connect clients (jars/connect-repl, 55 MB).
+// distributionPath maps a path of the source distribution to a path in the image. It returns false for files that the
+// image omits: programs for Windows; programs for R, which need an R installation; native libraries of other systems;
+// and the shell of Connect clients (jars/connect-repl, 55 MB).
 func distributionPath(name string) (string, bool) {
 	_, name, ok := strings.Cut(path.Clean(name), "/") // The first element is pyspark-VERSION.
 	if !ok {

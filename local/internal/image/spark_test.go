@@ -18,8 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
-// enter prepares a container's surroundings in namespaces of its own, as a runtime would, and runs a command there: root file system ($1,
-// read-only but for what a pod would mount), user and group ($2), the command ($3...).
+// enter sets up a container's mounts in its own namespaces, like a container runtime, and runs a command there. $1 is
+// the root file system, which is read-only except for directories that a pod would mount. $2 is the user and group, and
+// $3... is the command.
 const enter = `
 set -e
 root=$1 user=$2
@@ -41,8 +42,8 @@ mount -o remount,bind,ro "$root"
 exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
 `
 
-// needs returns where a program is. A fresh machine lacks some: as root the package that has it is installed, as the node's own are; else the
-// test is skipped.
+// needs returns the path of a program. If the program is missing, needs installs its package as root, and otherwise
+// skips the test.
 func needs(t *testing.T, program, pkg string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {
@@ -58,7 +59,8 @@ func needs(t *testing.T, program, pkg string) string {
 	return path
 }
 
-// rootfs makes the Spark image (from the user's cache) and unpacks it. It skips where that cannot be.
+// rootfs builds the Spark image, with the user's cache, and unpacks it. It skips the test if the machine cannot run the
+// image's programs.
 func rootfs(t *testing.T, version string) (root string, env []string) {
 	t.Helper()
 	if testing.Short() {
@@ -81,12 +83,13 @@ func rootfs(t *testing.T, version string) (root string, env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := s.workDir() // Not t.TempDir: /tmp may be memory.
+	dir, err := s.workDir() // Not t.TempDir, because /tmp may be in memory.
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // It becomes the root directory, and others than root must get through it.
+	// The directory becomes the root directory, so users other than root need access to it.
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return unpackArchive(t, archive, SparkTags(version)[0], dir)
@@ -133,7 +136,7 @@ func inside(t *testing.T, root string, env []string, user string, args ...string
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	// --kill-child: a test that is given up must not leave a JVM behind.
+	// --kill-child: a JVM must not survive a test that times out.
 	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enter, "enter", root, user}
 	full = append(append(full, env...), args...)
 	cmd := exec.CommandContext(ctx, "unshare", full...)
@@ -144,7 +147,7 @@ func inside(t *testing.T, root string, env []string, user string, args ...string
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// testedSpark are the versions that the tests make images of: SPARKLOCAL_TEST_SPARK, separated by commas, or the one that the demo uses.
+// testedSpark returns the Spark versions to test: SPARKLOCAL_TEST_SPARK, separated by commas, or the demo's version.
 func testedSpark() []string {
 	if v := os.Getenv("SPARKLOCAL_TEST_SPARK"); v != "" {
 		return strings.Split(v, ",")
@@ -189,7 +192,7 @@ func checkFiles(t *testing.T, root, version string) {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
 	}
-	// What belongs to the machine that made the image must not be in it.
+	// Files of the machine that built the image must not be in it.
 	for _, name := range []string{"etc/hostname", "etc/resolv.conf", "etc/apt", "var/lib/apt"} {
 		if exists(filepath.Join(root, name)) {
 			t.Errorf("the image has /%s", name)
@@ -207,7 +210,7 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 		name, user string
 		env, args  []string
 		wantCode   int
-		want       string // a regular expression that must fit the output
+		want       string // a regular expression that the output must match
 	}
 	runs := []run{
 		{"SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
@@ -239,16 +242,18 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 	}
 }
 
-// absentDriver is an executor's environment with a driver that nobody is at: an executor that understands its arguments fails to connect.
+// absentDriver is the environment of an executor whose driver does not exist. An executor that accepts its arguments
+// fails to connect to it.
 var absentDriver = []string{
 	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1", "SPARK_EXECUTOR_CORES=1",
 	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-1",
 }
 
-// hasConnect tells whether a version's distribution has the Connect server.
+// hasConnect reports whether a Spark version's distribution contains the Connect server.
 func hasConnect(version string) bool { return !strings.HasPrefix(version, "3.") }
 
-// connectServer starts a Spark Connect server as a pod does, by spark-submit alone, waits until clients can connect, and ends it by a signal.
+// connectServer starts a Spark Connect server with spark-submit, like a pod. It waits until clients can connect, and
+// then sends the server a signal.
 const connectServer = `
 spark-submit --class org.apache.spark.sql.connect.service.SparkConnectServer --master 'local[1]' --driver-memory 600m \
   --conf spark.driver.bindAddress=0.0.0.0 --conf spark.driver.host=127.0.0.1 &
@@ -260,7 +265,7 @@ done
 wait $!
 `
 
-// standalone starts a master and a worker, and asks the master's page until it knows the worker.
+// standalone starts a master and a worker, and queries the master's page until the worker is registered.
 const standalone = `
 export SPARK_MASTER_HOST=localhost
 # spark-daemon.sh gives a daemon five seconds to become a JVM and calls it failed after that, which on a busy machine it is not.
@@ -275,8 +280,8 @@ stop-worker.sh
 stop-master.sh
 `
 
-// TestSparkTag: without a tag the image has the usual names, and its archive is the one that is in the cache of former versions. A tag is the image's
-// only name, and its archive takes no other's place.
+// TestSparkTag checks the names of images and archives. Without a tag the image has the default names, and its archive
+// has the name that earlier releases gave it. A tag is the image's only name, and its archive replaces no other one.
 func TestSparkTag(t *testing.T) {
 	usual := SparkOptions{Version: "4.1.4"}
 	if diff := cmp.Diff(SparkTags("4.1.4"), usual.tags()); diff != "" {

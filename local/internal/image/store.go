@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// formatVersion is part of every key. Raise it when the code that writes layers or archives changes what comes out.
+// formatVersion is part of every key. Raise it when a code change makes layers or archives differ for equal inputs.
 const formatVersion = "1"
 
-// CacheDir returns the directory that images are kept in when the caller names none: sparklocal/images in $XDG_CACHE_HOME, or in
-// $HOME/.cache when that is not set. It fails when neither variable is set.
+// CacheDir returns the default cache directory for images: sparklocal/images in $XDG_CACHE_HOME or in $HOME/.cache. If
+// neither variable is set, CacheDir returns an error.
 func CacheDir() (string, error) {
 	dir := os.Getenv("XDG_CACHE_HOME")
 	if dir == "" {
@@ -35,13 +35,13 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "sparklocal", "images"), nil
 }
 
-// store keeps products (layers, archives, downloads) by the key of what they were made from.
+// store caches products (layers and archives) by a key of their inputs.
 type store struct {
 	dir string
 	log *progress
 }
 
-// openStore makes the store's directory; an empty dir means CacheDir.
+// openStore creates the store's directory. An empty dir means CacheDir().
 func openStore(dir string, log io.Writer) (*store, error) {
 	if dir == "" {
 		var err error
@@ -59,7 +59,7 @@ func openStore(dir string, log io.Writer) (*store, error) {
 	return &store{dir: dir, log: newProgress(log)}, nil
 }
 
-// key hashes the inputs of a product. Each is written with its length, so ("ab","c") and ("a","bc") differ.
+// key hashes the inputs of a product. It writes each input with its length, so that ("ab","c") and ("a","bc") differ.
 func key(inputs ...string) string {
 	sum := sha256.New()
 	for _, in := range append([]string{formatVersion}, inputs...) {
@@ -68,10 +68,13 @@ func key(inputs ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))[:24]
 }
 
-// product returns the path dir/kind/name-key+ext of a finished product, and makes it first when it is not there. The maker writes a file at
-// the path it is given, which becomes the product by a rename: one that was cut short is never seen. Two processes that want the same
-// product make it once, the second waits for the first. Older products of the same kind and name are removed, as nothing will ask for them
-// again. It fails when the maker fails or ctx ends while waiting.
+// product returns the path dir/kind/name-key+ext of a product. If the product does not exist, maker writes it to a
+// temporary path, and a rename moves the finished product to its place. A partial product therefore never has that
+// path.
+//
+// If two processes need the same product, the second one waits until the first has made it. Older products of the same
+// kind and name are removed, because no later call requests them. The error is that of maker, or of ctx if it ends
+// during the wait.
 func (s *store) product(ctx context.Context, id productID, maker func(ctx context.Context, path string) error) (string, error) {
 	path := s.path(id)
 	if exists(path) {
@@ -104,8 +107,8 @@ func (s *store) product(ctx context.Context, id productID, maker func(ctx contex
 	return path, nil
 }
 
-// productID says where a product is kept. kind is a directory, name what stays the same over versions of the product, key what it was made
-// from, ext its file name extension with the dot.
+// productID identifies a product. kind is its directory, name is the same for all versions of the product, key is the
+// hash of its inputs, and ext is its file name extension with the dot.
 type productID struct{ kind, name, key, ext string }
 
 func (s *store) path(id productID) string {
@@ -116,12 +119,13 @@ func (s *store) removeOlder(keep string, id productID) {
 	others, _ := filepath.Glob(filepath.Join(s.dir, id.kind, id.name+"-"+strings.Repeat("[0-9a-f]", len(id.key))+id.ext))
 	for _, other := range others {
 		if other != keep {
-			_ = os.Remove(other) // Only space is lost when it stays.
+			_ = os.Remove(other) // A remaining file only wastes space.
 		}
 	}
 }
 
-// workDir makes an empty directory on the cache's file system: /tmp is often memory, and a rename must not cross file systems.
+// workDir creates an empty directory on the cache's file system. /tmp is often in memory, and a rename must not cross
+// file systems.
 func (s *store) workDir() (string, error) {
 	parent := filepath.Join(s.dir, "work")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -129,9 +133,9 @@ func (s *store) workDir() (string, error) {
 	}
 	abandoned, _ := filepath.Glob(filepath.Join(parent, "make-*"))
 	for _, dir := range abandoned {
-		// Nothing takes that long: its process was killed.
+		// No build takes a day, so the process that created the directory was killed.
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(dir) // Only space is lost when it stays.
+			_ = os.RemoveAll(dir) // A remaining directory only wastes space.
 		}
 	}
 	dir, err := os.MkdirTemp(parent, "make-")
@@ -141,7 +145,8 @@ func (s *store) workDir() (string, error) {
 	return dir, nil
 }
 
-// lock takes the lock of that name, which other processes respect and which the kernel releases when we die. It says so when it must wait.
+// lock acquires the lock of a name, which excludes other processes. The kernel releases it when this process ends. lock
+// logs a line if it must wait.
 func (s *store) lock(ctx context.Context, name string) (unlock func(), err error) {
 	dir := filepath.Join(s.dir, "locks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

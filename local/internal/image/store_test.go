@@ -93,7 +93,7 @@ func TestProductRemovesOlder(t *testing.T) {
 		}
 		return path
 	}
-	// spark-4.1.4 begins like spark-4.1: it must not count as an older one of it.
+	// spark-4.1-java17 has the prefix spark-4.1, but is not an older version of it.
 	old, other, longer := product("spark-4.1", "1"), product("base", "1"), product("spark-4.1-java17", "1")
 	current := product("spark-4.1", "2")
 	for path, want := range map[string]bool{old: false, other: true, longer: true, current: true} {

@@ -14,14 +14,14 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// topVersion is part of our own layer's key. Raise it when the code here changes what is in the layer.
+// topVersion is part of the top layer's key. Raise it when a change of this code changes the content of the layer.
 const topVersion = "1"
 
-// top is our own layer of the Spark image: entrypoint, scripts, example programs, writable directories.
+// top is the last layer of the Spark image: entrypoint, scripts, example programs and writable directories.
 type top struct {
 	base  base
 	spark sparkLayer
-	files map[string]string // below local/images/spark
+	files map[string]string // paths below local/images/spark, and their content
 }
 
 func newTop(b base, s sparkLayer) (*top, error) {
@@ -79,7 +79,7 @@ func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (
 	})
 }
 
-// below returns the files of a directory, by their names within it.
+// below returns the files in a directory of the layer's sources, by their paths within it.
 func (t *top) below(dir string) map[string]string {
 	files := map[string]string{}
 	for name, content := range t.files {
@@ -90,11 +90,11 @@ func (t *top) below(dir string) map[string]string {
 	return files
 }
 
-// facts are what the layers below ours decide about it.
+// facts are the properties of the lower layers that determine the content of the top layer.
 type facts struct {
-	jvm   string          // the runtime's directory
+	jvm   string          // the directory of the Java runtime
 	scala string          // 2.12 or 2.13
-	sbin  map[string]bool // scripts that Spark brings itself
+	sbin  map[string]bool // the scripts that Spark contains itself
 }
 
 var scalaLibrary = regexp.MustCompile(`^scala-library-(\d+\.\d+)\.`)
@@ -125,7 +125,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 	return f, nil
 }
 
-// write writes the layer. Jars are in dir.
+// write writes the layer. dir contains the jars.
 func (t *top) write(w *layerWriter, f facts, dir string) error {
 	steps := []func() error{
 		func() error { return w.symlink(javaHome, "/"+f.jvm) },
@@ -134,7 +134,7 @@ func (t *top) write(w *layerWriter, f facts, dir string) error {
 		func() error { return t.scripts(w, f) },
 		func() error { return t.examples(w, f, dir) },
 	}
-	// Spark runs as any user, and writes here when nothing is mounted.
+	// Spark may run as any user, and writes to these directories if no volume is mounted.
 	for _, name := range []string{"work-dir", "work", "logs"} {
 		steps = append(steps, func() error { return w.dir(sparkHome+"/"+name, 0o1777, owner{sparkUser, sparkUser}) })
 	}
@@ -146,7 +146,7 @@ func (t *top) write(w *layerWriter, f facts, dir string) error {
 	return nil
 }
 
-// scripts writes those start and stop scripts that this Spark lacks.
+// scripts writes the start and stop scripts that this Spark version lacks.
 func (t *top) scripts(w *layerWriter, f facts) error {
 	scripts := t.below("sbin/")
 	for _, name := range sortedKeys(scripts) {
