@@ -50,8 +50,8 @@ func withBinary(m *testing.M) int {
 	return m.Run()
 }
 
-// cluster is a cluster in its own directory. The end of the test ends it. The clusters that up starts also end if the
-// test binary is killed.
+// cluster is a cluster in its own directory. It ends with the test. If the test binary owns it, it also ends if the
+// binary is killed.
 type cluster struct {
 	t   *testing.T
 	dir string

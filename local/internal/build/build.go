@@ -65,9 +65,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(base, "sparklocal"), nil
 }
 
-// SourceDir returns the directory local/ of the repository. It uses $SPARKLOCAL_SRC if that is set. Otherwise it
-// searches the place where this binary was compiled, then the directories at and above the binary, then those at and
-// above the working directory.
+// SourceDir returns the directory local/ of the repository. It uses $SPARKLOCAL_SRC if that is set. Otherwise it checks
+// the place where this binary was compiled, then the directories at and above the binary, then those at and above the
+// working directory.
 func SourceDir() (string, error) {
 	if dir := os.Getenv("SPARKLOCAL_SRC"); dir != "" {
 		if isSource(dir) {

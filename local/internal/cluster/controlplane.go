@@ -113,8 +113,8 @@ rules:
 - level: Metadata
 `
 
-// auditPolicyBodies also logs the bodies of writes, except those of Kubernetes components. It omits bodies that contain
-// secrets.
+// auditPolicyBodies also logs the bodies of writes, except those of Kubernetes components. It omits the bodies of
+// Secrets, tokens and authentication requests.
 const auditPolicyBodies = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

@@ -111,8 +111,9 @@ func listed(out string) map[string]string {
 	return have
 }
 
-// imported returns the image names in the output of `ctr images import`, whose lines have the form "unpacking NAME
-// (sha256:...)...done".
+// imported returns the image names in the output of `ctr images import`. A line with an image has this form:
+//
+//	unpacking NAME (sha256:...)...done
 func imported(out string) []string {
 	var names []string
 	for line := range strings.Lines(out) {

@@ -287,7 +287,7 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	return reg.RemoveDirs(e.ID)
 }
 
-// removeCgroup retries until killLimit, because a killed process leaves its group a moment after it has left /proc.
+// removeCgroup retries for up to killLimit, because a killed process leaves its group a moment after it has left /proc.
 func removeCgroup(name string) error {
 	for end := time.Now().Add(killLimit); ; time.Sleep(20 * time.Millisecond) {
 		err := isolate.Host.Remove(name)

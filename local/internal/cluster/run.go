@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// startLimit is how long a start may take. It leaves much time for a busy machine.
+	// startLimit is how long a start may take. An idle machine needs far less time.
 	startLimit = 3 * time.Minute
 	// watchPause is the time between two checks whether the cluster is still wanted.
 	watchPause = 250 * time.Millisecond

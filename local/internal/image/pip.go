@@ -70,7 +70,7 @@ func sparkDistribution(version string) (requirement, error) {
 		version, strings.Join(known, ", "))
 }
 
-// SparkVersions returns the Spark versions that Spark supports, oldest first.
+// SparkVersions returns the Spark versions for which Spark can build an image, oldest first.
 func SparkVersions() []string {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// contents returns the flattened file system of an image in an archive: name to content. The content of a link is "->
-// target".
+// contents returns the flattened file system of an image in an archive: name to content. The content of a symbolic link
+// is an arrow and its target.
 func contents(t *testing.T, archive, tag string) map[string]string {
 	t.Helper()
 	ref, err := name.NewTag(tag)

@@ -57,8 +57,8 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	return dirs, nil
 }
 
-// Make creates a group with the given name directly under the root of every hierarchy, in which the kubelet can create
-// its groups. The group gets one share of CPU time for each processor.
+// Make creates a group with the given name directly under the root of every hierarchy. The kubelet can create its
+// groups in it. The group gets one share of CPU time for each processor.
 func (c Cgroups) Make(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"net/netip"
 )
 
-// pool is the range that RFC 2544 reserves for benchmarks. Real networks do not use it, so a /30 of it covers none.
+// pool is the range that RFC 2544 reserves for benchmarks. Real networks do not use it, so its networks hide none of
+// them.
 var pool = netip.MustParsePrefix("198.18.0.0/15")
 
-// poolSize is the number of /30 networks in the pool. FreeLink skips the first, so that addresses do not start with
-// 198.18.0.0.
+// poolSize is the number of /30 networks in the pool. FreeLink skips the first one, 198.18.0.0/30, because its
+// addresses are easily misread.
 const poolSize = 1 << (30 - 15)
 
 // Link is a /30 network of the pool, with an address for the host and one for the node.
@@ -76,7 +77,7 @@ const (
 )
 
 // FreePorts returns n ports of 127.0.0.1 that no cluster holds and that free accepts. It searches upward from firstPort
-// plus start. The caller chooses start at random.
+// plus start and wraps around. The caller chooses start at random.
 func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {
