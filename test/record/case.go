@@ -1,45 +1,49 @@
-// Package record makes recordings of what the real spark-submit sends to an API server, and reads them again. spark/submit is proven against
-// them: a Case is run by spark-submit of each Spark line once, and by cmdline.Parse and submit.Build in every test.
+// Package record records the requests that the real spark-submit sends to an API server, and loads the recordings.
+//
+// Tests of spark/submit compare with these recordings. The recorder runs each Case once with spark-submit of every
+// Spark line. Every test run passes the same Case to cmdline.Parse and submit.Build.
 package record
 
 import "encoding/json"
 
-// Dir is the directory, inside the machine that spark-submit sees, below which a case's files are. It is the working directory too.
+// Dir is the directory that holds a case's files, as spark-submit sees it. It is also the working directory.
 const Dir = "/case"
 
 // Case is one run of spark-submit.
 type Case struct {
-	// Name is unique, and the recording's file name.
+	// Name is unique. It is also the file name of the recording.
 	Name string `json:"name"`
-	// Doc says in a few words what the case is for.
+	// Doc describes the purpose of the case in a few words.
 	Doc string `json:"doc,omitempty"`
-	// Bare leaves the common arguments out; without it CommonArgs stand before Args.
+	// Bare omits the common arguments. If false, CommonArgs precede Args.
 	Bare bool `json:"bare,omitempty"`
-	// Args is the command line after "--master k8s://... --deploy-mode cluster". Without Resource in it the case ends with CommonResource.
+	// Args is the command line after "--master k8s://... --deploy-mode cluster". It precedes the primary resource.
 	Args []string `json:"args,omitempty"`
-	// Resource is the primary resource and what follows it; empty means CommonResource unless Bare.
+	// Resource is the primary resource and its arguments. If empty, it is CommonResource, unless the case is Bare.
 	Resource []string `json:"resource,omitempty"`
-	// Env is the submitter's environment, beside what the recorder needs itself (PATH, HOME, JAVA_HOME, SPARK_HOME).
+	// Env is the submitter's environment. The recorder adds the variables that spark-submit needs (PATH, HOME,
+	// JAVA_HOME, SPARK_HOME).
 	Env map[string]string `json:"env,omitempty"`
-	// SystemProperties are set in the submitting JVM, as SPARK_SUBMIT_OPTS=-Dkey=value would.
+	// SystemProperties are set in the submitting JVM, like SPARK_SUBMIT_OPTS=-Dkey=value.
 	SystemProperties map[string]string `json:"systemProperties,omitempty"`
-	// Files are the submitter's files as text, by path below Dir. Those below conf/ are SPARK_CONF_DIR.
+	// Files maps paths below Dir to the text of the submitter's files. The files below conf/ form SPARK_CONF_DIR.
 	Files map[string]string `json:"files,omitempty"`
-	// Binary are further files, as bytes (base64 in YAML).
+	// Binary maps paths below Dir to the bytes of further files (base64 in YAML).
 	Binary map[string][]byte `json:"binary,omitempty"`
-	// Versions are the lines that have the case, such as "4.2"; empty means all.
+	// Versions lists the Spark lines that run the case, such as "4.2". If empty, all lines run it.
 	Versions []string `json:"versions,omitempty"`
-	// Live cases are recorded again in every test run, with one line, to show that the recordings are real.
+	// Live cases are recorded again in every test run, with one line. This shows that the recordings match the real
+	// spark-submit.
 	Live bool `json:"live,omitempty"`
 }
 
-// CommonArgs and CommonResource are what most cases share.
+// CommonArgs and CommonResource are shared by most cases.
 var (
 	CommonArgs     = []string{"--class", "a.B", "--name", "m", "--conf", "spark.kubernetes.container.image=img:1"}
 	CommonResource = []string{"local:///x.jar"}
 )
 
-// CommandLine is what spark-submit gets after master and deploy mode.
+// CommandLine returns the arguments that spark-submit gets after the master and the deploy mode.
 func (c Case) CommandLine() []string {
 	var out []string
 	if !c.Bare {
@@ -55,22 +59,22 @@ func (c Case) CommandLine() []string {
 	return out
 }
 
-// Recording is what spark-submit of one or more versions sent for a case.
+// Recording is the result of running one case with one or more versions of spark-submit.
 type Recording struct {
-	// Versions of Spark that sent the same, such as "4.1.4".
+	// Versions are the Spark versions that sent the same requests, such as "4.1.4".
 	Versions []string `json:"versions"`
-	// Error is the message with which spark-submit refused the case; then there are no Requests.
+	// Error is the message with which spark-submit rejected the case. If it is set, Requests is empty.
 	Error string `json:"error,omitempty"`
-	// Requests in the order in which they were sent. Reads are left out.
+	// Requests are the writes, in the order in which spark-submit sent them. Reads are omitted.
 	Requests []Request `json:"requests,omitempty"`
 }
 
-// Request is one write that spark-submit sent.
+// Request is one write of spark-submit.
 type Request struct {
 	// Method is POST, PUT, PATCH or DELETE.
 	Method string `json:"method"`
 	// Path is the URL's path, such as "/api/v1/namespaces/default/pods".
 	Path string `json:"path"`
-	// Body is the object, as JSON.
+	// Body is the object as JSON.
 	Body json.RawMessage `json:"body,omitempty"`
 }

@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// caseName is what a case may be called: it is a file name too.
+// caseName matches valid names of cases. A name must also be a valid file name.
 var caseName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
-// Cases reads the lists of cases in the *.yaml files of a directory, in the order of the files' names. It refuses an unknown field, a name that
-// is used twice or is no file name, and a file outside Dir.
+// Cases loads the cases from the *.yaml files of a directory, in the order of the file names. It rejects unknown
+// fields, duplicate names, names that are not valid file names, and files outside Dir.
 func Cases(dir string) ([]Case, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -84,7 +84,7 @@ func (c Case) check() error {
 	return nil
 }
 
-// allFiles are Files and Binary together.
+// allFiles returns Files and Binary together.
 func (c Case) allFiles() map[string][]byte {
 	files := make(map[string][]byte, len(c.Files)+len(c.Binary))
 	for name, text := range c.Files {
@@ -94,18 +94,18 @@ func (c Case) allFiles() map[string][]byte {
 	return files
 }
 
-// In says whether a version of Spark, such as "4.1.4", has the case.
+// In reports whether the line of a Spark version, such as "4.1.4", runs the case.
 func (c Case) In(version string) bool {
 	return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version))
 }
 
-// Line is the line of a version of Spark: "4.1" of "4.1.4".
+// Line returns the line of a Spark version: "4.1" for "4.1.4".
 func Line(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// WriteFiles writes the case's files below a directory, which takes the place of Dir.
+// WriteFiles writes the case's files below a directory, which corresponds to Dir.
 func (c Case) WriteFiles(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -123,27 +123,30 @@ func (c Case) WriteFiles(dir string) error {
 	return nil
 }
 
-// Recordings are those of one case: what a file in the directory of recordings holds. No version is in two of them.
+// Recordings are the recordings of one case, as stored in one file. Each version is in at most one of them.
 type Recordings struct {
-	// Case is the case's name.
+	// Case is the name of the case.
 	Case string `json:"case"`
-	// Inputs is Case.Inputs of the case that was recorded: another one says that the recordings are of what the case was once.
+	// Inputs is the value of Case.Inputs at the time of recording. If it differs from the current value, the case has
+	// changed since.
 	Inputs string `json:"inputs"`
-	// Recordings by content: versions that sent the same share one. They are in the order of their first version.
+	// Recordings are grouped by content: versions that sent the same requests share one. They are sorted by their first
+	// version.
 	Recordings []Recording `json:"recordings"`
 }
 
-// Inputs is a digest of all that spark-submit gets to see of the case. What only says how the case is used is not in it.
+// Inputs returns a digest of everything that spark-submit sees of the case. Fields that only control the use of the
+// case, such as Live, are not part of it.
 func (c Case) Inputs() string {
 	text, err := json.Marshal([]any{Arguments(c), Environment(c), c.SystemProperties, c.allFiles()})
 	if err != nil {
-		panic(err) // Texts and maps of texts can be written.
+		panic(err) // Strings, slices and maps of them always marshal.
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Of returns what a version of Spark sent, and false when the case is not recorded with it.
+// Of returns the recording of a Spark version. The result is false if the case is not recorded with this version.
 func (r Recordings) Of(version string) (Recording, bool) {
 	i := slices.IndexFunc(r.Recordings, func(one Recording) bool { return slices.Contains(one.Versions, version) })
 	if i < 0 {
@@ -152,8 +155,8 @@ func (r Recordings) Of(version string) (Recording, bool) {
 	return r.Recordings[i], true
 }
 
-// Set replaces what a version of Spark sent for the case. Other versions of its line are dropped, as a line is recorded with one version, and
-// everything is when the case is not what it was.
+// Set replaces the recording of a Spark version. It drops other versions of the same line, because each line is
+// recorded with one version. If the case has changed, Set drops all earlier recordings.
 func (r *Recordings) Set(c Case, version string, what Recording) {
 	if r.Case != c.Name || r.Inputs != c.Inputs() {
 		*r = Recordings{Case: c.Name, Inputs: c.Inputs()}
@@ -174,7 +177,7 @@ func (r *Recordings) Set(c Case, version string, what Recording) {
 	slices.SortFunc(r.Recordings, func(a, b Recording) int { return compareVersions(a.Versions[0], b.Versions[0]) })
 }
 
-// Same says whether two recordings hold the same, whatever their versions.
+// Same reports whether two recordings have the same content. It ignores their versions.
 func (r Recording) Same(other Recording) bool {
 	return r.Error == other.Error && slices.EqualFunc(r.Requests, other.Requests, func(a, b Request) bool {
 		return a.Method == b.Method && a.Path == b.Path && bytes.Equal(compact(a.Body), compact(b.Body))
@@ -189,13 +192,13 @@ func compact(body json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// compareVersions orders versions by their numbers: 4.10.0 comes after 4.9.1.
+// compareVersions orders versions by their numbers: 4.10.0 follows 4.9.1.
 func compareVersions(a, b string) int {
 	numbers := func(v string) []int {
 		var out []int
 		for part := range strings.SplitSeq(v, ".") {
 			n := 0
-			_, _ = fmt.Sscanf(part, "%d", &n) // What is no number counts as 0.
+			_, _ = fmt.Sscanf(part, "%d", &n) // A part that is not a number counts as 0.
 			out = append(out, n)
 		}
 		return out
@@ -203,7 +206,8 @@ func compareVersions(a, b string) int {
 	return slices.Compare(numbers(a), numbers(b))
 }
 
-// Load reads a directory of recordings: by case's name. A directory that does not exist holds none.
+// Load reads a directory of recordings. The keys are names of cases. If the directory does not exist, the result is
+// empty.
 func Load(dir string) (map[string]Recordings, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -227,7 +231,7 @@ func Load(dir string) (map[string]Recordings, error) {
 	return out, nil
 }
 
-// Save writes one case's recordings into the directory, so that equal recordings give equal bytes.
+// Save writes the recordings of one case to the directory. Equal recordings produce equal bytes.
 func Save(dir string, r Recordings) error {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)

@@ -203,7 +203,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The body comes back with the file's indentation.
+	// Load returns the body with the file's indentation.
 	compacted := cmp.Transformer("compact", func(m json.RawMessage) string { return string(compact(m)) })
 	if diff := cmp.Diff(map[string]Recordings{"a": r}, got, compacted); diff != "" {
 		t.Error(diff)
@@ -223,7 +223,8 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// TestTheRecordings holds the committed ones to what Save and Normalise make: nobody wrote them by hand, and none is of what its case was once.
+// TestTheRecordings checks that the committed recordings are current and have the exact form that Save and Normalise
+// produce.
 func TestTheRecordings(t *testing.T) {
 	cases, err := Cases(casesDir)
 	if err != nil {

@@ -9,25 +9,28 @@ import (
 	"strings"
 )
 
-// What stands in a normalised recording for what differs from run to run. Each is as long as what it replaces, so that names are cut at the
-// same place; give them to submit.Build to get comparable objects.
+// These placeholders replace the values in a recording that differ from run to run. Each of the identifiers is as long
+// as the value that it replaces, so that Spark truncates names at the same place. Tests pass them to submit.Build to
+// get comparable objects.
 const (
 	// AppID replaces spark.app.id.
 	AppID = "spark-00000000000000000000000000000000"
-	// PrefixID replaces the unique id in the prefix of the objects' names. Where nothing of the application's name is left before the id, Spark
-	// puts an x in the place of its first character, if that is a digit: here it always is.
+	// PrefixID replaces the unique id in the prefix of the objects' names. If nothing of the application's name remains
+	// before the id and the id starts with a digit, Spark replaces this digit with an x. In a recording, the first
+	// character of such an id is always an x.
 	PrefixID = "0000000000000001"
 	// ConfigMapID replaces the unique id in the name of the driver's ConfigMap.
 	ConfigMapID = "0000000000000002"
-	// ServiceID replaces the unique id of a Service whose name would be too long with the prefix.
+	// ServiceID replaces the unique id of a Service whose prefixed name would be too long.
 	ServiceID = "0000000000000003"
-	// UUID replaces the one in SPARK_LOCAL_DIRS and in directories of uploaded files.
+	// UUID replaces the UUID in SPARK_LOCAL_DIRS and in directories of uploaded files.
 	UUID = "00000000-0000-0000-0000-000000000000"
-	// SubmitTime replaces spark.app.submitTime, in milliseconds.
+	// SubmitTime replaces spark.app.submitTime (in milliseconds).
 	SubmitTime = "1700000000000"
-	// Date replaces the second line of spark.properties, without "#".
+	// Date replaces the date in the second line of spark.properties, without "#".
 	Date = "Thu Jan 01 00:00:00 UTC 1970"
-	// Version replaces the label spark-version where it is the recorded version, so that versions that send the same share a recording.
+	// Version replaces the label spark-version if its value is the recorded version. Versions that send the same
+	// requests can then share a recording.
 	Version = "X.Y.Z"
 )
 
@@ -42,7 +45,8 @@ var (
 	appIDForm     = regexp.MustCompile(`^spark-[0-9a-f]{32}$`)
 	configMapForm = regexp.MustCompile(`^spark-drv-([0-9a-f]{16})-conf-map$`)
 	serviceForm   = regexp.MustCompile(`^spark-([0-9a-f]{16})-driver-svc$`)
-	// prefixForm is the end of an object's name: what follows the prefix says that it is one.
+	// prefixForm matches names of objects that consist of a prefix and a known suffix. The suffix identifies the
+	// prefix.
 	prefixForm = regexp.MustCompile(`(?:^|-)([0-9a-fx][0-9a-f]{15})-(?:driver|driver-svc|policy|kubernetes-credentials|driver-podspec-conf-map|` +
 		`hadoop-config|krb5-file|kerberos-keytab|delegation-tokens|driver-pvc-[0-9]+)$`)
 	uuidForm       = regexp.MustCompile(`(/spark-|spark-upload-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
@@ -51,9 +55,9 @@ var (
 	dateForm       = regexp.MustCompile(`^#\w{3} \w{3} \d\d [\d:]{8} \S+ \d{4}$`)
 )
 
-// Normalise replaces what is random in the requests that one run of spark-submit of that version sent, and the version where it stands by
-// itself. What else differs between two runs it leaves, so that a comparison sees it. Bodies come back as JSON with sorted keys. It fails
-// when a body is no JSON object.
+// Normalise replaces the random values in the requests of one run of spark-submit, and the version if it is a value of
+// its own. All other differences between two runs remain, so that a comparison reveals them. The resulting bodies are
+// JSON with sorted keys. Normalise returns an error if a body is not a JSON object.
 func Normalise(version string, requests []Request) ([]Request, error) {
 	objects := make([]map[string]any, len(requests))
 	for i, r := range requests {
@@ -89,8 +93,9 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 	return out, nil
 }
 
-// sortLocalDirs gives the local directories of a pod an order: Spark shuffles them in every version (LocalDirsFeatureStep), and numbers the
-// volumes after that. Mounts of volumes that the user named so are left as they are, which say more than name and path.
+// sortLocalDirs sorts the local directories of a pod. In every version Spark shuffles them first and then numbers the
+// volumes (LocalDirsFeatureStep). Mounts with further fields belong to volumes that the user named in the same way.
+// They remain as they are.
 func sortLocalDirs(pod map[string]any) {
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
@@ -122,7 +127,7 @@ func sortLocalDirs(pod map[string]any) {
 	}
 }
 
-// identifiers finds the random ids by the roles that they have, and returns what replaces them.
+// identifiers finds the random ids by their roles and returns a replacer for them.
 func identifiers(requests []Request, objects []map[string]any) *strings.Replacer {
 	roles := map[string]string{}
 	for i, object := range objects {
@@ -154,7 +159,8 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 	return strings.NewReplacer(pairs...)
 }
 
-// isNamedSpark says whether the application is called spark: then the prefix alone makes a name that is otherwise a long name's substitute.
+// isNamedSpark reports whether the name of the application is spark. The prefix of its objects then looks like the
+// substitute for a name that is too long.
 func isNamedSpark(objects []map[string]any) bool {
 	return slices.ContainsFunc(objects, func(object map[string]any) bool {
 		metadata, _ := object["metadata"].(map[string]any)
@@ -163,7 +169,7 @@ func isNamedSpark(objects []map[string]any) bool {
 	})
 }
 
-// rewrite returns the value with every string in it normalised; key is the one that it has in its object.
+// rewrite returns the value with every string in it normalised. The key is the key of the value in its object.
 func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -191,8 +197,9 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	}
 }
 
-// NormaliseProperties sorts the lines of a spark.properties below its two lines of comment, and replaces date and submit time. The order of the
-// lines is that of a hash table, and none of them is continued: java.util.Properties writes a line end as \n.
+// NormaliseProperties sorts the lines of a spark.properties after its first two comment lines, and replaces the date
+// and the submit time. The lines come in the order of a hash table. No line is continued, because java.util.Properties
+// writes a line break as \n.
 func NormaliseProperties(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	comments := 0

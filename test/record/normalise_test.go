@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wire is what one run sends for an application: the names as Spark makes them of its ids.
+// wire holds the random values of one run, and the names that Spark derives from its ids.
 type wire struct {
 	app, prefix, service, configMap, uuid, time, date, version string
 }

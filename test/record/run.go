@@ -5,35 +5,36 @@ import (
 	"strings"
 )
 
-// What is the same in every run of spark-submit, inside the machine that it sees.
+// These values are the same in every run of spark-submit, as seen from inside its machine.
 const (
-	// Address is where the recording API server is, in a network that it shares with spark-submit alone.
+	// Address is the address of the recording API server. Only spark-submit shares its network.
 	Address = "127.0.0.1:6443"
-	// Master is --master.
+	// Master is the value of --master.
 	Master = "k8s://http://" + Address
-	// User is who runs spark-submit, and what SPARK_USER becomes without another.
+	// User is the user that runs spark-submit. It is also the default of SPARK_USER.
 	User = "root"
-	// SparkHome is where Spark is.
+	// SparkHome is Spark's directory.
 	SparkHome = "/opt/spark"
-	// JavaHome is where Java is.
+	// JavaHome is Java's directory.
 	JavaHome = "/opt/java/openjdk"
 )
 
-// Arguments is the whole command line that spark-submit gets for the case.
+// Arguments returns the complete command line of spark-submit for the case.
 func Arguments(c Case) []string {
 	common := []string{"--master", Master, "--deploy-mode", "cluster", "--conf", "spark.kubernetes.submission.waitAppCompletion=false"}
 	return append(common, c.CommandLine()...)
 }
 
-// Environment is the whole environment that spark-submit gets for the case: what it needs itself, then the case's own. SPARK_CONF_DIR is there
-// when the case has files below conf/, and left to Spark's scripts otherwise.
+// Environment returns the complete environment of spark-submit for the case: the variables that spark-submit needs,
+// overridden by the case's own. It sets SPARK_CONF_DIR only if the case has files below conf/. Otherwise Spark's
+// scripts choose it.
 func Environment(c Case) map[string]string {
 	env := map[string]string{
 		"PATH":       JavaHome + "/bin:" + SparkHome + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"HOME":       "/root",
 		"JAVA_HOME":  JavaHome,
 		"SPARK_HOME": SparkHome,
-		"LANG":       "C.UTF-8", // Java reads its arguments and file names by it.
+		"LANG":       "C.UTF-8", // Java decodes its arguments and file names with it.
 	}
 	if c.HasConfDir() {
 		env["SPARK_CONF_DIR"] = Dir + "/conf"
@@ -42,7 +43,7 @@ func Environment(c Case) map[string]string {
 	return env
 }
 
-// HasConfDir says whether the case has files below conf/, its SPARK_CONF_DIR.
+// HasConfDir reports whether the case has files below conf/, which form its SPARK_CONF_DIR.
 func (c Case) HasConfDir() bool {
 	for name := range c.allFiles() {
 		if strings.HasPrefix(name, "conf/") {

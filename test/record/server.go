@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Server is the API server that a recorded spark-submit talks to: it keeps every write in order and what was last written to every path, and
-// answers as a real one would as far as spark-submit looks. It knows no kinds, checks nothing and needs no credentials. The zero value is
-// ready for use.
+// Server is the API server for a recorded spark-submit. It stores all writes in order and the latest object at each
+// path. Its responses resemble a real API server's as far as spark-submit depends on them. It treats all kinds alike,
+// validates nothing and needs no credentials. The zero value is ready for use.
 type Server struct {
 	mu      sync.Mutex
 	writes  []Request
@@ -20,7 +20,8 @@ type Server struct {
 	err     error
 }
 
-// Take returns the writes since the last Take, and forgets them and every object. It fails when a write could not be understood.
+// Take returns the writes since the last call and deletes them and all objects. It returns an error if the server could
+// not decode a write.
 func (s *Server) Take() ([]Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +30,7 @@ func (s *Server) Take() ([]Request, error) {
 	return writes, err
 }
 
-// ServeHTTP answers one request. Watches end at once: nothing ever happens here.
+// ServeHTTP answers one request. It ends watches immediately, because it never sends events.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write keeps a request and returns the object as it is stored, with a uid.
+// write stores a request and returns the stored object with a uid.
 func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	request := Request{Method: r.Method, Path: name}
 	object := map[string]any{}
 	if len(body) > 0 {
-		// Spark's client sends JSON even where the request calls it YAML (an apply patch).
+		// Spark's client sends JSON even if the content type is YAML (for an apply patch).
 		request.Body = body
 		if err := json.Unmarshal(request.Body, &object); err != nil {
 			return nil, err
@@ -103,7 +104,7 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	return object, nil
 }
 
-// UID is the uid that a Server gives to the n-th object of a case, from 1 on.
+// UID returns the uid that a Server assigns to the n-th object of a case, counted from 1.
 func UID(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
 
 func answer(w http.ResponseWriter, status int, object map[string]any) {
@@ -113,7 +114,7 @@ func answer(w http.ResponseWriter, status int, object map[string]any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // A client that went away will not miss it.
+	_, _ = w.Write(text) // The client may have disconnected.
 }
 
 func refuse(w http.ResponseWriter, status int, reason, message string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// call sends one request and returns the status and the answer.
+// call sends one request and returns the status and the decoded response.
 func call(t *testing.T, s *Server, method, target, contentType, body string) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
@@ -79,7 +79,7 @@ func TestServerAnswersAsAnAPIServer(t *testing.T) {
 	}
 }
 
-// A case must not see what the last one wrote, and its objects get the same uids whatever came before.
+// Take isolates cases from each other: a case must not see earlier writes, and its objects always get the same uids.
 func TestTakeForgets(t *testing.T) {
 	var s Server
 	for range 2 {

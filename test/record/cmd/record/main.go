@@ -1,7 +1,8 @@
 //go:build linux
 
-// Command record makes the recordings that spark/submit is compared with: it runs the real spark-submit of each given version of Spark for each
-// case, and keeps what it sent. tools/record.sh makes the images and calls it.
+// Command record makes the recordings that tests of spark/submit compare with. For each case it runs the real
+// spark-submit of each given Spark version and saves the requests. tools/record.sh builds the images and calls this
+// command.
 package main
 
 import (
@@ -72,7 +73,7 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	if o.check {
-		slices.Reverse(cases) // What a case leaves behind for the next one shows.
+		slices.Reverse(cases) // Reversing the order reveals state that one case leaves for the next.
 	}
 	recordings, err := record.Load(o.recordings)
 	if err != nil {
@@ -97,7 +98,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// forget removes the recordings of cases that are no more.
+// forget removes the recordings of cases that no longer exist.
 func forget(dir string, cases []record.Case, recordings map[string]record.Recordings) error {
 	for name := range recordings {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
@@ -109,7 +110,7 @@ func forget(dir string, cases []record.Case, recordings map[string]record.Record
 	return nil
 }
 
-// version records the chosen cases with one version, and returns how many recordings are not as they were.
+// version records the selected cases with one Spark version. It returns the number of recordings that changed.
 func (o options) version(ctx context.Context, version string, cases []record.Case, recordings map[string]record.Recordings) (differ int, err error) {
 	m, err := submitter.New(ctx, version, o.images[version])
 	if err != nil {
@@ -157,7 +158,7 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 	return differ, nil
 }
 
-// says is a recording in a few words.
+// says summarizes a recording in a few words.
 func says(r record.Recording) string {
 	if r.Error != "" {
 		return "refused: " + r.Error
@@ -165,7 +166,7 @@ func says(r record.Recording) string {
 	return fmt.Sprintf("%d writes", len(r.Requests))
 }
 
-// logFile is where what Spark says goes.
+// logFile opens the file for Spark's output. Without a log directory it opens the null device.
 func (o options) logFile(version string) (*os.File, error) {
 	if o.log == "" {
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -173,7 +174,7 @@ func (o options) logFile(version string) (*os.File, error) {
 	return os.Create(filepath.Join(o.log, "spark-"+version+".log"))
 }
 
-// runner runs cases in the way that was asked for.
+// runner runs cases in the mode that the flags select.
 type runner struct {
 	options
 	machine *submitter.Machine
@@ -183,7 +184,8 @@ type runner struct {
 	cpu     time.Duration
 }
 
-// record runs one case and tells what it took, in words. A case that ends the Java machine is run again by itself.
+// record runs one case and returns its recording and a text with the duration. If a case ends the Java machine, record
+// runs it again with bin/spark-submit.
 func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
 	began := time.Now()
 	r.count++
@@ -207,7 +209,7 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 			return made, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
 		}
 		fmt.Fprintln(os.Stderr, "record:", err)
-		_ = r.close() // It is broken already.
+		_ = r.close() // The Java machine has already failed.
 	}
 	made, cost, err := r.machine.Record(ctx, c, r.log)
 	r.cpu += cost.CPU
@@ -225,7 +227,7 @@ func (r *runner) close() error {
 	return err
 }
 
-// total is the CPU time of all Java machines so far, in words.
+// total returns the CPU time per case of all Java machines so far, as text.
 func (r *runner) total() string {
 	if err := r.close(); err != nil {
 		return err.Error()
