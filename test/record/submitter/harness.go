@@ -19,21 +19,23 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// source is the program that runs spark-submit many times in one Java machine. An image's Java runtime has the compiler and runs it as it is.
+// source is the program that runs spark-submit many times in one Java machine. Java compiles and runs the source file,
+// because the images' runtime includes the compiler.
 //
 //go:embed Harness.java
 var source []byte
 
 const (
 	harnessFile = "/opt/Harness.java"
-	// ownClasses asks for Spark's classes to be loaded anew, for what they keep in static fields.
+	// ownClasses makes the harness load Spark's classes again, because they keep state in static fields.
 	ownClasses = "own-classes"
-	// limit of one case. A submission takes a second, and much longer on a machine that is busy.
+	// limit is the timeout of one case. A submission takes a second, but much longer on a busy machine.
 	limit = 3 * time.Minute
 )
 
-// javaOptions are what Spark's launcher gives to a Java of its own (org.apache.spark.launcher.JavaModuleOptions) as far as a submission needs it,
-// and java.lang, where the environment is. The compiler that saves CPU in a short life is enough.
+// javaOptions are the options that Spark's launcher passes to Java (org.apache.spark.launcher.JavaModuleOptions), as
+// far as a submission needs them. They also open java.lang, which holds the environment. The first compiler tier is
+// enough for a process with a short life.
 var javaOptions = []string{
 	"-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions",
 	"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.lang.invoke=ALL-UNNAMED",
@@ -46,17 +48,18 @@ var javaOptions = []string{
 
 // Harness runs cases one after the other in one Java machine.
 type Harness struct {
-	// OwnClasses has every case load Spark's classes anew, which costs a few seconds. Cases that leave something behind in them always do.
+	// OwnClasses makes every case load Spark's classes again, which takes a few seconds. Cases that change the state of
+	// the classes always load them again.
 	OwnClasses bool
 
 	machine *Machine
-	loaded  int // cases that had classes of their own
+	loaded  int // number of cases that loaded their own classes
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 }
 
-// Harness starts a Java machine, which logs to log. Close ends it; it ends with ctx, too.
+// Harness starts a Java machine that logs to log. Close or the end of ctx stops it.
 func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) {
 	err := m.inside(func() error { return os.WriteFile(m.image(harnessFile), source, 0o644) })
 	if err != nil {
@@ -80,17 +83,18 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	return h, nil
 }
 
-// Tired says that the Java machine should be replaced by a new one: classes that were loaded anew stay, as Spark's clients leave threads behind.
+// Tired reports whether the Java machine should be replaced. Classes that were loaded again stay in memory, because
+// Spark's clients leave threads behind.
 func (h *Harness) Tired() bool { return h.loaded >= 25 }
 
-// Close ends the Java machine, and returns the processor's time that it took.
+// Close stops the Java machine and returns its CPU time.
 func (h *Harness) Close() (time.Duration, error) {
 	err := errors.Join(h.in.Close(), h.cmd.Wait())
 	return h.cmd.ProcessState.UserTime() + h.cmd.ProcessState.SystemTime(), err
 }
 
-// Record runs a case and returns its recording, normalised. It fails when spark-submit could not be run; a case that spark-submit refuses is a
-// recording with an Error. After a failure the harness is of no use.
+// Record runs a case and returns its normalised recording. If spark-submit rejects the case, the recording has an
+// Error. If spark-submit could not run, Record returns an error and the harness is unusable.
 func (h *Harness) Record(c record.Case) (record.Recording, error) {
 	if err := h.machine.prepare(c); err != nil {
 		return record.Recording{}, err
@@ -104,7 +108,7 @@ func (h *Harness) Record(c record.Case) (record.Recording, error) {
 	return h.machine.finish(refusal)
 }
 
-// ask is one question and its answer; Harness.java says in which form.
+// ask sends one request to Harness.java and returns its response. Harness.java documents the format.
 func (h *Harness) ask(c record.Case) (string, error) {
 	env := record.Environment(c)
 	classPath := h.classPath(c, env)
@@ -120,7 +124,7 @@ func (h *Harness) ask(c record.Case) (string, error) {
 	return strings.Join(answer, "\n"), err
 }
 
-// scripts is what bin/spark-submit and bin/load-spark-env.sh export before Java starts.
+// scripts returns the variables that bin/spark-submit and bin/load-spark-env.sh export before they start Java.
 func scripts(version string, env map[string]string) map[string]string {
 	out := map[string]string{"SPARK_ENV_LOADED": "1", "PYTHONHASHSEED": "0", "SPARK_SCALA_VERSION": "2.13"}
 	if strings.HasPrefix(version, "3.") {
@@ -132,8 +136,9 @@ func scripts(version string, env map[string]string) map[string]string {
 	return out
 }
 
-// classPath is what bin/spark-submit puts beside the jars, and whether the case has to have classes of its own: Hadoop reads its configuration and
-// the user once and for all.
+// classPath returns the elements that bin/spark-submit adds to the class path beside the jars. It appends ownClasses if
+// the case needs its own classes. Cases that change Hadoop's configuration or user do, because Hadoop reads both only
+// once.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
@@ -165,7 +170,7 @@ func flat(m map[string]string) []string {
 	return out
 }
 
-// writeList writes texts with their lengths. What fails shows at Flush.
+// writeList writes strings with their lengths. The caller's Flush returns any error.
 func writeList(w *bufio.Writer, texts []string) {
 	number := func(n int) { _, _ = w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	number(len(texts))

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package submitter runs the real spark-submit out of a Spark image's files, in a machine of its own where nothing but it and a recording API
-// server is: an own file system, network and host name, without a container engine. It is for Linux, and for root.
+// Package submitter runs the real spark-submit from the files of a Spark image, in an isolated machine. The machine has
+// its own file system, network and host name, and no container engine. It contains only spark-submit and a recording
+// API server. The package needs Linux and root.
 package submitter
 
 import (
@@ -19,7 +20,7 @@ import (
 	"time"
 )
 
-// CacheDir is where unpacked layers are kept when the caller names no place: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
+// CacheDir returns the directory for unpacked layers: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
 func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -28,8 +29,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "sparklocal", "record"), nil
 }
 
-// unpackImage unpacks the layers of an image (a docker-archive of layers that are not compressed, such as sparklocal makes) that are not in the
-// cache yet, and returns their directories, the lowest first. A layer is kept under its digest, as images share some.
+// unpackImage unpacks the layers of an image that are not in the cache yet. It returns the directories of all layers,
+// the lowest first. The image is a docker-archive with uncompressed layers, as sparklocal builds it. The cache names a
+// layer by its digest, because images share layers.
 func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	layers, err := layersOf(archive)
 	if err != nil {
@@ -55,7 +57,7 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 		if !ok {
 			return ctx.Err()
 		}
-		// The name is given to what is whole: one that was cut short is not found again.
+		// Only a completely unpacked layer gets its final name. A later call does not find a partial layer.
 		work, err := os.MkdirTemp(cache, "unpack-")
 		if err != nil {
 			return err
@@ -74,12 +76,13 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	})
 }
 
-// unused is how long something stays in the cache for which nobody has asked.
+// unused is the period after which an unused cache entry is removed.
 const unused = 14 * 24 * time.Hour
 
-// forget removes from a directory of the cache what nobody has asked for lately: layers of older images, and what a killed process left.
+// forget removes unused entries from a directory of the cache. They are layers of older images and remains of killed
+// processes.
 func forget(cache string) {
-	entries, _ := os.ReadDir(cache) // Only space is lost.
+	entries, _ := os.ReadDir(cache) // A failure only wastes disk space.
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unused {
 			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
@@ -87,7 +90,7 @@ func forget(cache string) {
 	}
 }
 
-// layersOf reads which of the archive's files are the image's layers, the lowest first.
+// layersOf returns the names of the archive's files that are layers of the image, the lowest first.
 func layersOf(archive string) ([]string, error) {
 	var manifest []struct{ Layers []string }
 	err := eachFile(archive, func(name string, body io.Reader) error {
@@ -110,7 +113,7 @@ func layersOf(archive string) ([]string, error) {
 	return manifest[0].Layers, nil
 }
 
-// eachFile calls f for every file of a tar. Bodies that f does not read are skipped without reading the file.
+// eachFile calls f for every file of a tar archive. It seeks past the bodies that f does not read.
 func eachFile(archive string, f func(name string, body io.Reader) error) error {
 	file, err := os.Open(archive)
 	if err != nil {
@@ -132,8 +135,8 @@ func eachFile(archive string, f func(name string, body io.Reader) error) error {
 	}
 }
 
-// unpackLayer writes the entries of a layer below dir, and never outside it. What a layer deletes becomes what an overlay file system
-// understands by that.
+// unpackLayer writes the entries of a layer below dir, and never outside it. It converts the layer's whiteouts to the
+// marks of an overlay file system.
 func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -163,7 +166,7 @@ func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
 	return ctx.Err()
 }
 
-// The marks of what a layer deletes, by the OCI image specification (layer.md).
+// These are the marks for deleted files in the OCI image specification (layer.md).
 const (
 	whiteout       = ".wh."
 	opaqueWhiteout = ".wh..wh..opq"
@@ -200,7 +203,7 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, body io.Reader) erro
 	case tar.TypeLink:
 		return root.Link(path.Clean(h.Linkname), name)
 	default:
-		return nil // Devices and the like: /dev is the machine's.
+		return nil // Skip devices and the like, because the machine mounts the host's /dev.
 	}
 	if err := root.Lchown(name, h.Uid, h.Gid); err != nil {
 		return err

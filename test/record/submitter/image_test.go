@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// entry is one of a tar: a directory when the name ends in a slash, a link when it has a target.
+// entry is one entry of a tar archive. The kind is its type flag; 0 means a regular file.
 type entry struct {
 	name, content string
 	mode          int64
@@ -85,7 +85,7 @@ func TestUnpackImage(t *testing.T) {
 	if diff := cmp.Diff(want, tree(t, cache)); diff != "" {
 		t.Error(diff)
 	}
-	// What is there is used as it is.
+	// A layer that is already in the cache is not unpacked again.
 	if err := os.WriteFile(filepath.Join(dirs[1], "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// What a layer deletes is marked as an overlay file system wants it, which takes root.
+// TestWhiteouts checks that whiteouts become the marks of an overlay file system. Creating these marks needs root.
 func TestWhiteouts(t *testing.T) {
 	dir := t.TempDir()
 	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"}, entry{name: "a/" + opaqueWhiteout})

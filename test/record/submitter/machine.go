@@ -21,29 +21,30 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// hostName is the machine's. Spark looks its own address up by it.
+// hostName is the host name of the machine. Spark resolves it to find its own address.
 const hostName = "submitter"
 
-// Machine is what spark-submit sees: an image's files, which it may write to without a trace, the case's files at record.Dir, and a network
-// with nothing in it but the recording API server.
+// Machine is the environment of spark-submit. It consists of an image's files, the case's files at record.Dir, and a
+// network that contains only the recording API server. Close discards all changes to the image's files.
 type Machine struct {
-	// Version of Spark.
+	// Version is the version of Spark.
 	Version string
 
-	host   bool   // it has the host's network, and no server
-	dir    string // holds root and cases
+	host   bool   // uses the host's network and starts no server
+	dir    string // contains root and case
 	server record.Server
 	http   http.Server
-	tasks  chan func() // for the thread inside
+	tasks  chan func() // runs on the thread inside the machine
 }
 
-// New makes a machine from the archive of the Spark image of that version. Close ends it. It needs root.
+// New makes a machine from the archive of the Spark image of the given version. The caller must close it. New needs
+// root.
 func New(ctx context.Context, version, archive string) (*Machine, error) {
 	return newMachine(ctx, version, archive, false)
 }
 
-// OnHost makes a machine that has the host's network instead of a recording API server, so that what is submitted goes to a real one, and files at record.Dir by
-// their names. It is for Submit.
+// OnHost makes a machine that uses the host's network and has no recording API server. Submissions therefore go to a
+// real API server. The files, by name, are at record.Dir. Use such a machine with Submit.
 func OnHost(ctx context.Context, version, archive string, files map[string]string) (*Machine, error) {
 	m, err := newMachine(ctx, version, archive, true)
 	if err != nil {
@@ -89,7 +90,7 @@ func newMachine(ctx context.Context, version, archive string, host bool) (*Machi
 	return m, nil
 }
 
-// Close ends the machine: the mounts go with the last process in it.
+// Close stops the machine. The mounts disappear with the last process in it.
 func (m *Machine) Close() error {
 	err := m.http.Close()
 	close(m.tasks)
@@ -98,17 +99,17 @@ func (m *Machine) Close() error {
 
 func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// image is where the machine's root is, for the thread inside.
+// image returns the path of a file below the machine's root, as the thread inside sees it.
 func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
 
-// thread runs what has to be done inside, on a thread that is never used for anything else and ends with the goroutine.
+// thread runs tasks inside the machine. Its OS thread runs nothing else and ends with the goroutine.
 func (m *Machine) thread(started chan<- error, layers []string) {
 	runtime.LockOSThread()
 	err := m.enter(layers)
 	started <- err
 	if err != nil {
 		for range m.tasks {
-			continue // until Close
+			continue // drain the channel until Close
 		}
 		return
 	}
@@ -117,14 +118,14 @@ func (m *Machine) thread(started chan<- error, layers []string) {
 	}
 }
 
-// inside runs f on the thread inside.
+// inside runs f on the thread inside the machine.
 func (m *Machine) inside(f func() error) error {
 	done := make(chan error)
 	m.tasks <- func() { done <- f() }
 	return <-done
 }
 
-// enter gives the calling thread the machine's namespaces, mounts its files and listens as its API server.
+// enter moves the calling thread to new namespaces, mounts the machine's files and starts the API server.
 func (m *Machine) enter(layers []string) error {
 	apart := unix.CLONE_NEWNS
 	if !m.host {
@@ -136,7 +137,7 @@ func (m *Machine) enter(layers []string) error {
 	if err := mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	// What is written is kept in memory, and is gone with the mount.
+	// All writes go to memory and disappear with the mount.
 	root := m.path("root")
 	if err := mount("tmpfs", root, "tmpfs", 0, "mode=0755"); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (m *Machine) enter(layers []string) error {
 	}
 	lower := make([]string, 0, len(layers))
 	for _, layer := range layers {
-		lower = append([]string{layer}, lower...) // An overlay has the highest first.
+		lower = append([]string{layer}, lower...) // An overlay lists the highest layer first.
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", strings.Join(lower, ":"), root, root)
 	if err := mount("overlay", m.image(""), "overlay", 0, options); err != nil {
@@ -173,12 +174,12 @@ func (m *Machine) enter(layers []string) error {
 	return m.network()
 }
 
-// hosts has the host's name found without a name server.
+// hosts writes /etc/hosts, so that the host name resolves without a name server.
 func (m *Machine) hosts(name string) error {
 	return os.WriteFile(m.image("/etc/hosts"), []byte("127.0.0.1 localhost "+name+"\n"), 0o644)
 }
 
-// network brings the loopback interface up, names the host and starts the API server.
+// network sets the host name, brings the loopback interface up and starts the API server.
 func (m *Machine) network() error {
 	if err := unix.Sethostname([]byte(hostName)); err != nil {
 		return fmt.Errorf("host name: %w", err)
@@ -206,7 +207,7 @@ func (m *Machine) network() error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = m.http.Serve(listener) }() // It ends with Close.
+	go func() { _ = m.http.Serve(listener) }() // Close stops it.
 	return nil
 }
 
@@ -217,7 +218,7 @@ func mount(from, to, kind string, flags uintptr, options string) error {
 	return nil
 }
 
-// prepare puts a case's files, and only those, where the case expects them, and forgets what was written to the API server.
+// prepare replaces the files of the previous case with those of the given case, and clears the API server.
 func (m *Machine) prepare(c record.Case) error {
 	old, err := os.ReadDir(m.path("case"))
 	if err != nil {
@@ -231,11 +232,11 @@ func (m *Machine) prepare(c record.Case) error {
 	if err := c.WriteFiles(m.path("case")); err != nil {
 		return err
 	}
-	_, _ = m.server.Take() // What a run that ended early had sent.
+	_, _ = m.server.Take() // Discard the writes of a run that ended early.
 	return nil
 }
 
-// finish makes the recording of what was sent since prepare, or of why Spark refused.
+// finish makes the recording from the writes since prepare, or from the message with which Spark rejected the case.
 func (m *Machine) finish(refusal string) (record.Recording, error) {
 	requests, err := m.server.Take()
 	if err != nil {
@@ -248,7 +249,7 @@ func (m *Machine) finish(refusal string) (record.Recording, error) {
 	return record.Recording{Versions: []string{m.Version}, Error: refusal, Requests: requests}, nil
 }
 
-// command is a program of the image, to be started by start.
+// command returns a command for a program of the image. The caller runs it with start.
 func (m *Machine) command(ctx context.Context, env map[string]string, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = record.Dir

@@ -17,14 +17,16 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// Cost is what one run of spark-submit took: the processor's time of all its processes, the time on the wall, and the most memory, in bytes, that was
-// resident of the process that it becomes at last, which is the one that submits.
+// Cost is the cost of one run of spark-submit. CPU is the CPU time of all its processes, and Wall is the elapsed time.
+// Peak is the maximum resident memory, in bytes, of the process that submits. The first process becomes this one by
+// exec.
 type Cost struct {
 	CPU, Wall time.Duration
 	Peak      int64
 }
 
-// Record runs a case by bin/spark-submit, as a user would, and returns its recording, normalised. What spark-submit says goes to log.
+// Record runs a case with bin/spark-submit, as a user does, and returns its normalised recording. It writes
+// spark-submit's output to log.
 func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (record.Recording, Cost, error) {
 	if err := m.prepare(c); err != nil {
 		return record.Recording{}, Cost{}, err
@@ -48,8 +50,8 @@ func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (rec
 	return r, cost, err
 }
 
-// Submit runs bin/spark-submit with arguments, as a user would, on a machine that OnHost made. What it says goes to log. Several may run at once. That it
-// failed is an error, in its words.
+// Submit runs bin/spark-submit with the given arguments on a machine from OnHost. It writes the output to log. Several
+// calls may run at the same time. If spark-submit fails, the error contains its message.
 func (m *Machine) Submit(ctx context.Context, args []string, log io.Writer) (Cost, error) {
 	refusal, cost, err := m.submit(ctx, record.Environment(record.Case{}), args, log)
 	if err == nil && refusal != "" {
@@ -58,12 +60,12 @@ func (m *Machine) Submit(ctx context.Context, args []string, log io.Writer) (Cos
 	return cost, err
 }
 
-// submit runs bin/spark-submit to its end, and tells why it failed if it did.
+// submit runs bin/spark-submit until it exits. If it fails, submit returns the reason in refusal.
 func (m *Machine) submit(ctx context.Context, env map[string]string, args []string, log io.Writer) (refusal string, cost Cost, err error) {
 	cmd := m.command(ctx, env, record.SparkHome+"/bin/spark-submit", args...)
 	var said bytes.Buffer
 	cmd.Stdout = io.MultiWriter(log, &said)
-	cmd.Stderr = cmd.Stdout // one writer for both is written to by one at a time
+	cmd.Stderr = cmd.Stdout // os/exec serializes writes if both streams share a writer.
 	began := time.Now()
 	if err := m.start(cmd); err != nil {
 		return "", Cost{}, fmt.Errorf("spark-submit: %w", err)
@@ -83,8 +85,9 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	return "", cost, nil
 }
 
-// watchPeak looks now and then at the most memory that was resident of a process, until it is asked for the last that was seen. What the kernel tells of a process
-// that has ended (getrusage(2)) counts in what its parent had resident when it started it.
+// watchPeak samples the maximum resident memory of a process until the caller calls last. The function last returns the
+// latest sample. Sampling is necessary because getrusage(2) for an exited child includes the memory of its parent at
+// the time of the fork.
 func watchPeak(pid int) (last func() int64) {
 	done, seen := make(chan struct{}), make(chan int64)
 	go func() {
@@ -107,24 +110,26 @@ func watchPeak(pid int) (last func() int64) {
 	}
 }
 
-// highWater reads the most memory that was resident, in bytes, from /proc/PID/status (proc(5)); 0 when it is not there, as of a process that has ended.
+// highWater returns the maximum resident memory, in bytes, from the text of /proc/PID/status (proc(5)). The result is 0
+// if the value is missing, which is the case for exited processes.
 func highWater(status string) (bytes int64) {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // 0 of what is not as the page says
+			_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // stays 0 for an unexpected format
 		}
 	}
 	return bytes << 10
 }
 
-// uncaught is how Java tells of the exception that ends a program.
+// uncaught is the prefix of Java's message for the exception that ends a program.
 const uncaught = `Exception in thread "main" `
 
-// explain finds in what spark-submit printed why it failed: the messages from the outermost exception to the cause, as Harness.java tells them;
-// without an exception, the line that begins with "Error: ".
+// explain returns the reason of a failure from spark-submit's output. It joins the messages from the outermost
+// exception to the root cause, in the same format as Harness.java. Without an exception, it returns the line that
+// begins with "Error: ".
 func explain(said string) string {
 	var messages []string
-	// Exceptions that Spark only logs come before the one that ends it.
+	// Exceptions that Spark only logs precede the exception that ends it.
 	end := said[max(0, strings.LastIndex(said, uncaught)):]
 	for line := range strings.Lines(end) {
 		line = strings.TrimSpace(line)
@@ -133,7 +138,7 @@ func explain(said string) string {
 		if !outer && !cause {
 			continue
 		}
-		// The class comes before the message, if there is one.
+		// The class precedes the message, if a message exists.
 		if _, message, ok := strings.Cut(text, ": "); ok {
 			text = message
 		}

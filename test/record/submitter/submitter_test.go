@@ -109,7 +109,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Only root can have a machine; anybody else is told so before anything is made.
+// TestAMachineTakesRoot checks that New without root fails with a clear error and creates nothing.
 func TestAMachineTakesRoot(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
