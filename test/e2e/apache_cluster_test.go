@@ -19,7 +19,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// smallCluster is a cluster of one master and some workers, as small as they can be. Nothing waits for what a probe would tell seconds later.
+// smallCluster returns a cluster of one master and some workers with minimal resources. The readiness probes have a
+// period of one second, so that tests do not wait for slow probes.
 func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 	daemon := func(container string, port int) *sparkv1.MemberSpec {
 		return &sparkv1.MemberSpec{StatefulSetSpec: raw(fmt.Sprintf(`{"template": {"spec": {"containers": [{"name": %q,
@@ -41,7 +42,7 @@ func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 	}
 }
 
-// awaitCluster reads a cluster until it is in a state.
+// awaitCluster waits until a cluster is in a state.
 func (w *world) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration, want sparkv1.ClusterStateSummary) {
 	t.Helper()
 	awaitObject(t, w, c, limit, string(want), func(c *sparkv1.SparkCluster) bool {
@@ -49,7 +50,7 @@ func (w *world) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.D
 	})
 }
 
-// awaitWorkers waits until so many workers are ready, and nothing degrades the cluster.
+// awaitWorkers waits until n workers are ready and the cluster is not degraded.
 func (w *world) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 	t.Helper()
 	awaitObject(t, w, c, patience, fmt.Sprintf("%d workers", n), func(c *sparkv1.SparkCluster) bool {
@@ -58,8 +59,9 @@ func (w *world) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 	})
 }
 
-// clusterWorks: a master and two workers get ready, compute what spark-submit sends them, lose a worker and get it back, and are three after an
-// edit, by the same master. Then nothing of them is left.
+// clusterWorks checks that a master and two workers become ready and run a job. In the long test, it also deletes a
+// worker and waits for the replacement, scales the cluster to three workers and runs another job. The master pod must
+// survive. At the end, deleting the cluster must leave nothing.
 func (w *world) clusterWorks(t *testing.T) {
 	c := smallCluster("works", 2)
 	w.create(t, c)
@@ -123,7 +125,8 @@ func (w *world) member(t *testing.T, c *sparkv1.SparkCluster, role string, n int
 	return pod
 }
 
-// submitTo runs spark-submit in a pod, whose driver computes Pi on the cluster's workers, and wants the right answer.
+// submitTo runs spark-submit in a pod and checks the result. The driver in this pod computes Pi on the cluster's
+// workers.
 func (w *world) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	t.Helper()
 	conf := maps.Clone(timeouts)
@@ -164,7 +167,8 @@ func (w *world) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	}
 }
 
-// clusterFails: a cluster whose image nobody has is told so, is Failed when its time is over, and releases all; an edit that mends it brings it up.
+// clusterFails checks that the status of a cluster names an image that does not exist. An edit of the image then makes
+// the cluster ready.
 func (w *world) clusterFails(t *testing.T) {
 	c := smallCluster("mended", 1)
 	c.Spec.SparkConf["spark.kubernetes.container.image"] = "localhost/nobody/has:this"

@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// The states of applications of spark.apache.org that come in every life.
+// These are the common states of spark.apache.org applications.
 const (
 	appSubmitted = sparkv1.ApplicationSubmitted
 	appRequested = sparkv1.ApplicationDriverRequested
@@ -39,13 +39,14 @@ const (
 
 type apacheState = sparkv1.ApplicationStateSummary
 
-// toReady are the states of every application whose driver gets ready.
+// toReady lists the states of every application whose driver becomes ready.
 var toReady = []apacheState{appSubmitted, appRequested, appStarted, appReady}
 
-// through is toReady and what follows.
+// through returns toReady and the further states.
 func through(further ...apacheState) []apacheState { return slices.Concat(toReady, further) }
 
-// apache are applications and clusters of spark.apache.org, beside those of the other API group and in the same operator.
+// apache tests applications and clusters of spark.apache.org. The same operator serves the other API group at the same
+// time.
 func (w *world) apache(t *testing.T) {
 	w.lifeProgram(t)
 	t.Run("side by side", func(t *testing.T) {
@@ -65,7 +66,7 @@ func (w *world) apache(t *testing.T) {
 	}
 }
 
-// apacheApp is an application of Spark's own examples, as small as it can be.
+// apacheApp returns a spark.apache.org application with minimal resources.
 func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
 	t.Helper()
 	app := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
@@ -84,7 +85,7 @@ func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
 	return app
 }
 
-// apacheTold is an application whose driver takes the steps of testdata/life/main.py.
+// apacheTold returns an application whose driver performs the given steps of testdata/life/main.py.
 func apacheTold(t *testing.T, name, tolerations string, steps ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	app := apacheApp(t, name, `{pyFiles: "local:///opt/life/main.py", applicationTolerations: `+tolerations+`}`)
@@ -95,7 +96,7 @@ func apacheTold(t *testing.T, name, tolerations string, steps ...string) *sparkv
 	return app
 }
 
-// awaitApache reads the application until it is in a state.
+// awaitApache waits until the application is in a state.
 func (w *world) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit time.Duration, want apacheState) {
 	t.Helper()
 	awaitObject(t, w, app, limit, string(want), func(a *sparkv1.SparkApplication) bool {
@@ -103,7 +104,8 @@ func (w *world) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit t
 	})
 }
 
-// history is every state that an application came through in the order of their keys; of all attempts where it is not trimmed.
+// history returns the states in a state transition history, in the order of their keys. It covers all attempts unless
+// the operator trims the history.
 func history(t *testing.T, of map[string]sparkv1.ApplicationState) []apacheState {
 	t.Helper()
 	var keys []int
@@ -132,7 +134,7 @@ func (w *world) wantHistory(t *testing.T, app *sparkv1.SparkApplication, want []
 	}
 }
 
-// wantNothing waits until no object of an application is left, but for the application itself.
+// wantNothing waits until all dependents of an application are gone.
 func (w *world) wantNothing(t *testing.T, app client.Object) {
 	t.Helper()
 	eventually(t, time.Minute, "nothing but the application to be left", func() (string, bool) {
@@ -141,8 +143,8 @@ func (w *world) wantNothing(t *testing.T, app client.Object) {
 	})
 }
 
-// apachePi: Spark's Pi by two executors, from its creation until nothing but its record is left. It has work for some
-// seconds, as its driver and what stands beside it are read while it runs.
+// apachePi runs Spark's Pi with two executors until the operator has released all resources. Its work takes some
+// seconds, because the test reads the driver and its auxiliary objects while the application runs.
 func (w *world) apachePi(t *testing.T) {
 	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
@@ -171,8 +173,8 @@ func (w *world) apachePi(t *testing.T) {
 	w.remove(t, app)
 }
 
-// apacheStartTimedOut: an image that nobody has. The time is exact: it is counted from the driver's creation, and looked at when it is over. The
-// application itself expires some seconds after its end.
+// apacheStartTimedOut runs an application with an image that does not exist. The start timeout counts from the creation
+// of the driver pod, so the test checks its duration. The application itself expires some seconds after its end.
 func (w *world) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
@@ -203,7 +205,8 @@ func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
 	return at
 }
 
-// apacheRestarted: a driver that fails is restarted as often as the policy says, each attempt by names of its own; what the last leaves is kept.
+// apacheRestarted checks that a failing driver is restarted as often as the policy allows. Each attempt has its own
+// names. The operator keeps the resources of the last attempt.
 func (w *world) apacheRestarted(t *testing.T) {
 	app := apacheTold(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
 		restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 5, maxRestartOnFailure: 1, restartBackoffMillisForFailure: 1000}}`, "fail")
@@ -225,7 +228,8 @@ func (w *world) apacheRestarted(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 	pod := &corev1.Pod{}
-	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) { // the end of its container is known before the pod's
+	// the container's end is visible before the pod's
+	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
 		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed
 	})
@@ -235,7 +239,8 @@ func (w *world) apacheRestarted(t *testing.T) {
 	w.remove(t, app)
 }
 
-// attemptOf is the number of an application's attempt, from 0; -1 before the first.
+// attemptOf returns the number of an application's current attempt, starting at 0. Before the first attempt it returns
+// -1.
 func attemptOf(a *sparkv1.SparkApplication) int64 {
 	if s := a.Status.CurrentAttemptSummary; s != nil && s.AttemptInfo != nil {
 		return s.AttemptInfo.ID
@@ -243,7 +248,8 @@ func attemptOf(a *sparkv1.SparkApplication) int64 {
 	return -1
 }
 
-// apacheKeptForAWhile: a Python application is kept whole for some seconds after its end, then released.
+// apacheKeptForAWhile checks that the resources of a Python application are kept for some seconds after its end and
+// then released.
 func (w *world) apacheKeptForAWhile(t *testing.T) {
 	app := apacheTold(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
 	w.create(t, app)
@@ -264,9 +270,9 @@ func (w *world) apacheKeptForAWhile(t *testing.T) {
 	w.remove(t, app)
 }
 
-// apacheBelowThreshold: with an executor less than it must have an application runs on, and its state says so; when
-// another takes its place it is healthy. Spark looks every 15 s whether one is missing: an executor that is replaced at
-// once is lost again, before its state would say so.
+// apacheBelowThreshold checks the state of an application that has fewer executors than its minimum. The application
+// keeps running, and becomes healthy when an executor replaces the lost one. Spark creates replacements every 15 s. If
+// a replacement starts before the status shows the loss, the test deletes an executor again.
 func (w *world) apacheBelowThreshold(t *testing.T) {
 	app := apacheTold(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
 	app.Spec.SparkConf["spark.executor.instances"] = "2"
@@ -285,7 +291,7 @@ func (w *world) apacheBelowThreshold(t *testing.T) {
 	w.remove(t, app)
 }
 
-// loseExecutor deletes all executors of an application that run but one.
+// loseExecutor deletes all but one of the running executors of an application.
 func (w *world) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	t.Helper()
 	var executors corev1.PodList
@@ -301,7 +307,8 @@ func (w *world) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	}
 }
 
-// apacheDeleted: an application that is deleted while it runs leaves nothing, and no finalizer holds it, that of another operator among them.
+// apacheDeleted checks that deleting a running application leaves nothing. The application also has the finalizer of
+// another operator, which must not block the deletion.
 func (w *world) apacheDeleted(t *testing.T) {
 	app := apacheTold(t, "apache-deleted", `{}`, "session", "sleep")
 	app.Finalizers = []string{"sparkapplications.spark.apache.org/finalizer"}
@@ -310,7 +317,8 @@ func (w *world) apacheDeleted(t *testing.T) {
 	w.remove(t, app)
 }
 
-// alone: each of the two APIs is served by an operator whose cluster has no definitions of the other.
+// alone installs the operator with only one of the two APIs, in turn. The cluster then has no definitions of the other
+// API.
 func (w *world) alone(t *testing.T) {
 	pi := apacheApp(t, "alone", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["2"]}`)
 	w.install(t, "sparkoperator.k8s.io", "crds.sparkoperator.enable=false", "controller.sparkOperator.enable=false")
@@ -323,7 +331,7 @@ func (w *world) alone(t *testing.T) {
 	w.awaitEnd(t, app, patience, completed)
 }
 
-// install installs the operator anew, on a cluster without the definitions of an API.
+// install reinstalls the operator on a cluster without the definitions of one API.
 func (w *world) install(t *testing.T, without string, values ...string) {
 	t.Helper()
 	ctx := t.Context()
@@ -352,7 +360,8 @@ func (w *world) install(t *testing.T, without string, values ...string) {
 	}
 }
 
-// apacheEvicted: an evicted driver is told as one, and runs again where failures do.
+// apacheEvicted checks that the history shows an evicted driver as evicted. With the OnFailure policy, the driver runs
+// again.
 func (w *world) apacheEvicted(t *testing.T) {
 	app := apacheTold(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
 	w.create(t, app)

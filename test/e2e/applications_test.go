@@ -18,15 +18,15 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// patience bounds one application. Two cores run several JVMs at once here.
+// patience is the timeout for one application. Two cores run several JVMs at the same time here.
 const patience = 6 * time.Minute
 
-// failures are small Python programs of the Spark image that end badly.
+// failures is the directory of small Python programs in the Spark image that fail.
 const failures = "local:///opt/spark/examples/src/main/python/failures/"
 
 var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
 
-// examples run as they are in the repository, to a result in the driver's log.
+// examples runs the repository's examples unchanged and checks the result in the driver's log.
 func (w *world) examples(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"spark-pi.yaml", "spark-pi-python.yaml"} {
@@ -55,7 +55,7 @@ func (w *world) examples(t *testing.T) {
 	}
 }
 
-// refused are applications that the API server does not even take.
+// refused checks that the API server rejects invalid applications.
 func (w *world) refused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -83,16 +83,17 @@ func (w *world) refused(t *testing.T) {
 	}
 }
 
-// trouble is an application that cannot succeed, and how its user learns why.
+// trouble is an application that cannot succeed, and the expected diagnosis.
 type trouble struct {
 	name   string
 	app    func(*v1beta2.SparkApplication)
-	state  v1beta2.ApplicationStateType // where it ends or waits
-	reason string                       // of the condition Ready
-	says   []string                     // in that condition's message, and in an event's
+	state  v1beta2.ApplicationStateType // expected state, final or not
+	reason string                       // reason of the Ready condition
+	says   []string                     // expected in the message of that condition and of an event
 }
 
-// troubles: each application ends or waits in a named state whose message and event tell the cause, and deleting it leaves nothing.
+// troubles checks that each broken application reaches its expected state. Its message and an event must name the
+// cause, and deleting the application must leave nothing.
 func (w *world) troubles(t *testing.T) {
 	t.Parallel()
 	powerless := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless", Namespace: "default"}}
@@ -116,7 +117,8 @@ func (w *world) troubles(t *testing.T) {
 				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
 				a.Spec.MainApplicationFile = "local:///opt/spark/no-such-file.py"
 			},
-			// Python says which file it misses. Spark's driver ends as soon as Python does, and may not have printed that.
+			// Python reports the missing file. Spark's driver exits as soon as Python does, so its log may lack this
+			// message.
 			state: v1beta2.ApplicationStateFailed, says: []string{"exit code 2"},
 		},
 		{
@@ -184,12 +186,12 @@ func (w *world) trouble(t *testing.T, test trouble) {
 			t.Errorf("errorMessage %q does not tell %q", app.Status.AppState.ErrorMessage, test.says)
 		}
 		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue, "Stalled": metav1.ConditionTrue, "Reconciling": ""} {
-			if c := condition(app, kind); c.Status != want { // an absent condition has no status
+			if c := condition(app, kind); c.Status != want { // an absent condition has an empty status
 				t.Errorf("condition %s is %+v, want %q", kind, c, want)
 			}
 		}
 	}
-	// An event is written after the status.
+	// The operator writes an event after the status.
 	eventually(t, 30*time.Second, "an event that tells the cause", func() (string, bool) {
 		return w.describe(t, app), slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
 			return e.Type == corev1.EventTypeWarning && contains(e.Message, test.says)
@@ -198,7 +200,7 @@ func (w *world) trouble(t *testing.T, test trouble) {
 	w.remove(t, app)
 }
 
-// retries: an application that ends badly is run again as often as it asks, under the same names, and then it is over.
+// retries checks that a failing application is retried as often as its policy allows and then fails.
 func (w *world) retries(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
@@ -217,7 +219,8 @@ func (w *world) retries(t *testing.T) {
 	w.remove(t, app)
 }
 
-// survivesRestart kills the operator's pod while an application runs: it completes, in its only attempt.
+// survivesRestart deletes the operator's pod while an application runs. The application must complete in its first
+// attempt.
 func (w *world) survivesRestart(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
@@ -238,7 +241,7 @@ func (w *world) survivesRestart(t *testing.T) {
 	w.remove(t, app)
 }
 
-// deletedWhileRunning: deleting an application ends its driver and its executors.
+// deletedWhileRunning checks that deleting an application deletes its driver and its executors.
 func (w *world) deletedWhileRunning(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {

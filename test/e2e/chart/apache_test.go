@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// configOf reads the configuration file that the chart writes.
+// configOf parses the configuration file that the chart renders.
 func configOf(t *testing.T, r rendered) config.Configuration {
 	t.Helper()
 	c, err := config.Parse([]byte(configMapOf(t, r, "spark-operator-controller").Data["config.yaml"]))
@@ -38,7 +38,7 @@ func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
 	return nil
 }
 
-// rightsOf are those of the controller, of its Role or ClusterRole.
+// rightsOf returns the rights of the controller from its Role or ClusterRole.
 func rightsOf(r rendered) map[string]string {
 	for _, role := range only[*rbacv1.Role](r) {
 		if role.Name == "spark-operator-controller" {
@@ -53,7 +53,8 @@ func rightsOf(r rendered) map[string]string {
 	return nil
 }
 
-// TestSwitchesOfTheAPIs: with an API the rights on all of its resources go, and the operator is told.
+// TestSwitchesOfTheAPIs checks that disabling an API removes the rights on all of its resources and sets the operator's
+// configuration.
 func TestSwitchesOfTheAPIs(t *testing.T) {
 	for _, test := range []struct {
 		values            string
@@ -83,7 +84,7 @@ func TestSwitchesOfTheAPIs(t *testing.T) {
 	}
 }
 
-// TestApacheValues: each reaches the operator's file.
+// TestApacheValues checks that the values of controller.apache reach the operator's configuration file.
 func TestApacheValues(t *testing.T) {
 	r := mustRender(t, install{values: `
 controller:
@@ -126,7 +127,8 @@ controller:
 	}
 }
 
-// TestPropertiesRollThePods: they are read at the start only.
+// TestPropertiesRollThePods checks that changed properties replace the pods, because the operator reads them only at
+// startup.
 func TestPropertiesRollThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
@@ -136,7 +138,8 @@ func TestPropertiesRollThePods(t *testing.T) {
 	}
 }
 
-// TestApacheRefusals: what the chart would have to know is not hidden in a text, and what cannot be is refused by name.
+// TestApacheRefusals checks that invalid values are rejected with their names. The chart also rejects properties that
+// have a value of their own, because it needs that value for other objects.
 func TestApacheRefusals(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{
@@ -169,7 +172,8 @@ func TestApacheRefusals(t *testing.T) {
 	}
 }
 
-// TestDynamicConfig: namespaces that change need rights in the whole cluster, and none on namespaces; the ConfigMap is found, or mounted.
+// TestDynamicConfig checks the objects for a dynamic configuration. Namespaces that can change need rights in the whole
+// cluster, but no right on namespaces. The operator finds the ConfigMap by its labels, or the pod mounts it as a file.
 func TestDynamicConfig(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
@@ -205,7 +209,7 @@ func TestDynamicConfig(t *testing.T) {
 	}
 }
 
-// TestAliasesOfTheServiceAccount: each is in each namespace, with the same rights.
+// TestAliasesOfTheServiceAccount checks that each alias exists in each namespace, with the same rights.
 func TestAliasesOfTheServiceAccount(t *testing.T) {
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
 	var made, bound []string
@@ -232,7 +236,7 @@ func TestAliasesOfTheServiceAccount(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfTheChart: in a namespace that is served, and with the label.
+// TestSentinelsOfTheChart checks that the sentinels have their label and are in a namespace that the operator serves.
 func TestSentinelsOfTheChart(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
 		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
@@ -255,7 +259,8 @@ func TestSentinelsOfTheChart(t *testing.T) {
 	}
 }
 
-// TestSentinelsWaitForTheirKind: Helm would install nothing at all where one resource is of a kind that the same release brings.
+// TestSentinelsWaitForTheirKind checks that a first installation renders no sentinels. Helm would reject the whole
+// release, because the API server does not serve their kinds before the release is installed.
 func TestSentinelsWaitForTheirKind(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
 	for _, object := range r.objects {

@@ -12,13 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestBatchScheduler: the peer's values reach the operator, and with them comes the right to make the schedulers' pod groups, and no other.
+// TestBatchScheduler checks that the kubeflow chart's values reach the operator. The controller gets rights only on the
+// pod groups of the configured schedulers.
 func TestBatchScheduler(t *testing.T) {
 	const all = "create delete get list watch"
 	for _, test := range []struct {
 		values string
 		want   config.BatchScheduler
-		rights map[string]string // besides those that there are anyway
+		rights map[string]string // beyond controllerRights
 	}{
 		{"{}", config.BatchScheduler{}, map[string]string{}},
 		{"{kubeSchedulerNames: [tuned], default: tuned}", config.BatchScheduler{Default: "tuned", KubeSchedulerNames: []string{"tuned"}}, map[string]string{}},

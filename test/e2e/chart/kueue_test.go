@@ -8,7 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestKueueRights: Kueue's manager gets one right, in the namespaces that are served, and only if the values ask for it.
+// TestKueueRights checks that Kueue's manager gets one right, in the served namespaces, and only if the values enable
+// it.
 func TestKueueRights(t *testing.T) {
 	const create = "controller: {kueue: {rbac: {create: true}}}"
 	for _, test := range []struct {
@@ -39,11 +40,11 @@ func TestKueueRights(t *testing.T) {
 	}
 }
 
-// kueueGrants lists who gets the right by which kind of role, in which namespace.
+// kueueGrants returns the subjects that have the right, with the kind of role and the namespace.
 func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	t.Helper()
 	const name = "spark-operator-kueue"
-	rules := map[string][]rbacv1.PolicyRule{} // by kind and namespace
+	rules := map[string][]rbacv1.PolicyRule{} // keyed by kind and namespace
 	for _, role := range only[*rbacv1.Role](r) {
 		if role.Name == name {
 			rules["Role "+role.Namespace] = role.Rules

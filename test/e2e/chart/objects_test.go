@@ -30,7 +30,7 @@ func unstructuredOf(doc []byte) (runtime.Object, error) {
 	return u, kyaml.UnmarshalStrict(doc, &u.Object)
 }
 
-// names lists the objects as "Kind namespace/name", definitions left out.
+// names returns the objects as "Kind namespace/name", without the custom resource definitions.
 func names(r rendered) []string {
 	var found []string
 	for _, o := range r.objects {
@@ -43,7 +43,7 @@ func names(r rendered) []string {
 	return found
 }
 
-// Other tools and users' manifests refer to these names, so they are listed one by one.
+// Other tools and users' manifests refer to these names, so the test lists all of them.
 func TestObjects(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -156,9 +156,9 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 	}
 }
 
-// However long the release's name is, every name fits what Kubernetes allows.
+// TestNamesFit checks that names and labels are valid even for the longest names of releases.
 func TestNamesFit(t *testing.T) {
-	long := strings.Repeat("a-very-long-name-", 4)[:52] + "x" // Helm allows 53 in a release name
+	long := strings.Repeat("a-very-long-name-", 4)[:52] + "x" // Helm allows 53 characters in a release name
 	for _, in := range []install{
 		{release: long, namespace: "ops"},
 		{release: "r", namespace: "ops", values: "nameOverride: " + strings.Repeat("n", 63)},
@@ -292,7 +292,7 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 	}
 }
 
-// The rights are listed in full: a right more or a right less is a decision, not an accident.
+// TestRights lists all rights in full, so that every added or removed right is a deliberate decision.
 func TestRights(t *testing.T) {
 	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
@@ -367,7 +367,8 @@ var (
 	}
 )
 
-// TestRightsOnDoors: Ingresses and routes may be made where they are switched on, and nowhere else; by the specs of spark.apache.org only with exposure.
+// TestRightsOnDoors checks that the controller has rights on Ingresses and routes only if a value enables them. For
+// spark.apache.org objects this value is controller.exposure.
 func TestRightsOnDoors(t *testing.T) {
 	const all = "create delete get list patch watch"
 	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
@@ -398,7 +399,7 @@ func TestRightsOnDoors(t *testing.T) {
 	}
 }
 
-// granted lists the verbs by "group/resource[name]".
+// granted returns the verbs by "group/resource[name]".
 func granted(rules []rbacv1.PolicyRule) map[string]string {
 	rights := map[string]string{}
 	for _, rule := range rules {
@@ -408,7 +409,7 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 				if len(rule.ResourceNames) > 0 {
 					key += fmt.Sprint(rule.ResourceNames)
 				}
-				// Rules add up.
+				// Several rules can grant verbs on the same resource.
 				verbs := slices.Sorted(slices.Values(append(strings.Fields(rights[key]), rule.Verbs...)))
 				rights[key] = strings.Join(slices.Compact(verbs), " ")
 			}
@@ -417,8 +418,9 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 	return rights
 }
 
-// A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend). Secrets and NetworkPolicies
-// are for the pods that run spark-submit alone, which have an account of their own unless that is declined.
+// A driver creates and deletes executors. At its end it deletes collections by label (Spark's
+// KubernetesClusterSchedulerBackend). Only pods that run spark-submit have rights on Secrets and NetworkPolicies. These
+// pods have their own service account, unless the values disable it.
 func TestDriverRights(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
@@ -487,14 +489,14 @@ func TestDriverRights(t *testing.T) {
 	}
 }
 
-// The definitions reach the cluster as they were generated; only the release's labels and the keep policy are added.
+// The rendered definitions equal the generated ones, apart from the release's labels and the keep policy.
 func TestDefinitions(t *testing.T) {
 	const sparkoperator, apache = "sparkoperator.k8s.io", "spark.apache.org"
 	generated := readCRDs(t)
 	for _, test := range []struct {
 		values string
 		keep   string
-		groups []string // those whose definitions are wanted
+		groups []string // groups whose definitions must be rendered
 	}{
 		{"", "keep", []string{sparkoperator, apache}},
 		{"crds: {keep: false}", "", []string{sparkoperator, apache}},
@@ -530,7 +532,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// `kubectl apply` stores the whole object in an annotation, and all annotations together hold 256 KiB.
+// `kubectl apply` stores the whole object in an annotation. All annotations together are limited to 256 KiB.
 func TestDefinitionsCanBeApplied(t *testing.T) {
 	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{})) {
 		compact, err := json.Marshal(crd)
@@ -543,7 +545,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit: the controller has a limit, and collects garbage before it is reached.
+// TestMemoryLimit checks that the controller has a memory limit and that GOMEMLIMIT is below it.
 func TestMemoryLimit(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "1Gi 966367641",
@@ -569,7 +571,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestGoRuntime: values set the environment of Go's runtime. A value that is null is left to Go, and a variable in controller.env is there once.
+// TestGoRuntime checks the environment variables for Go's runtime. A null value omits the variable. A variable in
+// controller.env replaces the chart's own.
 func TestGoRuntime(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "GOMAXPROCS=1 GOGC=40 GOMEMLIMIT=966367641",
@@ -590,7 +593,8 @@ func TestGoRuntime(t *testing.T) {
 	}
 }
 
-// TestPprofIsLoopback: profiles may hold secrets, so nobody outside the pod reaches them unless that is said.
+// TestPprofIsLoopback checks that profiles are reachable only inside the pod by default, because they may contain
+// secrets.
 func TestPprofIsLoopback(t *testing.T) {
 	for values, want := range map[string]string{
 		"controller: {pprof: {enable: true}}":                         "127.0.0.1:6060, 0 Services",
@@ -607,7 +611,7 @@ func TestPprofIsLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsAuthentication: the rights to review tokens are the controller's where it asks for tokens, and nowhere else.
+// TestMetricsAuthentication checks that the controller may review tokens only if metrics need authentication.
 func TestMetricsAuthentication(t *testing.T) {
 	for values, want := range map[string]bool{
 		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
@@ -631,7 +635,8 @@ func TestMetricsAuthentication(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyOfTheController: its pods take connections at the ports that they serve, and metrics go to those who are named.
+// TestNetworkPolicyOfTheController checks that the pods accept connections only at their own ports. Only the configured
+// peers may read metrics.
 func TestNetworkPolicyOfTheController(t *testing.T) {
 	if policies := only[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
 		t.Errorf("without the switch: %v", policies)

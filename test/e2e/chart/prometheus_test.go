@@ -35,7 +35,7 @@ prometheus:
 
 var monitoringAPIs = []string{"monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"}
 
-// metric is a row of docs/metrics.md. That the page says what the operator serves is held by tests beside the operator.
+// metric is a row of docs/metrics.md. Tests of the operator check that the page matches the served metrics.
 type metric struct {
 	kind   string
 	labels []string
@@ -52,7 +52,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	if !found {
 		t.Fatal("docs/metrics.md has changed its headings")
 	}
-	// Each process's own; the page names them as groups.
+	// The page lists the metrics of each process only as groups.
 	all := map[string]metric{"process_resident_memory_bytes": {kind: "gauge"}}
 	for _, section := range []string{ours, libraries} {
 		for line := range strings.Lines(section) {
@@ -75,7 +75,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	return all
 }
 
-// lookUp finds the metric of a series' name, and the labels that the series has.
+// lookUp returns the metric that a series belongs to, and the labels of the series.
 func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 	m, found := all[name]
 	if found && m.kind != "histogram" {
@@ -95,10 +95,10 @@ func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 	return metric{}, nil, false
 }
 
-// targetLabels are those that Prometheus adds to everything that it scrapes from a pod.
+// targetLabels are the labels that Prometheus adds to everything that it scrapes from a pod.
 var targetLabels = []string{"instance", "job", "namespace", "pod"}
 
-// faultsOf lists what an expression asks for that the operator does not serve.
+// faultsOf returns the parts of an expression that the operator does not serve.
 func faultsOf(all map[string]metric, expression string) (faults []string) {
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {
@@ -145,7 +145,7 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 			}
 		}
 	}
-	for _, above := range path { // what every Go program may serve is to be this one's
+	for _, above := range path { // metrics of every Go program must be restricted to the operator
 		if both, ok := above.(*parser.BinaryExpr); ok && both.Op == parser.LAND && slices.Equal(both.VectorMatching.MatchingLabels, []string{"instance"}) {
 			chosen = true
 		}
@@ -177,7 +177,7 @@ var allPhases = func() (names []string) {
 	return names
 }()
 
-// wordsOf are the values of labels that have no others.
+// wordsOf lists the values of labels that have a fixed set of values.
 var wordsOf = map[string][]string{
 	"phase": allPhases,
 	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication", "sparkcluster"},
@@ -188,16 +188,17 @@ var wordsOf = map[string][]string{
 	"result": {"started", "asked", "skipped", "refused", "replaced", "succeeded", "failed", "stored", "conflict"},
 }
 
-// TestFaultsOfExpressions shows the check what it is to find.
+// TestFaultsOfExpressions tests the check itself.
 func TestFaultsOfExpressions(t *testing.T) {
 	all := documentedMetrics(t)
 	for expression, want := range map[string]string{
 		`sum(`:                   "parse error",
 		`spark_application_runs`: "is not served",
-		`sparkoperator_retries_total{reason="x"}`:                       "has no label reason",
-		`sum by (reason) (sparkoperator_retries_total)`:                 "grouped by reason",
-		`sparkoperator_phase_duration_seconds`:                          "is not served", // a histogram has three series
-		`spark_application_submit_latency_seconds_bucket`:               "is not served", // a summary has two
+		`sparkoperator_retries_total{reason="x"}`:       "has no label reason",
+		`sum by (reason) (sparkoperator_retries_total)`: "grouped by reason",
+		// a histogram has three series
+		`sparkoperator_phase_duration_seconds`:                          "is not served",
+		`spark_application_submit_latency_seconds_bucket`:               "is not served", // a summary has two series
 		`sparkoperator_applications_waiting{phase=~"Launched|Lunched"}`: "no phase Lunched",
 		`sparkoperator_applications{kind="sparkconnects"}`:              "no kind sparkconnects",
 		`sparkoperator_applications{state="Invalid"}`:                   "no state Invalid",
@@ -214,7 +215,7 @@ func TestFaultsOfExpressions(t *testing.T) {
 	}
 }
 
-// alert is one of a PrometheusRule.
+// alert is one alert of a PrometheusRule.
 type alert struct {
 	Alert, Expr, For    string
 	Labels, Annotations map[string]string
@@ -248,7 +249,7 @@ func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 	return nil, nil
 }
 
-// TestAlerts: every alert asks for what is served, says what it is about, and has its runbook.
+// TestAlerts checks that every alert uses served metrics, has a description, and has a section in the runbook.
 func TestAlerts(t *testing.T) {
 	all := documentedMetrics(t)
 	runbook, err := os.ReadFile("../../../docs/alerts.md")
@@ -296,7 +297,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// outermost are the labels that the first aggregation of an expression leaves.
+// outermost returns the labels that the outermost aggregation of an expression keeps.
 func outermost(expression parser.Expr) (by []string, found bool) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		if n, ok := node.(*parser.AggregateExpr); ok && !found {
@@ -307,7 +308,7 @@ func outermost(expression parser.Expr) (by []string, found bool) {
 	return by, found
 }
 
-// TestAlertsByValues: names, labels and links are the installation's.
+// TestAlertsByValues checks that names, labels and links of the alerts follow the values.
 func TestAlertsByValues(t *testing.T) {
 	_, alerts := ruleOf(t, mustRender(t, install{release: "team", namespace: "ops", apis: monitoringAPIs, values: `
 prometheus:
@@ -333,7 +334,8 @@ prometheus:
 	}
 }
 
-// TestMonitoringObjectsAreValid: the Prometheus operator's own definitions take them, and know every field.
+// TestMonitoringObjectsAreValid validates the objects against the definitions of the Prometheus operator. These must
+// know every field.
 func TestMonitoringObjectsAreValid(t *testing.T) {
 	for _, o := range only[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
@@ -371,7 +373,7 @@ func TestMonitoringObjectsAreValid(t *testing.T) {
 	}
 }
 
-// TestDashboard: every panel asks for what is served, by its variables and no others.
+// TestDashboard checks that every panel uses served metrics and only the variables of the dashboard.
 func TestDashboard(t *testing.T) {
 	all := documentedMetrics(t)
 	text := dashboardOf(t, everyMonitor)

@@ -29,20 +29,20 @@ import (
 
 const chartDir = "../../../charts/spark-operator"
 
-// rendered is what one set of values comes to.
+// rendered holds the objects and notes that the chart renders.
 type rendered struct {
 	objects []client.Object
 	notes   string
 }
 
-// install is one call of `helm install`.
+// install holds the inputs of one `helm install`.
 type install struct {
 	release, namespace string
 	values             string // YAML
 	apis               []string
 }
 
-// render refuses nothing by itself: the error is Helm's.
+// render renders the chart. It returns Helm's error unchanged.
 func render(t *testing.T, in install) (rendered, error) {
 	t.Helper()
 	c := load(t)
@@ -76,7 +76,7 @@ func render(t *testing.T, in install) (rendered, error) {
 	return out, nil
 }
 
-// mustRender is render for values that are in order.
+// mustRender is render for valid values. An error fails the test.
 func mustRender(t *testing.T, in install) rendered {
 	t.Helper()
 	out, err := render(t, in)
@@ -86,7 +86,7 @@ func mustRender(t *testing.T, in install) rendered {
 	return out
 }
 
-// load reads the chart from its source.
+// load loads the chart from its source.
 func load(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.LoadDir(chartDir)
@@ -96,7 +96,7 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// decoder knows every typed object of the chart, and refuses a field that the type does not have.
+// decoder decodes the typed objects of the chart and rejects unknown fields.
 var decoder = func() runtime.Decoder {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensions.AddToScheme} {
@@ -107,7 +107,7 @@ var decoder = func() runtime.Decoder {
 	return serializer.NewCodecFactory(s, serializer.EnableStrict).UniversalDeserializer()
 }()
 
-// decode reads every document of one file. An API that the scheme does not know stays unstructured.
+// decode decodes all documents of one file. Objects that the scheme does not know are unstructured.
 func decode(t *testing.T, path, text string) []client.Object {
 	t.Helper()
 	var objects []client.Object
@@ -155,7 +155,7 @@ func only[T client.Object](r rendered) []T {
 	return found
 }
 
-// one returns the only object of a type.
+// one returns the only object of a type. It fails the test if there is none or several.
 func one[T client.Object](t *testing.T, r rendered) T {
 	t.Helper()
 	found := only[T](r)
@@ -165,7 +165,7 @@ func one[T client.Object](t *testing.T, r rendered) T {
 	return found[0]
 }
 
-// readCRDs reads the generated definitions as they are on disk, by name.
+// readCRDs loads the generated definitions from disk. The keys are their names.
 func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(chartDir, "files/crds/*.yaml"))

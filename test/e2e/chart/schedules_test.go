@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestScheduledApplications: schedules are run unless that is switched off, and without them the operator can create no application; the value of the
-// kubeflow chart says how runs are called.
+// TestScheduledApplications checks that the operator runs schedules by default. If they are disabled, it has no right
+// to create applications. A value of the kubeflow chart controls the names of runs.
 func TestScheduledApplications(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestTuningPage: whoever copies from docs/tuning.md has values that the chart takes, each of which it knows, and objects without a field too many.
+// TestTuningPage checks the YAML examples of docs/tuning.md. The chart must accept all values, and the objects must
+// have no unknown fields.
 func TestTuningPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/tuning.md")
 	if err != nil {
@@ -49,8 +50,8 @@ func TestTuningPage(t *testing.T) {
 	}
 }
 
-// TestSeveralReleases: the releases of docs/tuning.md can be installed side by side. No object is in two of them, and
-// each serves what its values say.
+// TestSeveralReleases checks that the releases of docs/tuning.md can coexist. No object belongs to two of them, and
+// each serves its own namespaces.
 func TestSeveralReleases(t *testing.T) {
 	type object struct{ kind, namespace, name string }
 	owner := map[object]string{}

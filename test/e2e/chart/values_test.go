@@ -71,7 +71,7 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// unserved is an entry of files/peer-values.yaml.
+// unserved is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
 type unserved struct {
 	Key      string `json:"key"`
 	Harmless any    `json:"harmless"`
@@ -79,7 +79,8 @@ type unserved struct {
 	Why      string `json:"why"`
 }
 
-// A values file of the peer's chart is taken: what is not served is told or refused, never silent, and what asks for nothing passes.
+// TestPeerValues checks values of the kubeflow chart that this chart does not support. The chart rejects them or lists
+// them in the notes. It accepts harmless values without a note.
 func TestPeerValues(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
@@ -113,7 +114,8 @@ func TestPeerValues(t *testing.T) {
 	}
 }
 
-// TestPeersWholeValues: somebody who has a copy of that chart's values, all of them, installs this operator by it, in its own image.
+// TestPeersWholeValues installs the operator with a complete copy of the kubeflow chart's values. The image must remain
+// this operator's.
 func TestPeersWholeValues(t *testing.T) {
 	text, err := os.ReadFile("testdata/peer-values.yaml")
 	if err != nil {
@@ -135,7 +137,7 @@ func TestPeersWholeValues(t *testing.T) {
 	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
 	want.Submission.ServiceAccount = "spark-operator-submit"
 	want.Apache.Sentinels.Namespace = "default"
-	want.Metrics.BindAddress = ":8080" // Prometheus reads them from other pods
+	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
 	want.Controller.Workers = 10
 	want.Logging.Format = "text"
 	want.Metrics.JobSubmitLatencyBuckets = []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
@@ -155,7 +157,8 @@ func TestPeersWholeValues(t *testing.T) {
 	}
 }
 
-// TestUIAddresses: what the operator takes for an address of web UIs is installed, and so is what nobody uses.
+// TestUIAddresses checks that the chart accepts every address format that the operator accepts, and any format if the
+// UI is disabled.
 func TestUIAddresses(t *testing.T) {
 	for _, format := range []string{
 		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}", " https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
@@ -168,7 +171,8 @@ func TestUIAddresses(t *testing.T) {
 	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
 
-// TestUIValues: the peer's values for web UIs mean the same here, and have a route beside them.
+// TestUIValues checks that the kubeflow chart's values for web UIs have the same meaning here. A route can accompany
+// them.
 func TestUIValues(t *testing.T) {
 	r := mustRender(t, install{values: `controller:
   uiService: {enable: false}
@@ -199,7 +203,7 @@ func TestUIValues(t *testing.T) {
 	}
 }
 
-// at writes values that hold one key.
+// at returns values with a single key, as YAML.
 func at(t *testing.T, path string, value any) string {
 	t.Helper()
 	parts := strings.Split(path, ".")
@@ -213,7 +217,7 @@ func at(t *testing.T, path string, value any) string {
 	return string(text)
 }
 
-// other is a value of the same type that asks for something.
+// other returns a value of the same type that requests a feature.
 func other(harmless any) any {
 	switch harmless.(type) {
 	case bool:
@@ -225,7 +229,7 @@ func other(harmless any) any {
 	}
 }
 
-// The file that the chart writes is read by the operator's own loader.
+// TestConfiguration checks that the operator's own loader accepts the configuration file of the chart.
 func TestConfiguration(t *testing.T) {
 	read := func(values string) config.Configuration {
 		t.Helper()
@@ -242,7 +246,7 @@ func TestConfiguration(t *testing.T) {
 	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
 	want.Submission.ServiceAccount = "spark-operator-submit"
 	want.Apache.Sentinels.Namespace = "default"
-	want.Metrics.BindAddress = ":8080" // Prometheus reads them from other pods
+	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
 	if diff := cmp.Diff(want, read("")); diff != "" {
 		t.Errorf("defaults of the operator and of the chart (-operator +chart):\n%s", diff)
 	}
@@ -301,7 +305,8 @@ config:
 		{"{}", config.Namespaces{Names: []string{"default"}}},
 		{"jobNamespaceSelector: spark=enabled", config.Namespaces{Names: []string{"default"}, Selector: "spark=enabled"}},
 		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (a,b)'}", config.Namespaces{Selector: "team in (a,b)"}},
-		{"{jobNamespaces: ['', a], jobNamespaceSelector: spark=enabled}", config.Namespaces{}}, // every one, whatever its labels
+		// every namespace, whatever its labels
+		{"{jobNamespaces: ['', a], jobNamespaceSelector: spark=enabled}", config.Namespaces{}},
 		{"jobNamespaces: []", config.Namespaces{}},
 	} {
 		got := read("spark:\n  " + c.values).Namespaces
@@ -317,7 +322,8 @@ config:
 	}
 }
 
-// The operator reads its configuration once: another one must make other pods, the same one must not.
+// The operator reads its configuration once. A change must therefore replace the pods, and an unchanged configuration
+// must not.
 func TestConfigurationRollsThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
