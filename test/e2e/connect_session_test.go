@@ -17,13 +17,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 )
 
-// connectPort is where a server takes sessions.
+// connectPort is the port for sessions.
 const connectPort = 15002
 
-// tokenKey is the configuration of the token that a server wants of its clients.
+// tokenKey is the configuration key of the token that clients must send.
 const tokenKey = "spark.connect.authenticate.token"
 
-// refusesStrangers wants a server to end a session without its token.
+// refusesStrangers checks that a server rejects a session without its token.
 func (w *world) refusesStrangers(t *testing.T, server *v1alpha1.SparkConnect) {
 	t.Helper()
 	address, stop, err := w.Forward(t.Context(), server.Namespace, server.Status.Server.ServiceName, connectPort)
@@ -40,7 +40,7 @@ func (w *world) refusesStrangers(t *testing.T, server *v1alpha1.SparkConnect) {
 	}
 }
 
-// session is what testdata/connect/session.py prints.
+// session is the output of testdata/connect/session.py.
 type session struct {
 	Version string
 	Conf    map[string]string
@@ -50,7 +50,7 @@ type session struct {
 	}
 }
 
-// session opens one with PySpark's client, through the server's Service.
+// session opens a session with PySpark's client through the server's Service.
 func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...string) session {
 	t.Helper()
 	began := time.Now()
@@ -59,7 +59,7 @@ func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 		t.Fatal(err)
 	}
 	defer stop()
-	// Without TLS the client sends a token to localhost alone.
+	// Without TLS the client sends a token only to localhost.
 	if token := server.Spec.SparkConf[tokenKey]; token != "" {
 		_, port, _ := strings.Cut(address, ":")
 		address = "localhost:" + port + "/;token=" + token
@@ -89,7 +89,7 @@ func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 	return s
 }
 
-// onExecutors wants the right result, computed by executors of that server's pod alone.
+// onExecutors checks the result, and that only executors of the given server pod computed it.
 func (w *world) onExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *corev1.Pod, got session) {
 	t.Helper()
 	w.summed(t, got)
@@ -106,7 +106,7 @@ func (w *world) onExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *co
 	}
 }
 
-// summed wants all the rows to be there.
+// summed checks that the result contains all rows.
 func (w *world) summed(t *testing.T, got session) {
 	t.Helper()
 	rows, sum := 0, 0

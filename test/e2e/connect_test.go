@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 )
 
-// awkward are values that a shell, Kubernetes or a file of properties would change, by their keys.
+// awkward holds values that a shell, Kubernetes or a properties file would change.
 var awkward = map[string]string{
 	"spark.example.shell":      `it's "quoted"; $HOME ${HOME} $(id) ` + "`id`" + ` \$ \\ * ~ & | # !`,
 	"spark.example.kubernetes": `$(POD_IP) $$(POD_IP) $$ $$$$`,
@@ -33,19 +33,19 @@ var awkward = map[string]string{
 	"spark.example.key = key":  "= value",
 }
 
-// connect are Spark Connect servers that are used by PySpark's own client, through their Services.
+// connect tests Spark Connect servers with PySpark's own client, through their Services.
 func (w *world) connect(t *testing.T) {
 	w.side(t, "answers, is killed, answers again", w.connectAnswers)
 }
 
-// connectLong is what of the same takes longer.
+// connectLong contains the slower tests of Spark Connect servers.
 func (w *world) connectLong(t *testing.T) {
 	w.side(t, "edited, suspended, resumed", w.connectEdited)
 	w.side(t, "executors by load", w.connectScales)
 	w.side(t, "told what is wrong", w.connectTroubles)
 }
 
-// connectServer is the example, as small as it can be, and asked more often whether it is ready.
+// connectServer returns the example server with minimal resources and more frequent probes.
 func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	t.Helper()
 	return exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
@@ -59,7 +59,7 @@ func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.S
 	})
 }
 
-// askedOften adds probes to a server's template that lose no time; those that it gets otherwise ask each ten seconds.
+// askedOften adds probes with a period of one second to a server's template. The default period is ten seconds.
 func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
 	t.Helper()
 	var pod corev1.PodTemplateSpec
@@ -77,8 +77,10 @@ func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtens
 	return &runtime.RawExtension{Raw: text}
 }
 
-// connectAnswers: a server gets Ready and computes what a client asks for on its executors, with the configuration that it was given, to the
-// letter. Server and executors authenticate each other and encrypt, clients need the token, and its Service leads to nothing else. Its pod is killed, and a new session works again at the same Service. In the end nothing is left.
+// connectAnswers checks the whole life of a server. It becomes ready, and its executors compute the client's work with
+// exactly the given configuration. Server and executors authenticate each other and encrypt their traffic. Clients need
+// the token, and the Service has only the port for sessions. After the server's pod is killed, a new session works
+// through the same Service. At the end, deleting the server must leave nothing.
 func (w *world) connectAnswers(t *testing.T) {
 	const token = "not-for-everybody"
 	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) {
@@ -128,8 +130,9 @@ func (w *world) connectAnswers(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectEdited: an edit reaches the pods that run, by new ones. Suspended, only the address is left; resumed, it answers there again. A server that ends by
-// itself is told and made again.
+// connectEdited checks edits, suspension and restarts of a server. An edit replaces the running pods. A suspended
+// server keeps only its Service, and a resumed server uses the same one. A server that exits is reported by an event
+// and replaced.
 func (w *world) connectEdited(t *testing.T) {
 	server := w.connectServer(t, "edited", func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
 	w.create(t, server)
@@ -165,7 +168,7 @@ func (w *world) connectEdited(t *testing.T) {
 	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Suspend = nil })
 	third := w.awaitServer(t, server, second.UID)
 
-	// The JVM is process 1 there, and ends as it would on a node that shuts down.
+	// The JVM is process 1 of the container. It exits like on a node that shuts down.
 	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c", "kill -TERM 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +182,7 @@ func (w *world) connectEdited(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectScales: with dynamic allocation executors come for a session's work and go after it.
+// connectScales checks that dynamic allocation adds executors for a session's work and removes them afterwards.
 func (w *world) connectScales(t *testing.T) {
 	server := w.connectServer(t, "scales", func(s *v1alpha1.SparkConnect) {
 		s.Spec.Executor.Instances = nil
@@ -206,7 +209,7 @@ func (w *world) connectScales(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectTroubles: what a server waits for, or was refused for, is told, and an edit mends it.
+// connectTroubles checks that the status gives the reason why a server does not start, and that edits change it.
 func (w *world) connectTroubles(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })
@@ -222,7 +225,7 @@ func (w *world) connectTroubles(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectLine: a server of another Spark line answers the same client.
+// connectLine checks that a server of another Spark line works with the same client.
 func (w *world) connectLine(t *testing.T, version, image string) {
 	server := exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
 		s.Name, s.Spec.SparkVersion, s.Spec.Image = "connect-"+strings.ReplaceAll(version, ".", "-"), version, &image
@@ -238,7 +241,8 @@ func (w *world) connectLine(t *testing.T, version, image string) {
 	w.remove(t, server)
 }
 
-// awaitServer waits until a server takes sessions as it is wanted now, with another pod than the one that is named, and returns its pod.
+// awaitServer waits until a server is ready for its latest spec and returns its pod. The pod must differ from the one
+// with the UID not.
 func (w *world) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
 	t.Helper()
 	began := time.Now()
@@ -264,7 +268,7 @@ func (w *world) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not typ
 	return pod
 }
 
-// awaitServerCondition waits for the status of a condition, of the resource as it is wanted now.
+// awaitServerCondition waits until a condition of the latest generation has a status.
 func (w *world) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
 	t.Helper()
 	awaitObject(t, w, server, patience, kind+" "+string(status), func(s *v1alpha1.SparkConnect) bool {
@@ -272,7 +276,7 @@ func (w *world) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect
 	})
 }
 
-// awaitExecutors waits until so many executors run, and no other is on its way.
+// awaitExecutors waits until exactly n executors run and no executor is pending.
 func (w *world) awaitExecutors(t *testing.T, server *v1alpha1.SparkConnect, n int) {
 	t.Helper()
 	awaitObject(t, w, server, patience, strconv.Itoa(n)+" running executors", func(s *v1alpha1.SparkConnect) bool {
@@ -280,12 +284,13 @@ func (w *world) awaitExecutors(t *testing.T, server *v1alpha1.SparkConnect, n in
 	})
 }
 
-// awaitTold waits until the condition Ready and a warning tell what is wrong.
+// awaitTold waits until a condition and a warning event contain the given text.
 func (w *world) awaitTold(t *testing.T, server *v1alpha1.SparkConnect, what string) {
 	t.Helper()
 	awaitObject(t, w, server, patience, "what is wrong with "+what, func(s *v1alpha1.SparkConnect) bool {
 		ready := meta.FindStatusCondition(s.Status.Conditions, "Ready")
-		// A pod that waits goes on beside an edit of which no server can be made: Stalled is about that.
+		// After an invalid edit, the old pod still waits and Ready gives its reason. Stalled gives the reason for the
+		// edit.
 		told := func(c metav1.Condition) bool {
 			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, what)
 		}
@@ -308,7 +313,7 @@ func (w *world) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v
 	}
 }
 
-// addressOf is the Service that a server's status names.
+// addressOf returns the Service in a server's status.
 func (w *world) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
 	t.Helper()
 	var service corev1.Service

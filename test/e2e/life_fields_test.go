@@ -18,20 +18,20 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// unset are the fields of driver and executor that testdata/life/fields.yaml leaves out, each with the reason.
+// unset lists the fields of driver and executor that testdata/life/fields.yaml omits, with the reasons.
 var unset = map[string]string{
 	"driver.hostNetwork": "on one node its ports would be in the executors' way",
 }
 
-// podFields: whatever can be said of a pod is in the pods that Spark made, as the API server has them, and nobody changed one on its way there:
-// no webhook is installed. Driver and executor really run with all of it. The scheduler that they ask for is this test.
+// podFields checks that the driver and executor pods in the API server have every field of the spec, and run with them.
+// No webhook changes the pods, because none exists. The pods name a scheduler of their own, and this test plays it.
 func (w *world) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)
 	w.make(t,
 		configMap("life-fields", "word", "mapped"), configMap("life-fields-spark", "note", "nothing"), configMap("life-fields-hadoop", "core-site.xml", "<configuration/>"),
 		secret("life-fields-any", "word", "open"), secret("life-fields-gcp", "key.json", "{}"),
-		secret("life-fields-hadoop", "hadoop.token", "HDTS\x00\x00\x00"), // a file of Hadoop's with no tokens and no keys
+		secret("life-fields-hadoop", "hadoop.token", "HDTS\x00\x00\x00"), // a Hadoop token file without tokens and keys
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "life-fields", Namespace: "default"}},
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "life-fields"}, Value: 7},
 	)
@@ -42,7 +42,7 @@ func (w *world) podFields(t *testing.T) {
 	if err := w.Client.List(t.Context(), &service, client.InNamespace("default"), client.MatchingLabels{"example.dev/of": "service"}); err != nil {
 		t.Fatal(err)
 	}
-	s.untilState(t, completed) // the executor, which Spark may not delete, is still there
+	s.untilState(t, completed) // the executor still exists, because the spec forbids Spark to delete it
 	pods := s.executors(t)
 	if len(pods) != 1 || len(service.Items) != 1 {
 		t.Fatalf("%d executors and %d Services of the driver, want one of each", len(pods), len(service.Items))
@@ -56,7 +56,7 @@ func (w *world) podFields(t *testing.T) {
 	s.remove(t, s.app)
 }
 
-// noWebhooks: nothing on this cluster can change a pod that is created.
+// noWebhooks checks that the cluster has no admission webhooks.
 func (w *world) noWebhooks(t *testing.T) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&admissionv1.MutatingWebhookConfigurationList{}, &admissionv1.ValidatingWebhookConfigurationList{}} {
@@ -69,7 +69,7 @@ func (w *world) noWebhooks(t *testing.T) {
 	}
 }
 
-// everyField reads the application and sees to it that it leaves out nothing but unset.
+// everyField loads the application and checks that it sets every field that is not in unset.
 func (w *world) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")
@@ -98,7 +98,7 @@ func (w *world) everyField(t *testing.T) *v1beta2.SparkApplication {
 	return app
 }
 
-// schedule puts the application's only pod of a role on the node, as the scheduler does that it names.
+// schedule binds the application's only pod of a role to the node, in place of the scheduler that the pod names.
 func (s *story) schedule(t *testing.T, role string) {
 	t.Helper()
 	labels := client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": role}
@@ -118,7 +118,7 @@ func (s *story) schedule(t *testing.T, role string) {
 	})
 }
 
-// has wants an object to have what testdata/life/fields-pods.yaml says of its role.
+// has checks that an object has the fields that testdata/life/fields-pods.yaml lists for its role.
 func (w *world) has(t *testing.T, role string, object any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields-pods.yaml")
@@ -146,7 +146,8 @@ func (w *world) has(t *testing.T, role string, object any) {
 	}
 }
 
-// lacks tells what of want is not in have. Of a list every wanted entry has to be there, in any order; what is said of one that is not is said of the nearest.
+// lacks returns the parts of want that are missing in have. A list must contain every wanted entry, in any order. For a
+// missing entry, lacks returns the differences from the most similar one.
 func lacks(have, want any, at string) (missing []string) {
 	switch want := want.(type) {
 	case map[string]any:

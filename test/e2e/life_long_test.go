@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// overfull: the kubelet evicts a driver that writes more into a volume than its limit; the policy runs it again.
+// overfull checks that the retry policy covers eviction by the kubelet. The driver exceeds the size limit of a volume.
 func (w *world) overfull(t *testing.T) {
 	app := w.told(t, "overfull", []string{"told"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.RestartPolicy = onceAgain()
@@ -37,7 +37,7 @@ func (w *world) overfull(t *testing.T) {
 	})
 }
 
-// untilStep waits until the driver has said that it takes a step: what it was told is read.
+// untilStep waits until the driver logs a step. The driver has then read its instruction.
 func (s *story) untilStep(t *testing.T, step string) {
 	t.Helper()
 	eventually(t, patience, "step "+step, func() (string, bool) {
@@ -46,7 +46,7 @@ func (s *story) untilStep(t *testing.T, step string) {
 	})
 }
 
-// outOfHeap: the JVM's own limit, where Kubernetes sees no more than an exit code.
+// outOfHeap checks the message for a JVM that exceeds its own heap limit. Kubernetes sees only an exit code.
 func (w *world) outOfHeap(t *testing.T) {
 	s := w.begin(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "heap", nil
@@ -59,12 +59,12 @@ func (w *world) outOfHeap(t *testing.T) {
 	})
 }
 
-// failingClass is a program of local/images/spark/java/failures.
+// failingClass makes the application run a program of local/images/spark/java/failures.
 func failingClass(a *v1beta2.SparkApplication, class string) {
 	a.Spec.MainClass, a.Spec.MainApplicationFile = new("dev.sparkoperator.failures."+class), "local:///opt/spark/examples/jars/spark-failures.jar"
 }
 
-// comeAndGo: with dynamic allocation executors come for the work and go without it. That is no trouble, and nobody is told.
+// comeAndGo checks that executor churn by dynamic allocation causes no warnings and no condition.
 func (w *world) comeAndGo(t *testing.T) {
 	s := w.begin(t, w.told(t, "come-and-go", []string{"work", "idle", "end"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{
@@ -93,7 +93,8 @@ func (w *world) comeAndGo(t *testing.T) {
 	s.remove(t, s.app)
 }
 
-// executorsFail: an executor that dies is told with its reason, and so is what its loss did to the driver.
+// executorsFail checks that an event gives the reason why an executor failed. The application's error message describes
+// the effect on the driver.
 func (w *world) executorsFail(t *testing.T) {
 	s := w.begin(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "executors-fail", []string{"exit"}

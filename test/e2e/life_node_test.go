@@ -12,9 +12,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// nodeLost stops the kubelet, so that Kubernetes takes the node for lost while its containers go on, and lets it go on. Two drivers are there,
-// and somebody deletes one of them meanwhile, as Kubernetes itself would after five minutes: nobody carries that out. Neither is started twice,
-// and the other never ends.
+// nodeLost suspends the kubelet, so that Kubernetes treats the node as lost while its containers continue. Two
+// applications run there. The test deletes one of their drivers, as Kubernetes itself would after five minutes. Without
+// a kubelet the deletion cannot finish, so the operator must not start a second driver. After the kubelet resumes, the
+// other driver is still running.
 func (w *world) nodeLost(t *testing.T) {
 	w.needsEmbedded(t, "a kubelet that can be stopped")
 	nodeName := w.nodeName(t)
@@ -54,12 +55,12 @@ func (w *world) nodeLost(t *testing.T) {
 	}
 	goOn()
 
-	// The node is back, and with it a driver that never ended.
+	// The node is ready again, and the first driver has never stopped.
 	first.until(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
-	// The other is ended now, and run again.
+	// The kubelet now deletes the second driver, and the application runs again.
 	second.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
 	second.ends(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
@@ -81,7 +82,8 @@ func (w *world) nodeLost(t *testing.T) {
 	})
 }
 
-// patient lets a pod stay on a lost node for an hour, also while it comes back. Kubernetes' default is five minutes.
+// patient lets a pod stay on a lost node for an hour, including the time until the node is ready. Kubernetes' default
+// is five minutes.
 func patient() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
 		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
@@ -89,7 +91,7 @@ func patient() (all []corev1.Toleration) {
 	return all
 }
 
-// driversOf are the drivers of up to two applications, each of which has one.
+// driversOf returns the UIDs of the drivers of up to two applications. Each application must have exactly one driver.
 func (w *world) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
 	t.Helper()
 	for i, s := range stories {

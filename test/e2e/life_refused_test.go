@@ -17,11 +17,11 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// quotaRefuses: a quota lets no executor in. Spark asks again and again and tells nobody; the application's status and an event tell, and
-// when the quota is gone the application goes on by itself.
+// quotaRefuses checks an application whose executors a quota rejects. Spark retries without reporting the cause, so the
+// operator reports it in the status and an event. When the quota is gone, the application continues by itself.
 func (w *world) quotaRefuses(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "life-refused", Namespace: "default"}
-	// Of one priority class alone: the namespace is everybody's.
+	// The quota applies to one priority class only, because other tests use the same namespace.
 	quota := &corev1.ResourceQuota{ObjectMeta: meta, Spec: corev1.ResourceQuotaSpec{
 		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
 		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
@@ -47,7 +47,7 @@ func (w *world) quotaRefuses(t *testing.T) {
 	})
 }
 
-// accountRefuses: the executors' service account does not exist.
+// accountRefuses checks an application whose executors have a service account that does not exist.
 func (w *world) accountRefuses(t *testing.T) {
 	s := w.begin(t, w.told(t, "account", []string{"session", "end"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.Executor.ServiceAccount = new("no-such-account")
@@ -56,7 +56,7 @@ func (w *world) accountRefuses(t *testing.T) {
 	s.remove(t, s.app)
 }
 
-// untilRefused waits until the application tells why it has no executors, in its condition and in an event.
+// untilRefused waits until a condition and an event give the reason why the application has no executors.
 func (s *story) untilRefused(t *testing.T, reason, says string) {
 	t.Helper()
 	s.until(t, patience, "the cause", func(a *v1beta2.SparkApplication) bool {
@@ -70,8 +70,8 @@ func (s *story) untilRefused(t *testing.T, reason, says string) {
 	})
 }
 
-// disruptionBudget: the driver is not evicted while its application wants it kept. The budget comes and goes without a new run, and is gone
-// with the driver's end, so that a sidecar that goes on does not hold up a node's drain.
+// disruptionBudget checks that the budget prevents the eviction of the driver. Adding or removing the budget starts no
+// new run.
 func (w *world) disruptionBudget(t *testing.T) {
 	s := w.begin(t, w.told(t, "budget", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
 	s.untilRun(t, 1)

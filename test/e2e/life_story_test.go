@@ -17,19 +17,19 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// story is an application with everything that was ever stored of it. It is watched rather than read now and then: no state is too short
-// to be seen, and none is seen that nobody else could have.
+// story records all stored versions of an application. It uses a watch instead of polling, so that it misses no short
+// state. It sees only states that other clients can also see.
 type story struct {
 	*world
-	app    *v1beta2.SparkApplication // as it was stored last, as far as the story was followed
+	app    *v1beta2.SparkApplication // the latest version that the story has read
 	path   []v1beta2.ApplicationStateType
-	told   []string // the errorMessages, each once
+	told   []string // distinct values of errorMessage
 	peak   v1beta2.ExecutorCounts
 	latest watch.Interface
 	gone   bool
 }
 
-// begin creates an application and follows it until the test's end.
+// begin creates an application and watches it until the end of the test.
 func (w *world) begin(t *testing.T, app *v1beta2.SparkApplication) *story {
 	t.Helper()
 	conf := maps.Clone(timeouts)
@@ -48,7 +48,7 @@ func (w *world) begin(t *testing.T, app *v1beta2.SparkApplication) *story {
 	return s
 }
 
-// note takes one version of the application into the story.
+// note records one version of the application.
 func (s *story) note(app *v1beta2.SparkApplication) {
 	s.app = app
 	state := app.Status.AppState
@@ -66,13 +66,13 @@ func (s *story) note(app *v1beta2.SparkApplication) {
 	}
 }
 
-// until follows the story to the first version that is as wanted, the present one included.
+// until reads versions until one satisfies done. It starts with the current version.
 func (s *story) until(t *testing.T, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	s.follow(t, limit, what, func() bool { return !s.gone && done(s.app) })
 }
 
-// untilState is until for a state.
+// untilState waits for a state.
 func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
 	t.Helper()
 	s.until(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
@@ -105,7 +105,8 @@ func (s *story) follow(t *testing.T, limit time.Duration, what string, done func
 	}
 }
 
-// patch changes the application as kubectl patch --type=merge does. The story goes on behind it: what is waited for next cannot have been before.
+// patch applies a merge patch, like kubectl patch --type=merge. It then reads the story up to the patched version, so
+// that later waits ignore older versions.
 func (s *story) patch(t *testing.T, patch string) {
 	t.Helper()
 	changed := s.app.DeepCopy()
@@ -121,7 +122,7 @@ func (s *story) patch(t *testing.T, patch string) {
 	})
 }
 
-// driver reads the application's driver pod.
+// driver returns the application's driver pod.
 func (s *story) driver(t *testing.T) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -131,7 +132,7 @@ func (s *story) driver(t *testing.T) *corev1.Pod {
 	return pod
 }
 
-// executors lists the application's executor pods.
+// executors returns the application's executor pods.
 func (s *story) executors(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
@@ -143,22 +144,22 @@ func (s *story) executors(t *testing.T) []corev1.Pod {
 	return pods.Items
 }
 
-// ending is what a story comes to. The states are those that were stored, in order: what is passed through within one decision, such as
-// SUCCEEDING where nothing follows, is not among them.
+// ending is the expected end of a story. The states are the stored ones, in order. They do not include states that the
+// operator passes within one decision, such as SUCCEEDING before a final state.
 type ending struct {
 	states            []v1beta2.ApplicationStateType
 	runs, submissions int32    // executionAttempts and submissionAttempts
-	reason            string   // of the condition Ready
-	says              []string // in errorMessage; of a failure only
-	events            []string // reasons, sorted, each as often as it is told
+	reason            string   // reason of the Ready condition
+	says              []string // expected in errorMessage, for failures only
+	events            []string // sorted reasons, repeated as often as they occur
 }
 
-// mayBeTold are events that a busy machine adds, or that depend on how fast a driver ends: of pods that wait for room, or that are being
-// taken away; and that of the first seconds after an installation, in which the API server cannot judge owners of a new definition yet. Where they
-// are wanted it is no matter how often they are told.
+// mayBeTold lists events whose occurrence depends on timing. A busy machine adds events of pods that wait for resources
+// or are being deleted. In the first seconds after an installation, the API server cannot check owners of new kinds,
+// which causes ServerError. If a test expects one of these events, it may occur any number of times.
 var mayBeTold = []string{"SparkDriverPending", "SparkDriverDisrupted", "SparkExecutorPending", "ServerError"}
 
-// ends waits for the last of the states and checks the whole of the story, then deletes the application: nothing of it is left.
+// ends waits for the final state, checks the whole story and deletes the application. Nothing of it may remain.
 func (s *story) ends(t *testing.T, want ending) {
 	t.Helper()
 	s.comesTo(t, want)
@@ -197,7 +198,7 @@ func (s *story) comesTo(t *testing.T, want ending) {
 	s.tells(t, want.events)
 }
 
-// expires waits until the application has deleted itself and everything that it made.
+// expires waits until the application and all of its dependents have expired.
 func (s *story) expires(t *testing.T) {
 	t.Helper()
 	s.follow(t, time.Minute, "the application to expire", func() bool { return s.gone })
@@ -207,7 +208,7 @@ func (s *story) expires(t *testing.T) {
 	})
 }
 
-// tells wants the application's events to be these. An event is written after the status that it is about.
+// tells checks the events of the application. The operator writes an event after the corresponding status.
 func (s *story) tells(t *testing.T, want []string) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the events "+strings.Join(want, " "), func() (string, bool) {
@@ -224,7 +225,7 @@ func (s *story) tells(t *testing.T, want []string) {
 	})
 }
 
-// endConditions are the conditions of an application that is over, or suspended.
+// endConditions returns the conditions of an application that has ended or is suspended.
 func endConditions(state v1beta2.ApplicationStateType) map[string]metav1.ConditionStatus {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	switch state {
@@ -236,7 +237,8 @@ func endConditions(state v1beta2.ApplicationStateType) map[string]metav1.Conditi
 	return map[string]metav1.ConditionStatus{"Ready": no, "Submitted": yes, "Failed": yes, "Stalled": yes}
 }
 
-// conditions are the application's, but for Exposed: what stands beside a driver is no part of its life, and comes and goes after it.
+// conditions returns the application's conditions without Exposed. The auxiliary objects change independently of the
+// application's state.
 func conditions(app *v1beta2.SparkApplication) map[string]metav1.ConditionStatus {
 	found := map[string]metav1.ConditionStatus{}
 	for _, c := range app.Status.Conditions {

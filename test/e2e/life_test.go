@@ -16,10 +16,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// wholeLife asks for every scenario of an application's life, those included that mostly wait; `make e2e` does.
+// wholeLife enables all scenarios, including those that mostly wait. `make e2e` sets it.
 var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, not only the most telling")
 
-// The states of a run that goes well, and of one that is followed by another.
+// These are the states of a successful run and of a run that is retried.
 var (
 	created   = v1beta2.ApplicationStateNew
 	submitted = v1beta2.ApplicationStateSubmitted
@@ -32,8 +32,7 @@ var (
 
 func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
 
-// life follows applications through what happens to them between their creation and their end: every state that is stored on the way, and
-// what is told of it.
+// life follows applications from their creation to their end. It checks every stored state and all events.
 func (w *world) life(t *testing.T) {
 	w.lifeProgram(t)
 	t.Run("side by side", func(t *testing.T) {
@@ -52,11 +51,11 @@ func (w *world) life(t *testing.T) {
 		}
 	})
 	if *wholeLife {
-		t.Run("node lost", w.nodeLost) // it takes the node from everybody
+		t.Run("node lost", w.nodeLost) // no other test can run pods on the node at this time
 	}
 }
 
-// lifeProgram makes what the drivers of told run, unless it is there.
+// lifeProgram creates the ConfigMap with the program of the drivers, if it does not exist.
 func (w *world) lifeProgram(t *testing.T) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/life/main.py")
@@ -75,7 +74,7 @@ func (w *world) side(t *testing.T, name string, scenario func(*testing.T)) {
 	})
 }
 
-// told is an application whose driver takes the steps of testdata/life/main.py. It is as small as it can be.
+// told returns an application whose driver performs the steps of testdata/life/main.py, with minimal resources.
 func (w *world) told(t *testing.T, name string, steps []string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
@@ -89,20 +88,20 @@ func (w *world) told(t *testing.T, name string, steps []string, change func(*v1b
 	})
 }
 
-// onceAgain lets one failed run be followed by another, after some seconds: a driver's end is known to the second, and FAILING is seen only
-// where some of the interval is left.
+// onceAgain returns a policy with one retry after some seconds. Kubernetes reports a driver's end with a precision of
+// one second. FAILING is visible only if some of the retry interval is left.
 func onceAgain() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// tell makes the ConfigMap that says what the step "told" of an application is to be, and mounts it.
+// tell creates the ConfigMap with the instruction for the step "told" and mounts it.
 func (w *world) tell(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.make(t, configMap(toldOf(app), "step", step))
 	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: toldOf(app), Path: "/opt/told"})
 }
 
-// tellNext changes what the next run is told; one that goes on has read it.
+// tellNext changes the instruction for the next run. A current run has already read it.
 func (w *world) tellNext(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	if err := w.Client.Update(t.Context(), configMap(toldOf(app), "step", step)); err != nil {
@@ -110,15 +109,17 @@ func (w *world) tellNext(t *testing.T, app *v1beta2.SparkApplication, step strin
 	}
 }
 
-// toldOf does not begin with the application's name: what does should be gone with it.
+// toldOf returns the name of the ConfigMap. The name must not begin with the application's name, because children would
+// then count it as a dependent.
 func toldOf(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
 
 func configMap(name, key, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Data: map[string]string{key: value}}
 }
 
-// longLife: a running application is suspended and resumed, its spec is edited, and it expires. What only steers the operator changes without
-// a new run. The mode is client, which is no other life: the driver has a pod of its own.
+// longLife suspends and resumes a running application, edits its spec, and lets it expire. Fields that only control the
+// operator change without a new run. The deploy mode client makes no difference, because the driver also runs in its
+// own pod.
 func (w *world) longLife(t *testing.T) {
 	s := w.begin(t, w.told(t, "long", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.Mode = v1beta2.DeployModeClient
@@ -137,7 +138,8 @@ func (w *world) longLife(t *testing.T) {
 
 	s.patch(t, `{"spec": {"suspend": true}}`)
 	s.untilState(t, v1beta2.ApplicationStateSuspended)
-	eventually(t, patience, "nothing to be left of a suspended run", func() (string, bool) { // what stands beside a driver goes after the state is told
+	// auxiliary objects disappear after the state is stored
+	eventually(t, patience, "nothing to be left of a suspended run", func() (string, bool) {
 		left := w.children(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0
 	})
@@ -162,7 +164,7 @@ func (w *world) longLife(t *testing.T) {
 	s.expires(t)
 }
 
-// untilWorking waits until an attempt's driver runs and has an executor that does.
+// untilWorking waits until the driver of an attempt and an executor are running.
 func (s *story) untilWorking(t *testing.T, attempt int32) {
 	t.Helper()
 	s.until(t, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
@@ -170,7 +172,8 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 	})
 }
 
-// kueueContract: Kueue finds driver and executors by their owner, and its labels stay with the application. Others are the pods' too.
+// kueueContract checks the properties that Kueue depends on. The pods have the application as an owner. Kueue's labels
+// stay on the application, while other labels are copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
 	driver := s.driver(t)
@@ -199,7 +202,8 @@ func (s *story) kueueContract(t *testing.T) {
 	}
 }
 
-// taken: a driver that is evicted is run again by the policy; one that somebody deletes is as well, as long as the policy has a run left.
+// taken checks that the policy retries an evicted driver. A later deletion of the driver is a failure, because no retry
+// is left.
 func (w *world) taken(t *testing.T) {
 	s := w.begin(t, w.told(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = onceAgain() }))
 	s.untilRun(t, 1)
@@ -224,7 +228,8 @@ func (w *world) taken(t *testing.T) {
 	})
 }
 
-// outlived: the driver's end is the end of the run, whatever goes on beside it. The first run fails and its pod goes; the second succeeds.
+// outlived checks that the end of the driver ends the run, even if a sidecar continues. The first run fails, and its
+// pod is deleted for the second run, which succeeds.
 func (w *world) outlived(t *testing.T) {
 	app := w.told(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.RestartPolicy = onceAgain()
@@ -250,7 +255,7 @@ func (w *world) outlived(t *testing.T) {
 	}
 }
 
-// besideRuns wants the driver's sidecar to be running beside the driver that has ended.
+// besideRuns checks that the sidecar still runs after the driver has ended.
 func (s *story) besideRuns(t *testing.T) {
 	t.Helper()
 	pod := s.driver(t)

@@ -2,7 +2,7 @@ package e2e
 
 import "github.com/sparkoperator/spark-operator/test/e2e/stored"
 
-// programs are those of testdata/lines.
+// programs are the programs of testdata/lines.
 var programs = []program{
 	{
 		name:     "java",
@@ -36,7 +36,7 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scra
 			"sidecar":          "beside the driver",
 			"executor":         "hello executor; secret open sesame and open sesame; template from the template; claim kept mounted",
 		},
-		// The kubelet puts the variable's value there.
+		// The kubelet replaces the reference with the variable's value.
 		differs:   map[string]string{"arguments": "two words||alice|${spark.app.name}|--name"},
 		executors: 1,
 		claims:    true,
@@ -72,7 +72,7 @@ spark.kubernetes.allocation.batch.delay 500ms
 	},
 }
 
-// everyProperty is what spark-submit is told for every program; a SparkApplication says it by fields.
+// everyProperty holds the common properties for spark-submit. A SparkApplication has fields for them.
 const everyProperty = `
 spark.kubernetes.container.image {{.Image}}
 spark.kubernetes.authenticate.driver.serviceAccountName spark-operator-spark
@@ -85,7 +85,8 @@ spark.kubernetes.executor.podTemplateFile /opt/submit/executor.yaml
 spark.kubernetes.submission.waitAppCompletion false
 `
 
-// timeouts of Spark's Kubernetes client, in milliseconds, for both ways. Ten seconds, its default, is not enough where many JVMs start at once.
+// timeouts are the timeouts of Spark's Kubernetes client in milliseconds, for both ways of submission. The default of
+// ten seconds is too short if many JVMs start at the same time.
 var timeouts = map[string]string{
 	"spark.kubernetes.submission.connectionTimeout": "60000",
 	"spark.kubernetes.submission.requestTimeout":    "60000",
@@ -93,7 +94,8 @@ var timeouts = map[string]string{
 	"spark.kubernetes.driver.requestTimeout":        "60000",
 }
 
-// intended are the differences between what the operator makes and what spark-submit makes. Each should be; what is not here fails.
+// intended lists the intended differences between the operator's objects and spark-submit's. All other differences fail
+// the test.
 var intended = []stored.Intended{
 	{Role: "driver *", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
 	{Role: "executor template", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},

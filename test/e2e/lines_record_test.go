@@ -23,11 +23,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/stored"
 )
 
-// recorder remembers the objects of the default namespace as the API server first stored them. Many are gone when an application is over: the
-// driver deletes its executors, their claims and its Service.
+// recorder stores the first version of every object of the default namespace. Many objects are gone when an application
+// ends, because the driver deletes its executors, their claims and its Service.
 type recorder struct {
 	mu      sync.Mutex
-	objects map[string]*recorded // by UID
+	objects map[string]*recorded // keyed by UID
 }
 
 type recorded struct {
@@ -35,7 +35,7 @@ type recorded struct {
 	gone bool
 }
 
-// recordedKinds are all that a submission or a driver makes.
+// recordedKinds are the kinds of all objects that a submission or a driver creates.
 var recordedKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "pods"},
 	{Version: "v1", Resource: "configmaps"},
@@ -45,7 +45,7 @@ var recordedKinds = []schema.GroupVersionResource{
 	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
 }
 
-// record watches until the test's end.
+// record starts a recorder that watches until the end of the test.
 func (w *world) record(t *testing.T) *recorder {
 	t.Helper()
 	c, err := dynamic.NewForConfig(w.Config)
@@ -69,7 +69,7 @@ func (w *world) record(t *testing.T) *recorder {
 	return r
 }
 
-// OnAdd remembers an object.
+// OnAdd stores a new object.
 func (r *recorder) OnAdd(object any, _ bool) {
 	o := object.(*unstructured.Unstructured)
 	r.mu.Lock()
@@ -79,10 +79,10 @@ func (r *recorder) OnAdd(object any, _ bool) {
 	}
 }
 
-// OnUpdate is of no interest: what counts is what was created.
+// OnUpdate does nothing, because the comparison uses objects as created.
 func (r *recorder) OnUpdate(_, _ any) {}
 
-// OnDelete remembers that an object is gone.
+// OnDelete marks an object as gone.
 func (r *recorder) OnDelete(object any) {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
@@ -95,15 +95,15 @@ func (r *recorder) OnDelete(object any) {
 	}
 }
 
-// owned are the objects of one run.
+// owned holds the objects of one run.
 type owned struct {
 	recorder *recorder
 	driver   *recorded
 	all      []*recorded
 }
 
-// application gathers a run's objects: the driver, what has the same owner, and what the driver owns; not what stands beside it for others, such
-// as a Service of its web UI, which is no part of a submission.
+// application returns the objects of a run: the driver pod, the objects with the same owner, and the driver's
+// dependents. It omits auxiliary objects such as the UI Service, because they are not part of a submission.
 func (r *recorder) application(t *testing.T, driver string) *owned {
 	t.Helper()
 	r.mu.Lock()
@@ -131,21 +131,21 @@ func (r *recorder) application(t *testing.T, driver string) *owned {
 			}
 		}
 	}
-	// The first executor comes first, and its claim before others'.
+	// The order puts the first executor and its claim before the others.
 	slices.SortFunc(own.all, func(a, b *recorded) int {
 		return cmp.Or(cmp.Compare(len(a.GetName()), len(b.GetName())), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	return own
 }
 
-// role says what an object is in its run.
+// role returns the role of an object in its run.
 func role(o *recorded) string {
 	executor := o.GetLabels()[submit.RoleLabel] == submit.RoleExecutor
 	switch {
 	case executor:
 		return "executor " + o.GetKind()
 	case o.GetKind() == "PersistentVolumeClaim":
-		return "executor " + o.GetKind() // no driver of the proof has one
+		return "executor " + o.GetKind() // drivers of these programs have no claims
 	case o.GetKind() == "ConfigMap" && strings.HasSuffix(o.GetName(), "-podspec-conf-map"):
 		return "executor template"
 	}
@@ -165,7 +165,8 @@ func (o *owned) executors() []*recorded { return o.byRole("executor Pod") }
 
 func (o *owned) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
-// compared is the first object of every role, and the names that are the run's own. Name is the application's.
+// compared returns the first object of every role and the run's own names. The parameter name is the application's
+// name.
 func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}
@@ -196,7 +197,7 @@ func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) 
 	return set, stored.NewNames(names)
 }
 
-// claimsGone holds that the driver itself deletes executors' claims when it stops: it owns them, and it asks for that while it still exists.
+// claimsGone checks that the driver owns the claims of its executors, and deletes them itself when it stops.
 func (p *lineProof) claimsGone(t *testing.T, own *owned) {
 	t.Helper()
 	claims := own.claims()
@@ -241,7 +242,7 @@ func namesOf(left []*recorded) string {
 	return strings.Join(names, ", ")
 }
 
-// requests returns who made the requests of a kind whose address holds a text, from the API server's audit log.
+// requests returns the users of the matching requests in the audit log. The URI of a request must contain the text.
 func (w *world) requests(t *testing.T, verb, resource, text string) (users []string) {
 	t.Helper()
 	file, err := os.Open(w.AuditLog())
@@ -257,7 +258,7 @@ func (w *world) requests(t *testing.T, verb, resource, text string) (users []str
 			User             struct{ Username string }
 			ObjectRef        struct{ Resource string }
 		}
-		// The last line may be half written.
+		// The last line may be incomplete.
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Verb == verb && event.ObjectRef.Resource == resource && strings.Contains(event.RequestURI, text) {
 			users = append(users, event.User.Username)
 		}

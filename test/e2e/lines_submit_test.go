@@ -15,10 +15,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// submitted runs a program by the spark-submit of its own image, in a pod of its own.
+// submitted runs a program with the spark-submit of its own image, in a separate pod.
 func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	began := time.Now()
-	// Not the SparkApplication's name: whatever begins with that is looked for when it is deleted.
+	// The name must differ from the SparkApplication's, because remove waits for all objects whose names begin with
+	// that.
 	name := "submitted-" + p.id(prog)
 	pod, config := p.submitPod(t, prog, name)
 	p.make(t, config, pod)
@@ -33,17 +34,17 @@ func (p *lineProof) submitted(t *testing.T, prog program) execution {
 			t.Fatal(err)
 		}
 	}
-	// What spark-submit made is owned by the driver pod.
+	// The driver pod owns the objects that spark-submit created.
 	eventually(t, 90*time.Second, "the driver to be gone", func() (string, bool) {
 		return "it is there", apierrors.IsNotFound(p.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
 	})
 	return done
 }
 
-// driverSuffix ends the names of the drivers that spark-submit makes. Left to itself it would make up a name.
+// driverSuffix is the end of the drivers' names. Without a configured name, spark-submit would generate one.
 const driverSuffix = "-by-hand"
 
-// submitPod is spark-submit with its files. The pod templates are the manifest's.
+// submitPod returns a pod that runs spark-submit, and its files. The pod templates are those of the manifest.
 func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.Pod, *corev1.ConfigMap) {
 	t.Helper()
 	app := p.manifest(t, prog)
@@ -69,13 +70,14 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-submit", Namespace: "default"},
 		Spec: corev1.PodSpec{
 			RestartPolicy:      corev1.RestartPolicyNever,
-			ServiceAccountName: cluster.SubmitAccount, // what the chart gives it is enough
+			ServiceAccountName: cluster.SubmitAccount, // the chart gives this account sufficient rights
 			Volumes:            []corev1.Volume{configMapVolume("files", config.Name), templated.Spec.Volumes[0]},
 			Containers: []corev1.Container{{
 				Name: "spark-submit", Image: p.image, Args: args,
 				VolumeMounts: []corev1.VolumeMount{
 					{Name: "files", MountPath: "/opt/submit"},
-					{Name: templated.Spec.Volumes[0].Name, MountPath: "/opt/proof"}, // --packages looks there already at submission
+					// --packages reads it during submission
+					{Name: templated.Spec.Volumes[0].Name, MountPath: "/opt/proof"},
 				},
 			}},
 		},
@@ -83,7 +85,7 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 	return pod, config
 }
 
-// templateFile writes a template of a SparkApplication as the file that spark-submit reads.
+// templateFile converts a pod template of a SparkApplication to the file format of spark-submit.
 func templateFile(t *testing.T, template *runtime.RawExtension) string {
 	t.Helper()
 	var tree map[string]any

@@ -28,26 +28,28 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/stored"
 )
 
-// linePatience bounds each step of the proof. Up to four JVMs start at once, and a busy machine takes minutes for that.
+// linePatience is the timeout of each step. Up to four JVMs start at the same time, which takes minutes on a busy
+// machine.
 const linePatience = 8 * time.Minute
 
-// sparkLines are the Spark versions that are proven by running. One is enough for every day; `make e2e` asks for them all.
+// sparkLines lists the Spark versions to test. The default is one version, and `make e2e` sets all of them.
 var sparkLines = flag.String("lines", cluster.SparkVersion, "Spark `versions` to run the proof on, separated by commas")
 
-// program is one application of the proof, in the two forms that its users have.
+// program is one test program, as a SparkApplication and for spark-submit.
 type program struct {
 	name string
-	// manifest is a template of a SparkApplication in testdata/lines.
+	// manifest is the file of a SparkApplication template in testdata/lines.
 	manifest string
-	// submit is the same for spark-submit, written by hand: arguments and properties. {{...}} of the manifest's own kind is filled in.
+	// submit and properties are the equivalent arguments and properties for spark-submit. They may contain the same
+	// placeholders as the manifest.
 	submit     []string
 	properties string
-	// facts are what the driver prints: the right result. Where spark-submit's differs, differs says how.
+	// facts are the expected results in the driver's log. The field differs overrides them for spark-submit.
 	facts   map[string]string
 	differs map[string]string
-	// executors are at least so many, of which the first is compared.
+	// executors is the minimum number of executors. The test compares the first one.
 	executors int
-	// claims says that executors get claims on demand.
+	// claims reports whether executors get claims on demand.
 	claims bool
 }
 
@@ -59,8 +61,8 @@ type execution struct {
 	took  time.Duration
 }
 
-// lines proves each Spark line by running: the same programs natively and by the line's own spark-submit, to the same results, and with the same
-// objects in the API server but for what is meant to differ.
+// lines tests each Spark line. It runs the same programs natively and with the line's own spark-submit. Both ways must
+// give the same results, and the same objects in the API server apart from the intended differences.
 func (w *world) lines(t *testing.T) {
 	w.workbench(t)
 	for version := range strings.SplitSeq(*sparkLines, ",") {
@@ -80,7 +82,7 @@ func (w *world) lines(t *testing.T) {
 					})
 				}
 			})
-			if *wholeLife && !strings.HasPrefix(version, "3.") { // which has no Connect in its distribution
+			if *wholeLife && !strings.HasPrefix(version, "3.") { // this line's distribution does not contain Connect
 				t.Run("connect", func(t *testing.T) { w.connectLine(t, version, image) })
 			}
 			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(), loaded.Seconds(), proof.report())
@@ -88,7 +90,7 @@ func (w *world) lines(t *testing.T) {
 	}
 }
 
-// lineProof is the proof on one Spark version.
+// lineProof is the test of one Spark version.
 type lineProof struct {
 	*world
 	version, image string
@@ -98,7 +100,7 @@ type lineProof struct {
 	lines []string
 }
 
-// line is the version's first two numbers, as the builder counts lines.
+// line returns the Spark line, which is the first two numbers of the version.
 func (p *lineProof) line() string { return strings.Join(strings.SplitN(p.version, ".", 3)[:2], ".") }
 
 func (p *lineProof) report() string {
@@ -108,7 +110,7 @@ func (p *lineProof) report() string {
 	return strings.Join(append([]string{""}, p.lines...), "\n  ")
 }
 
-// run submits a program in both ways at once and compares what came of it.
+// run submits a program in both ways at the same time and compares the results.
 func (p *lineProof) run(t *testing.T, prog program) {
 	var native, submitted execution
 	t.Run("ways", func(t *testing.T) {
@@ -178,7 +180,7 @@ func (p *lineProof) native(t *testing.T, prog program) execution {
 	return done
 }
 
-// manifest fills in a program's template.
+// manifest returns the SparkApplication of a program, with its placeholders filled in.
 func (p *lineProof) manifest(t *testing.T, prog program) *v1beta2.SparkApplication {
 	t.Helper()
 	text := p.fill(t, "proof-"+p.id(prog), readTestdata(t, prog.manifest))
@@ -193,7 +195,7 @@ func (p *lineProof) manifest(t *testing.T, prog program) *v1beta2.SparkApplicati
 	return &app
 }
 
-// id tells a program on a Spark version from the others.
+// id returns a name that is unique for a program and a Spark version.
 func (p *lineProof) id(prog program) string {
 	return prog.name + "-" + strings.ReplaceAll(p.version, ".", "-")
 }
@@ -211,7 +213,7 @@ func (p *lineProof) fill(t *testing.T, name, text string) string {
 	return out.String()
 }
 
-// finished checks the result of a run whose driver has ended, and gathers its objects. Name is the application's.
+// finished checks the result of a completed run and collects its objects. The parameter name is the application's name.
 func (p *lineProof) finished(t *testing.T, prog program, name, driver string, facts map[string]string) execution {
 	t.Helper()
 	if diff := cmp.Diff(facts, p.printed(t, driver)); diff != "" {
@@ -228,7 +230,7 @@ func (p *lineProof) finished(t *testing.T, prog program, name, driver string, fa
 	return execution{facts: facts, set: set, names: names}
 }
 
-// printed reads the facts in a driver's log.
+// printed returns the facts in a driver's log.
 func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 	t.Helper()
 	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
@@ -248,9 +250,9 @@ func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 	return facts
 }
 
-// workbench is a pod of a Spark image that compiles the Java programs, once for all lines: they use what no line has changed. Then it serves
-// what --py-files fetches: in Spark 3.5 a local:// file reaches the driver alone. The jars and the main Python file become the ConfigMap
-// that all applications mount, and that --packages finds its repository in.
+// workbench starts a pod that compiles the Java programs once for all Spark lines, because they use only stable APIs.
+// The pod then serves the file for --py-files, because in Spark 3.5 a local:// file reaches only the driver. All
+// applications mount a ConfigMap with the jars and the main Python file. --packages also finds its repository there.
 func (w *world) workbench(t *testing.T) {
 	const name, port = "proof-workbench", 8000
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
@@ -289,7 +291,7 @@ func (w *world) workbench(t *testing.T) {
 	w.program(t, name)
 }
 
-// program makes of what the workbench printed, and of the rest of testdata, what the applications use.
+// program creates the ConfigMap and the Secret of the applications, from the workbench's log and testdata.
 func (w *world) program(t *testing.T, workbench string) {
 	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"}, Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	eventually(t, time.Minute, "two jars in the workbench's log", func() (string, bool) {
@@ -313,7 +315,7 @@ func (w *world) program(t *testing.T, workbench string) {
 	w.make(t, built, token)
 }
 
-// make creates objects of the proof; they go with the cluster.
+// make creates objects that exist until the cluster stops.
 func (w *world) make(t *testing.T, objects ...client.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -323,7 +325,8 @@ func (w *world) make(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// awaitPod waits for a pod of the default namespace. When it takes too long, or ends otherwise, its status tells where it stands.
+// awaitPod waits for a pod of the default namespace. If a container fails or the timeout expires, the test fails with
+// the pod's status.
 func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -350,7 +353,7 @@ func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod)
 	return pod
 }
 
-// tellLogs shows the end of a pod's logs, for a failure's sake.
+// tellLogs logs the last lines of a pod's containers, for diagnosis.
 func (w *world) tellLogs(t *testing.T, pod string) {
 	ctx := context.WithoutCancel(t.Context())
 	found, err := w.Core.CoreV1().Pods("default").Get(ctx, pod, metav1.GetOptions{})
@@ -364,7 +367,7 @@ func (w *world) tellLogs(t *testing.T, pod string) {
 	}
 }
 
-// failedContainer is the first that failed; the pod itself may go on for another's sake.
+// failedContainer returns the first failed container. The pod may still be running because of another container.
 func failedContainer(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {

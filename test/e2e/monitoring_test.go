@@ -24,14 +24,14 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// Annotations by which Prometheus finds what to scrape.
+// Prometheus finds its targets with these annotations.
 const (
 	scrapeAnnotation = "prometheus.io/scrape"
 	portAnnotation   = "prometheus.io/port"
 	pathAnnotation   = "prometheus.io/path"
 )
 
-// monitoring scrapes applications as Prometheus does: at the port and path that annotations tell.
+// monitoring scrapes applications like Prometheus, at the port and path of the annotations.
 func (w *world) monitoring(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		w.side(t, "by Spark's servlets", w.servlets)
@@ -42,7 +42,7 @@ func (w *world) monitoring(t *testing.T) {
 	})
 }
 
-// asleep is an application that starts a session with one executor and waits.
+// asleep changes an application to start a session with one executor and wait.
 func asleep(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
 	return func(a *v1beta2.SparkApplication) {
 		a.Name = name
@@ -62,7 +62,7 @@ func (w *world) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
 	})
 }
 
-// servlets: the example as it is, but for what it computes. Driver and executors are both seen on the driver.
+// servlets runs the example with another main class. The driver serves its own metrics and those of the executors.
 func (w *world) servlets(t *testing.T) {
 	app := w.example(t, "spark-pi-metrics.yaml", asleep("servlets", nil))
 	w.create(t, app)
@@ -76,7 +76,7 @@ func (w *world) servlets(t *testing.T) {
 		t.Errorf("the driver's heap holds %v bytes", used)
 	}
 
-	// The address is the Service's, as Prometheus finds its endpoints: it is headless, so that is the driver pod's.
+	// The annotations are those of the driver's headless Service. Its endpoint is the driver pod.
 	service := w.serviceOf(t, app)
 	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps", "executor_id": "1"}
 	ofExecutors := w.scrape(t, driver, service.Annotations, executor, "metrics_executor_memoryUsed_bytes",
@@ -95,12 +95,13 @@ func (w *world) servlets(t *testing.T) {
 	w.remove(t, app)
 }
 
-// jmxExporter: the agent in driver and executor, with the operator's own rules, and both servlets beside it.
+// jmxExporter runs the JMX exporter in driver and executor with the operator's default rules. Both servlets stay
+// available.
 func (w *world) jmxExporter(t *testing.T) {
 	jar := agentJar(t)
 	app := w.example(t, "spark-pi-metrics.yaml", asleep("jmx-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/agent.jar"}
-		// The jar is the user's to bring; here the node has it.
+		// Users provide the jar. In this test the node has it.
 		a.Spec.Volumes = []corev1.Volume{{Name: "agent", VolumeSource: corev1.VolumeSource{
 			HostPath: &corev1.HostPathVolumeSource{Path: jar, Type: new(corev1.HostPathFile)},
 		}}}
@@ -129,7 +130,7 @@ func (w *world) jmxExporter(t *testing.T) {
 			t.Errorf("%s declares no port of the exporter", pod.Name)
 		}
 	}
-	// The exporter has the annotations; the servlets are there all the same.
+	// The annotations point to the exporter, but the servlets still respond.
 	w.scrape(t, driver, map[string]string{scrapeAnnotation: "true", portAnnotation: "4040", pathAnnotation: "/metrics/executors/prometheus/"},
 		map[string]string{"executor_id": "1"}, "metrics_executor_totalCores")
 	var config corev1.ConfigMap
@@ -143,7 +144,8 @@ func (w *world) jmxExporter(t *testing.T) {
 	}
 }
 
-// noExporter: a jar that is not in the image ends the JVM at once, which says so, and so does the application.
+// noExporter checks that a missing jar is reported. The JVM exits immediately, and the application's message names the
+// jar.
 func (w *world) noExporter(t *testing.T) {
 	app := w.example(t, "spark-pi-metrics.yaml", asleep("no-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/missing.jar"}
@@ -157,7 +159,7 @@ func (w *world) noExporter(t *testing.T) {
 	w.remove(t, app)
 }
 
-// serviceOf is the Service of the application's driver, by which executors find it.
+// serviceOf returns the Service of the application's driver, which executors connect to.
 func (w *world) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
 	t.Helper()
 	var list corev1.ServiceList
@@ -171,12 +173,12 @@ func (w *world) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.S
 	return &list.Items[at]
 }
 
-// families are what a scrape gave, by name.
+// families holds the metric families of a scrape by name.
 type families map[string]*dto.MetricFamily
 
-// scrape reads what the annotations tell of a pod, again until there is a series of each name with the labels: Spark's parts show theirs as they
-// start, and metrics of an executor come with its heartbeats.
-// The API server, which is in the pods' network as this test is not, asks the pod for us.
+// scrape reads the metrics at the address in the annotations. It retries until each name has a series with the labels.
+// Parts of Spark add their metrics as they start, and metrics of an executor arrive with its heartbeats. The request
+// goes through the API server, because the test itself is outside the pods' network.
 func (w *world) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
 	t.Helper()
 	if annotations[scrapeAnnotation] != "true" {
@@ -202,7 +204,7 @@ func (w *world) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[st
 	return found
 }
 
-// value is that of a family's metric that has the labels, among others.
+// value returns the value of a metric that has at least the given labels.
 func (f families) value(name string, labels map[string]string) (float64, bool) {
 	for _, metric := range f[name].GetMetric() {
 		have := map[string]string{}
@@ -214,20 +216,21 @@ func (f families) value(name string, labels map[string]string) (float64, bool) {
 			matches = matches && have[key] == value
 		}
 		if matches {
-			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true // one of them is there
+			// only one of the three is set
+			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true
 		}
 	}
 	return 0, false
 }
 
-// The JMX exporter that the test runs: what users put into their images.
+// These constants identify the JMX exporter of the test. Users add the same artifact to their images.
 const (
 	agentArtifact = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
 	agentDigest   = "7d61f737fd661610ccc14aea79764faa1ea94a340cbc8f0029b3d2edea3d80c1"
 	copyGoal      = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 )
 
-// agentJar fetches the exporter's jar once for a machine, and holds it to its checksum each time.
+// agentJar downloads the exporter's jar once per machine. It verifies the checksum every time.
 func agentJar(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -264,7 +267,7 @@ func agentJar(t *testing.T) string {
 	return jar
 }
 
-// digestOf is a file's SHA-256; empty without the file.
+// digestOf returns the SHA-256 of a file. The result is empty if the file cannot be read.
 func digestOf(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package e2e runs real Spark applications through the operator on an embedded Kubernetes with a node, installed with Helm.
+// Package e2e runs real Spark applications with the operator. Helm installs the operator on an embedded Kubernetes with
+// a node.
 package e2e
 
 import (
@@ -22,11 +23,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// root of the repository, seen from this package.
+// root is the root of the repository, relative to this package.
 const root = "../.."
 
-// TestOperator is one cluster's life: installed, used by many applications at once, uninstalled. It is one test since a cluster with images
-// takes longer to bring up than most applications take to run.
+// TestOperator installs the operator on a cluster, runs many applications at the same time, and uninstalls it. It is a
+// single test, because starting a cluster with images takes longer than most applications.
 func TestOperator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with a node, which takes a minute")
@@ -74,7 +75,7 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// serversAndSchedules are what goes on beside and above applications.
+// serversAndSchedules tests Spark Connect servers and schedules.
 func (w *world) serversAndSchedules(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		w.connect(t)
@@ -88,7 +89,7 @@ func (w *world) serversAndSchedules(t *testing.T) {
 	}
 }
 
-// uninstall leaves the definitions, and with them the applications; nothing else of ours.
+// uninstall checks that uninstalling keeps only the custom resource definitions and the applications.
 func (w *world) uninstall(t *testing.T) {
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Suspend = "kept", new(true)
@@ -126,7 +127,7 @@ func (w *world) uninstall(t *testing.T) {
 	if err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
 		t.Errorf("the application is gone with its operator: %v", err)
 	}
-	// An application whose operator is gone can still be deleted: nothing holds it.
+	// An application can still be deleted without the operator, because it has no finalizer.
 	if err := w.Client.Delete(ctx, app); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +138,9 @@ func (w *world) uninstall(t *testing.T) {
 	w.installAgain(t)
 }
 
-// installAgain: kept definitions are taken up by the next installation of the same release. That operator reads as it does on a cluster whose API
-// server cannot stream what is there at the beginning of a watch (before Kubernetes 1.34): by lists.
+// installAgain checks that the release can be installed again with the kept definitions. This operator reads objects by
+// lists. It does so on all clusters before Kubernetes 1.34, whose API server cannot stream the initial state of a
+// watch.
 func (w *world) installAgain(t *testing.T) {
 	err := w.Install(t.Context(), "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// right is one verb on one resource of one namespace, as RBAC counts.
+// right is one verb on one resource in one namespace, as in RBAC.
 type right struct{ namespace, group, resource, verb string }
 
 func (r right) String() string {
@@ -38,14 +38,14 @@ func sorted(rights map[right]bool) []right {
 	})
 }
 
-// The accounts that the chart makes, as the API server knows them.
+// These are the chart's service accounts, as user names in the API server.
 const (
 	operatorAccount = "system:serviceaccount:" + cluster.Namespace + ":spark-operator-controller"
 	driverAccount   = "system:serviceaccount:default:" + cluster.ServiceAccount
 	submitAccount   = "system:serviceaccount:default:" + cluster.SubmitAccount
 )
 
-// seldom are rights that this suite may come by without using: what each is for, and the test elsewhere that does it.
+// seldom lists rights that this suite may not use. Each entry has the reason and another test that uses the right.
 var seldom = []struct {
 	account         string
 	resource, verbs string
@@ -102,8 +102,8 @@ var seldom = []struct {
 		"test/e2e/chart/objects_test.go", "TestDriverRights"},
 }
 
-// rights compares what the chart's Roles give, with the values as they are by default, with what the API server saw used in all of this suite:
-// nothing is given that nobody uses, nothing without a limit, and nothing was wanted and refused. It comes last.
+// rights compares the rights in the chart's default Roles with the rights that the suite used, according to the audit
+// log. No right may be unused or unlimited, and no needed right may be missing. This test runs last.
 func (w *world) rights(t *testing.T) {
 	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
@@ -123,7 +123,7 @@ func (w *world) rights(t *testing.T) {
 			}
 		}
 		for _, r := range sorted(refused[account]) {
-			if !rights[r] { // else it was before the Role was there, or after that
+			if !rights[r] { // otherwise the request came before the Role existed or after its deletion
 				t.Errorf("%s wanted and was refused: %s", account, r)
 			}
 		}
@@ -141,7 +141,7 @@ func isSeldom(account string, r right) bool {
 	return false
 }
 
-// seldomIsTested: the tests that the list names are there.
+// seldomIsTested checks that the tests in the list exist.
 func (w *world) seldomIsTested(t *testing.T) {
 	t.Helper()
 	for _, s := range seldom {
@@ -152,8 +152,9 @@ func (w *world) seldomIsTested(t *testing.T) {
 	}
 }
 
-// ownersNeedARight: an owner that cannot be deleted first is set only by those who may update its finalizers, where the admission plugin
-// OwnerReferencesPermissionEnforcement is switched on, as it is here. The operator may; who may not is refused.
+// ownersNeedARight checks the right to set owners that block their deletion. The admission plugin
+// OwnerReferencesPermissionEnforcement is enabled here. It requires the right to update the owner's finalizers. The
+// operator has this right. Requests of other accounts are rejected.
 func (w *world) ownersNeedARight(t *testing.T) {
 	t.Helper()
 	clients := map[bool]client.Client{}
@@ -182,8 +183,8 @@ func (w *world) ownersNeedARight(t *testing.T) {
 	}
 }
 
-// rightsGiven are the rights of the release's Roles, by the accounts that are bound to them. What holds everywhere is too much: the values name
-// the namespaces.
+// rightsGiven returns the rights in the release's Roles, by account. Rights in all namespaces are an error, because the
+// values name the namespaces.
 func (w *world) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
@@ -236,7 +237,7 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 	return rights
 }
 
-// rightsUsed are the rights that service accounts made use of in this cluster's life, and those that they would have needed.
+// rightsUsed returns the rights that accounts used, and the rights that were missing, according to the audit log.
 func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
 	log, err := os.Open(w.AuditLog())
@@ -256,7 +257,8 @@ func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 		}
 		resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
 		into[request.User.Username][right{of.Namespace, of.APIGroup, resource, request.Verb}] = true
-		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated { // server-side apply takes both rights
+		// server-side apply needs both rights
+		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated {
 			into[request.User.Username][right{of.Namespace, of.APIGroup, resource, "create"}] = true
 		}
 	})

@@ -14,18 +14,19 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// bySparkSubmit: applications whose driver pod is made by the spark-submit of their own image, in a pod of its own.
+// bySparkSubmit tests applications whose driver pod is created by the spark-submit of their own image, in a separate
+// pod.
 func (w *world) bySparkSubmit(t *testing.T) {
 	t.Parallel()
 	t.Run("completes", w.submittedCompletes)
 	t.Run("fails", w.submissionFails)
 }
 
-// submittedCompletes: the result is there, and what an operator's user reads is as it is for any other application.
+// submittedCompletes checks the result, status and event of an application that spark-submit has submitted.
 func (w *world) submittedCompletes(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) {
-		a.Name = "by-spark-submit" // what spark-submit makes without our label is told from other applications' by its name
+		a.Name = "by-spark-submit" // the test identifies spark-submit's objects without our label by this name
 		a.Spec.Executor.Instances = new(int32(1))
 	})
 	w.create(t, app)
@@ -55,8 +56,9 @@ func (w *world) submittedCompletes(t *testing.T) {
 	w.noSecrets(t, app)
 }
 
-// submissionFails: what the operator cannot do goes to spark-submit by itself, and why that fails is the application's message. It is tried again,
-// for which everything of the first attempt is cleared away with the rights that the chart gives.
+// submissionFails checks the fallback to spark-submit for a feature that the operator does not support. The error
+// message contains the reason of the failure. The submission is retried, so the operator needs the rights to delete all
+// objects of the first attempt.
 func (w *world) submissionFails(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
@@ -83,7 +85,7 @@ func (w *world) submissionFails(t *testing.T) {
 	w.noSecrets(t, app)
 }
 
-// podOf is the only pod of a role that an application or a server has.
+// podOf returns the only pod of a role that an object has.
 func (w *world) podOf(t *testing.T, of client.Object, role string) *corev1.Pod {
 	t.Helper()
 	pods := w.podsOf(t, of, role)
@@ -93,7 +95,7 @@ func (w *world) podOf(t *testing.T, of client.Object, role string) *corev1.Pod {
 	return &pods[0]
 }
 
-// podsOf are the pods of a role that an application or a server has.
+// podsOf returns the pods of a role that an object has.
 func (w *world) podsOf(t *testing.T, of client.Object, role string) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
@@ -103,7 +105,7 @@ func (w *world) podsOf(t *testing.T, of client.Object, role string) []corev1.Pod
 	return pods.Items
 }
 
-// noSecrets waits until nothing of the application's configuration is left.
+// noSecrets waits until the Secrets of the application are gone.
 func (w *world) noSecrets(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	eventually(t, time.Minute, "no Secret of the application", func() (string, bool) {

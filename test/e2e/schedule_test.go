@@ -13,15 +13,15 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// labelSchedule is on every run.
+// labelSchedule is the label on every run of a schedule.
 const labelSchedule = "sparkoperator.k8s.io/scheduled-app-name"
 
-// schedules are started by what real time and their users ask for, and their runs are real applications.
+// schedules tests schedules in real time. Their runs are real applications.
 func (w *world) schedules(t *testing.T) {
 	w.side(t, "run on request, pruned, orphaned", w.scheduleRequested)
 }
 
-// schedulesLong waits for minutes to begin.
+// schedulesLong contains the tests that wait for minutes.
 func (w *world) schedulesLong(t *testing.T) {
 	w.lifeProgram(t)
 	w.side(t, "every minute, one at a time", w.scheduleForbids)
@@ -29,7 +29,7 @@ func (w *world) schedulesLong(t *testing.T) {
 	w.side(t, "a bad schedule that is mended", w.scheduleMended)
 }
 
-// schedule is the example with another name and times.
+// schedule returns the example with another name and schedule.
 func (w *world) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
@@ -41,8 +41,8 @@ func (w *world) schedule(t *testing.T, name, times string, change func(*v1beta2.
 	})
 }
 
-// scheduleRequested: a run is asked for by the annotation and calculates Pi; the next one takes its place in the history as soon as it has ended.
-// The schedule is deleted in a way that leaves the last.
+// scheduleRequested requests runs by annotation. The second run replaces the first in the history when it ends.
+// Deleting the schedule with orphan propagation keeps the last run.
 func (w *world) scheduleRequested(t *testing.T) {
 	s := w.schedule(t, "requested", "0 3 1 1 *", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1)) })
 	w.create(t, s)
@@ -73,8 +73,7 @@ func (w *world) scheduleRequested(t *testing.T) {
 	w.remove(t, second)
 }
 
-// scheduleForbids: a run that goes on holds up that of the next minute, which starts as soon as the first has ended. Deleting the schedule deletes
-// its runs.
+// scheduleForbids checks that a current run delays the next one until it ends. Deleting the schedule deletes its runs.
 func (w *world) scheduleForbids(t *testing.T) {
 	s := w.schedule(t, "one-at-a-time", "* * * * *", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy, s.Spec.FailedRunHistoryLimit = v1beta2.ConcurrencyForbid, new(int32(1))
@@ -103,7 +102,7 @@ func (w *world) scheduleForbids(t *testing.T) {
 	w.awaitGone(t, second)
 }
 
-// scheduleReplaces: each time the run that goes on is deleted, and the new one takes its place. Suspended, the last one goes on.
+// scheduleReplaces checks that each new run replaces the current one. After suspension, the last run continues.
 func (w *world) scheduleReplaces(t *testing.T) {
 	s := w.schedule(t, "newest", "@every 20s", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace
@@ -128,7 +127,7 @@ func (w *world) scheduleReplaces(t *testing.T) {
 	w.remove(t, s)
 }
 
-// scheduleMended: what is wrong is told by a condition and an event that name the field, and an edit mends it.
+// scheduleMended checks that an invalid schedule is reported with the name of the field, and that an edit corrects it.
 func (w *world) scheduleMended(t *testing.T) {
 	s := w.schedule(t, "mended", "every now and then", nil)
 	w.create(t, s)
@@ -162,7 +161,7 @@ func (w *world) scheduleMended(t *testing.T) {
 	w.remove(t, s)
 }
 
-// request asks for a run and returns it.
+// request requests a run and returns it.
 func (w *world) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
 	t.Helper()
 	before, last := s.DeepCopy(), s.Status.LastRunName
@@ -177,7 +176,7 @@ func (w *world) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, valu
 	return run
 }
 
-// nextRun waits for another run than the last one, which is named, and returns it.
+// nextRun waits for a run other than last and returns it.
 func (w *world) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last string) *v1beta2.SparkApplication {
 	t.Helper()
 	awaitObject(t, w, s, 3*time.Minute, "a run after "+last, func(s *v1beta2.ScheduledSparkApplication) bool {
@@ -195,7 +194,7 @@ func (w *world) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last
 	return run
 }
 
-// scheduledAt is the time that a run is for.
+// scheduledAt returns the scheduled time of a run.
 func (w *world) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, run.Annotations[v1beta2.ScheduledAtAnnotation])
@@ -205,7 +204,7 @@ func (w *world) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Ti
 	return at
 }
 
-// runsOf are the runs that there are of a schedule.
+// runsOf returns the existing runs of a schedule.
 func (w *world) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1beta2.SparkApplication {
 	t.Helper()
 	var runs v1beta2.SparkApplicationList
@@ -215,7 +214,7 @@ func (w *world) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1b
 	return runs.Items
 }
 
-// awaitHistory waits until these are the runs that have ended, as the status tells.
+// awaitHistory waits until the status lists exactly these runs as ended.
 func (w *world) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication, successful, failed []string) {
 	t.Helper()
 	awaitObject(t, w, s, time.Minute, "the history "+strings.Join(append(successful, failed...), ", "), func(s *v1beta2.ScheduledSparkApplication) bool {
@@ -223,7 +222,7 @@ func (w *world) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication,
 	})
 }
 
-// awaitGone waits until an object and what belongs to it are gone.
+// awaitGone waits until an object is gone.
 func (w *world) awaitGone(t *testing.T, o client.Object) {
 	t.Helper()
 	eventually(t, 90*time.Second, o.GetName()+" to be gone", func() (string, bool) {

@@ -28,11 +28,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// uiBase is the path that leads to the web UI of this test's application.
+// uiBase is the path of the application's web UI.
 const uiBase = "/default/web"
 
-// ui reaches the web UI of a running application through its Service, at the node's port that kube-proxy opens for it, and through what its Ingress
-// says, as ingress-nginx would do it. The operator is told to make Ingresses for that; nothing comes after this but its uninstallation.
+// ui tests the web UI of a running application, through the node port of its Service and through its Ingress. The test
+// simulates ingress-nginx. It first upgrades the release so that the operator creates Ingresses. Only the
+// uninstallation follows this test.
 func (w *world) ui(t *testing.T) {
 	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
@@ -77,7 +78,8 @@ func (w *world) ui(t *testing.T) {
 	}
 }
 
-// openNodePort edits the Service of a running application's web UI, which is no edit of the run, and returns the address outside the pods' network.
+// openNodePort changes the UI Service of a running application to a node port, which starts no new run. It returns the
+// address outside the pods' network.
 func (w *world) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 	before := app.DeepCopy()
@@ -111,8 +113,8 @@ func (w *world) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 	return direct
 }
 
-// asNginx serves what an Ingress says as ingress-nginx reads it: the path is a regular expression, and the annotation says what of it the backend sees.
-// It returns its address.
+// asNginx serves an Ingress like ingress-nginx and returns the address. The path is a regular expression, and an
+// annotation gives the path for the backend.
 func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string {
 	t.Helper()
 	location := regexp.MustCompile("^" + ingress.Spec.Rules[0].HTTP.Paths[0].Path)
@@ -123,7 +125,7 @@ func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Host = r.In.Host // as nginx passes it on; redirects are made of it
+		r.Out.Host = r.In.Host // nginx forwards the host, and redirects contain it
 		r.Out.URL.Path, r.Out.URL.RawPath = location.ReplaceAllString(r.In.URL.Path, target), ""
 	}}
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
@@ -137,10 +139,10 @@ func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string
 	return server.URL
 }
 
-// reference is a link, stylesheet, script or picture of a page.
+// reference matches a link, stylesheet, script or image of a page.
 var reference = regexp.MustCompile(`(?:href|src)="([^"#]+)"`)
 
-// browse opens the UI as a browser does, and follows what its pages refer to. All of it is below the base, and there.
+// browse opens the UI like a browser and follows the references in its pages. They must be below the base and exist.
 func browse(t *testing.T, base, id string) {
 	t.Helper()
 	answer, err := http.Get(base)
@@ -177,14 +179,14 @@ func browse(t *testing.T, base, id string) {
 	if kinds[".css"] == 0 || kinds[".js"] == 0 || len(seen) < 10 {
 		t.Errorf("only %v are referred to", seen)
 	}
-	// What the scripts of the executors' page ask for.
+	// The scripts of the executors' page send this request.
 	if text := fetch(t, base+"/api/v1/applications/"+id+"/allexecutors", http.StatusOK); !strings.Contains(text, `"driver"`) {
 		t.Errorf("the executors are %s", text)
 	}
 	t.Logf("%d references below %s, by kind: %v", len(seen), root.Path, kinds)
 }
 
-// fetch returns the body of an answer.
+// fetch returns the body of a response and checks its status.
 func fetch(t *testing.T, address string, want int) string {
 	t.Helper()
 	answer, err := http.Get(address)

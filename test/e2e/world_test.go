@@ -22,16 +22,16 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// labelAppUID is on every object of an application.
+// labelAppUID is the label on every object of an application.
 const labelAppUID = "sparkoperator.dev/app-uid"
 
-// labelContent is on what stands beside a driver.
+// labelContent is the label on auxiliary objects.
 const labelContent = "sparkoperator.dev/content"
 
-// world is the cluster as the tests see it.
+// world is the cluster under test.
 type world struct{ *cluster.Cluster }
 
-// needsEmbedded skips a test that reaches into the cluster's programs or logs where they are not ours.
+// needsEmbedded skips a test that needs the cluster's programs or logs if the cluster is not embedded.
 func (w *world) needsEmbedded(t *testing.T, what string) {
 	t.Helper()
 	if !w.Embedded() {
@@ -39,7 +39,7 @@ func (w *world) needsEmbedded(t *testing.T, what string) {
 	}
 }
 
-// nodeName is the name of the node that tests look at and bind pods to.
+// nodeName returns the name of the node that tests inspect and bind pods to.
 func (w *world) nodeName(t *testing.T) string {
 	t.Helper()
 	name, err := w.NodeName(t.Context())
@@ -49,7 +49,7 @@ func (w *world) nodeName(t *testing.T) string {
 	return name
 }
 
-// example reads a file of examples/ strictly, changed for the test's purpose.
+// example strictly parses a file of examples/ and applies a change.
 func (w *world) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return exampleOf(t, file, change)
@@ -72,7 +72,7 @@ func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 	return &o
 }
 
-// create makes an application, a schedule or a server.
+// create creates any object.
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Create(t.Context(), o); err != nil {
@@ -80,7 +80,7 @@ func (w *world) create(t *testing.T, o client.Object) {
 	}
 }
 
-// await reads the application until it is as wanted. When it takes too long, the status and the events tell where it stands.
+// await waits until the application satisfies done. After the timeout, the test fails with the status and the events.
 func (w *world) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	awaitObject(t, w, app, limit, what, done)
@@ -100,7 +100,7 @@ func awaitObject[T client.Object](t *testing.T, w *world, o T, limit time.Durati
 	})
 }
 
-// awaitEnd waits for COMPLETED or FAILED and wants one of them.
+// awaitEnd waits for COMPLETED or FAILED and checks that the state is the given one.
 func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
 	t.Helper()
 	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
@@ -111,7 +111,7 @@ func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 	}
 }
 
-// describe tells what a user could read about an application, a schedule or a server.
+// describe returns the status and the events of an object as text.
 func (w *world) describe(t *testing.T, o client.Object) string {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -130,7 +130,7 @@ func (w *world) describe(t *testing.T, o client.Object) string {
 	return text.String()
 }
 
-// events are those about the object itself, not about its pods.
+// events returns the events about the object itself, without those about its pods.
 func (w *world) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
 	var list corev1.EventList
@@ -140,7 +140,7 @@ func (w *world) events(t *testing.T, o client.Object) []corev1.Event {
 	return list.Items
 }
 
-// driverLog reads the whole log of the application's driver.
+// driverLog returns the whole log of the application's driver.
 func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName, &corev1.PodLogOptions{}).DoRaw(t.Context())
@@ -150,7 +150,7 @@ func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	return string(text)
 }
 
-// remove deletes an application, a schedule or a server and waits until nothing of it is left: no pod, ConfigMap or Service.
+// remove deletes an object and waits until it and its pods, ConfigMaps and Services are gone.
 func (w *world) remove(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Delete(t.Context(), o); err != nil {
@@ -166,8 +166,8 @@ func (w *world) remove(t *testing.T, o client.Object) {
 	})
 }
 
-// children lists what belongs to an object, by our label, by owner and by name: one that lost its label would be found as well. What carries
-// the label of another, whose name begins alike, is not its own.
+// children returns the dependents of an object, by label, owner and name. The name also finds dependents that lost
+// their label. If a dependent has the label of another object whose name begins alike, children ignores it.
 func (w *world) children(t *testing.T, of client.Object) []string {
 	t.Helper()
 	var found []string
@@ -186,7 +186,7 @@ func (w *world) children(t *testing.T, of client.Object) []string {
 	return found
 }
 
-// eventually asks until the answer is yes. The last answer's text explains a failure.
+// eventually polls ask until done is true. After the timeout, the test fails with the last state.
 func eventually(t *testing.T, limit time.Duration, what string, ask func() (state string, done bool)) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
@@ -206,7 +206,7 @@ func eventually(t *testing.T, limit time.Duration, what string, ask func() (stat
 	}
 }
 
-// condition returns the condition of a type, or one of status "" when there is none.
+// condition returns the condition of a type. A missing condition has an empty status.
 func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
 	if found := meta.FindStatusCondition(app.Status.Conditions, kind); found != nil {
 		return *found
@@ -217,7 +217,7 @@ func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
 func objects(list client.ObjectList) []client.Object {
 	items, err := meta.ExtractList(list)
 	if err != nil {
-		panic(err) // only lists are handed in
+		panic(err) // the argument is always a list
 	}
 	found := make([]client.Object, 0, len(items))
 	for _, item := range items {
@@ -234,7 +234,7 @@ func objectNames(list client.ObjectList) []string {
 	return names
 }
 
-// raw is a pod template as it stands in a custom resource.
+// raw returns a pod template as a raw extension.
 func raw(text string) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: bytes.TrimSpace([]byte(text))}
 }

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Request is what is read of an audit.k8s.io/v1 Event: one request to the API server, as far as it was answered.
+// Request is the part of an audit.k8s.io/v1 Event that the tests read. It describes one request to the API server and
+// its response.
 type Request struct {
-	// Stage is ResponseComplete, and for a watch ResponseStarted before that.
+	// Stage is ResponseComplete. A watch logs ResponseStarted before.
 	Stage          string
 	StageTimestamp time.Time
 	User           struct{ Username string }
@@ -21,13 +22,15 @@ type Request struct {
 	Annotations    map[string]string
 }
 
-// Done says whether the request was answered to its end, and with success.
+// Done reports whether the API server completed the request with success.
 func (r Request) Done() bool { return r.Stage == "ResponseComplete" && r.ResponseStatus.Code/100 == 2 }
 
-// Decision is what the API server's authorizer said: allow or forbid, or nothing where it was not asked.
+// Decision returns the authorizer's decision, allow or forbid. It is empty if the API server did not query the
+// authorizer.
 func (r Request) Decision() string { return r.Annotations["authorization.k8s.io/decision"] }
 
-// ReadAudit calls each for every line of an audit log, in the order of the answers. What has no line end yet is still being written.
+// ReadAudit calls each for every line of an audit log, in the order of the responses. It ignores an incomplete last
+// line.
 func ReadAudit(log io.Reader, each func(Request)) error {
 	lines := bufio.NewReaderSize(log, 1<<20)
 	for {

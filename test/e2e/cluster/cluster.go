@@ -1,7 +1,8 @@
-// Package cluster brings up an embedded Kubernetes with a node and installs the operator there with Helm, for the end-to-end tests and for
-// the figures. Everything is reached through the command lines that users have: sparklocal, helm and the API server.
+// Package cluster starts an embedded Kubernetes with a node and installs the operator with Helm. The end-to-end tests
+// and the measurements of cmd/figures use it. It works through the tools that users have: sparklocal, helm and the API
+// server.
 //
-// With Options.Kubeconfig the cluster is one that is there, such as kind's, with the images loaded.
+// If Options.Kubeconfig is set, the package uses an existing cluster, such as kind, with the images already loaded.
 package cluster
 
 import (
@@ -36,22 +37,22 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// What is installed, under the names that users have as well.
+// These are the names of the installation. Users have the same names.
 const (
 	Release      = "spark-operator"
-	Namespace    = "spark-operator" // of the operator
+	Namespace    = "spark-operator" // namespace of the operator
 	SparkVersion = "4.1.4"
 	SparkImage   = sparkImages + SparkVersion
-	// ServiceAccount of drivers, made by the chart in every job namespace.
+	// ServiceAccount is the service account of drivers. The chart creates it in every job namespace.
 	ServiceAccount = "spark-operator-spark"
-	// SubmitAccount is the service account of pods that run spark-submit, made by the chart beside it.
+	// SubmitAccount is the service account of pods that run spark-submit. The chart creates it in every job namespace.
 	SubmitAccount = "spark-operator-submit"
 )
 
-// sparkImages are named by the version of Spark in them.
+// sparkImages is the name of Spark images. Their tag is the Spark version.
 const sparkImages = "docker.io/apache/spark:"
 
-// The operator's image, made from this repository.
+// These constants name the operator's image, which is built from this repository.
 const (
 	imageRegistry   = "docker.io"
 	imageRepository = "sparkoperator/spark-operator"
@@ -59,27 +60,28 @@ const (
 	image           = imageRegistry + "/" + imageRepository + ":" + imageTag
 )
 
-// Options of Start.
+// Options configures Start.
 type Options struct {
-	// Root of the repository.
+	// Root is the root of the repository.
 	Root string
-	// Out receives what the tools say.
+	// Out receives the tools' progress.
 	Out io.Writer
-	// Spark loads the Spark image, for applications that run. Without it every pod waits for an image.
+	// Spark loads the Spark image, so that applications run. If false, every pod waits for its image.
 	Spark bool
-	// Kubeconfig is the administrator's of a cluster that is there, empty for one that is brought up. Its nodes have
-	// the operator's image under the name that OperatorImageName gives, and those of Spark under their usual names.
+	// Kubeconfig is the administrator's kubeconfig of an existing cluster. If empty, Start starts an embedded cluster.
+	// The nodes of an existing cluster must have the operator's image under the name OperatorImageName, and the Spark
+	// images under their usual names.
 	Kubeconfig string
-	// Values are further --set arguments of helm install.
+	// Values are additional --set arguments of helm install.
 	Values []string
 }
 
-// OperatorImageName is the name under which the operator's image is installed.
+// OperatorImageName is the name of the operator's image in the cluster.
 const OperatorImageName = image
 
-// Cluster is a running Kubernetes, ended with its owner: Close, or the end of the process.
+// Cluster is a running Kubernetes. An embedded cluster stops when Close is called or the process exits.
 type Cluster struct {
-	Dir    string // state directory: logs, audit.log, kubeconfig
+	Dir    string // state directory with logs, audit.log and kubeconfig
 	Config *rest.Config
 	Client client.WithWatch
 	Core   kubernetes.Interface
@@ -87,13 +89,13 @@ type Cluster struct {
 	OperatorImage string
 
 	options     Options
-	installed   bool // into a cluster that was there
+	installed   bool // into an existing cluster
 	local, helm string
-	mu          sync.Mutex // of options.Out, which several tools write to
+	mu          sync.Mutex // guards options.Out, because several tools write to it
 }
 
-// Start builds what is missing, brings the cluster up, loads the images and installs the chart. What can run side by side does: images are
-// made while the cluster starts. On an error nothing stays behind.
+// Start builds missing tools and images, starts the cluster, loads the images and installs the chart. These steps
+// overlap: it builds images while the cluster starts. If Start fails, it leaves nothing behind.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "spark-e2e-")
 	if err != nil {
@@ -106,11 +108,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Embedded says whether the cluster is one that was brought up for this, whose programs and logs can be reached.
+// Embedded reports whether Start started the cluster itself. Tests can reach the programs and logs of such a cluster.
 func (c *Cluster) Embedded() bool { return c.options.Kubeconfig == "" }
 
-// startExisting installs the operator in a cluster that is there. A release or a namespace of ours in it is an error: it
-// is not known whose they are.
+// startExisting installs the operator in an existing cluster. It returns an error if the release or its namespace
+// exists, because their owner is unknown.
 func (c *Cluster) startExisting(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
@@ -125,8 +127,7 @@ func (c *Cluster) startExisting(ctx context.Context) error {
 	return c.Install(ctx)
 }
 
-// makeNamespace makes the operator's namespace. The operator must do with what the strictest of the Pod Security
-// Standards allows.
+// makeNamespace creates the operator's namespace. It enforces the strictest Pod Security Standard on the operator.
 func (c *Cluster) makeNamespace(ctx context.Context) error {
 	return c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: Namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -168,7 +169,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.fill(ctx, spark)
 }
 
-// fill installs the operator while the Spark image, which is large, is still being loaded.
+// fill installs the operator while the large Spark image is still loading.
 func (c *Cluster) fill(ctx context.Context, spark string) error {
 	group, side := errgroup.WithContext(ctx)
 	if spark != "" {
@@ -183,11 +184,11 @@ func (c *Cluster) fill(ctx context.Context, spark string) error {
 	return group.Wait()
 }
 
-// LoadSpark brings the image of another Spark version into the cluster and returns the image's name. What is there already takes no time; an
-// image that was never made on this machine takes minutes.
+// LoadSpark loads the image of another Spark version into the cluster and returns its name. A cached image loads
+// quickly. An image that this machine has never built takes minutes.
 func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error) {
 	if !c.Embedded() {
-		return sparkImages + version, nil // whoever owns the cluster has loaded it
+		return sparkImages + version, nil // the owner of the cluster must have loaded it
 	}
 	archive, err := c.output(ctx, nil, c.local, "image", "spark", "--version", version)
 	if err != nil {
@@ -196,10 +197,10 @@ func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error)
 	return sparkImages + version, c.Local(ctx, "load", "--dir", c.state(), archive)
 }
 
-// state is the cluster's own directory; what is beside it is ours.
+// state returns the directory of the embedded cluster. The files beside this directory belong to this package.
 func (c *Cluster) state() string { return filepath.Join(c.Dir, "cluster") }
 
-// Kubeconfig is the path of the administrator's.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string {
 	if !c.Embedded() {
 		return c.options.Kubeconfig
@@ -207,7 +208,7 @@ func (c *Cluster) Kubeconfig() string {
 	return filepath.Join(c.state(), "kubeconfig")
 }
 
-// NodeName is the name of the cluster's only node, or of the first that takes pods.
+// NodeName returns the name of the first node that accepts pods. An embedded cluster has only one node.
 func (c *Cluster) NodeName(ctx context.Context) (string, error) {
 	var nodes corev1.NodeList
 	if err := c.Client.List(ctx, &nodes); err != nil {
@@ -221,7 +222,8 @@ func (c *Cluster) NodeName(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("none of %d nodes takes pods", len(nodes.Items))
 }
 
-// kubectl is a command line of kubectl for the cluster: sparklocal's, or the one on PATH for a cluster that is there.
+// kubectl returns a kubectl command line for the cluster. An embedded cluster uses sparklocal's kubectl, and an
+// existing cluster uses the kubectl on PATH.
 func (c *Cluster) kubectl(args ...string) (name string, all []string) {
 	if !c.Embedded() {
 		return "kubectl", append([]string{"--kubeconfig", c.options.Kubeconfig}, args...)
@@ -229,17 +231,17 @@ func (c *Cluster) kubectl(args ...string) (name string, all []string) {
 	return c.local, append([]string{"kubectl", "--dir", c.state()}, args...)
 }
 
-// AuditLog is the path of the API server's audit log, which only an Embedded cluster has.
+// AuditLog returns the path of the API server's audit log. Only an embedded cluster has one.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.state(), "audit.log") }
 
-// connect makes the clients. They have no rate limit of their own.
+// connect creates the clients. They have no client-side rate limit.
 func (c *Cluster) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
 	if err != nil {
 		return err
 	}
 	config.QPS, config.UserAgent = -1, "spark-e2e"
-	log.SetLogger(logr.Discard()) // the client would complain that nobody reads its log
+	log.SetLogger(logr.Discard()) // otherwise controller-runtime warns that no logger is set
 	s := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), sparkv1.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
 		return err
@@ -252,7 +254,7 @@ func (c *Cluster) connect() error {
 	return err
 }
 
-// Install runs helm install, with further arguments, and waits until the operator is ready.
+// Install runs helm install with the given arguments and waits until the operator is ready.
 func (c *Cluster) Install(ctx context.Context, further ...string) error {
 	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace,
 		"--wait", "--timeout", "2m",
@@ -277,7 +279,8 @@ func (c *Cluster) Local(ctx context.Context, args ...string) error {
 	return c.run(ctx, nil, c.local, args...)
 }
 
-// Diagnose tells how the operator's pods are and what they logged last, for a failure's sake. It never fails itself.
+// Diagnose returns the state of all pods and the last log lines of the operator, for failure messages. It never fails
+// itself.
 func (c *Cluster) Diagnose(ctx context.Context) string {
 	var text strings.Builder
 	for _, args := range [][]string{
@@ -295,8 +298,9 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 	return text.String()
 }
 
-// Close ends the cluster and removes its directory. A cluster that cannot be ended keeps its directory, for its logs. One that was there stays: the
-// release and its namespace are taken away, and the definitions are left, as Helm leaves them.
+// Close stops the cluster and removes its directory. If the cluster does not stop, Close keeps the directory with its
+// logs. In an existing cluster, Close removes the release and its namespace. The custom resource definitions remain, as
+// with Helm.
 func (c *Cluster) Close() error {
 	if !c.Embedded() {
 		return errors.Join(c.leave(), os.RemoveAll(c.Dir))
@@ -311,7 +315,7 @@ func (c *Cluster) Close() error {
 	return os.RemoveAll(c.Dir)
 }
 
-// leave takes what was installed away from a cluster that was there.
+// leave uninstalls the release from an existing cluster and deletes its namespace.
 func (c *Cluster) leave() error {
 	if !c.installed {
 		return nil
@@ -331,7 +335,8 @@ func (c *Cluster) run(ctx context.Context, env []string, name string, args ...st
 	return err
 }
 
-// output runs one tool and returns what it prints to standard output, without the blanks around it. All that it says is part of an error.
+// output runs a tool and returns its standard output without surrounding white space. An error contains all of its
+// output.
 func (c *Cluster) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// StopComponent stops a program of the cluster, such as the kubelet, as one that hangs: its process is there and does nothing. What it returns
-// lets the program go on; it may be called more than once. A stopped program does not keep the cluster from being ended.
+// StopComponent suspends a program of the cluster, such as the kubelet. The process continues to exist but does
+// nothing, like a program that hangs. The function goOn resumes it and may be called several times. Close also works
+// with a suspended program.
 func (c *Cluster) StopComponent(ctx context.Context, name string) (goOn func(), err error) {
 	if !c.Embedded() {
 		return nil, fmt.Errorf("%s cannot be stopped: the cluster's programs are not ours", name)

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommandsOfACluster: a cluster that is there is reached by its kubeconfig and the kubectl on PATH; one that was brought up by sparklocal.
+// TestCommandsOfACluster checks how tests reach a cluster. An existing cluster is reached with its kubeconfig and the
+// kubectl on PATH, and an embedded cluster with sparklocal.
 func TestCommandsOfACluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string
@@ -29,8 +30,8 @@ func TestCommandsOfACluster(t *testing.T) {
 	}
 }
 
-// TestExistingClusterIsNotChanged: programs of a cluster that is there are not stopped, no image is made for it, and what was never installed is not
-// taken away.
+// TestExistingClusterIsNotChanged checks three limits for an existing cluster. Tests do not stop its programs or build
+// images for it, and Close removes only what Start installed.
 func TestExistingClusterIsNotChanged(t *testing.T) {
 	c := &Cluster{Dir: t.TempDir(), options: Options{Kubeconfig: "/kind.yaml"}}
 	if _, err := c.StopComponent(t.Context(), "kubelet"); err == nil {

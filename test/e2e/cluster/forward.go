@@ -13,8 +13,9 @@ import (
 
 var forwarding = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `)
 
-// Forward opens a way to a port of a Service and returns its address on this machine. It is kubectl's, which users have: through one of the pods
-// that the Service selects, and at its end when that pod ends. Stop closes it. An error holds what kubectl said.
+// Forward opens a connection to a port of a Service and returns its address on this machine. It runs kubectl
+// port-forward, which selects one pod of the Service and ends with that pod. The function stop closes the connection.
+// An error contains kubectl's output.
 func (c *Cluster) Forward(ctx context.Context, namespace, service string, port int) (address string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	name, args := c.kubectl("port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))
@@ -39,7 +40,7 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 	ended, failure := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
-		for lines.Scan() { // it tells of every connection, and must not wait for a reader
+		for lines.Scan() { // drain the output, because kubectl logs every connection
 		}
 		failure = cmd.Wait()
 	}()

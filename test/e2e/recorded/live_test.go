@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package recorded shows that the recordings of spark-submit in the repository are what spark-submit sends.
+// Package recorded checks that the committed recordings match the requests of the real spark-submit.
 package recorded
 
 import (
@@ -22,16 +22,17 @@ import (
 
 const (
 	root = "../../.."
-	// version is the one whose image every run of the tests has.
+	// version is a Spark version whose image every test run has.
 	version = "4.1.4"
-	// liveCases is how many cases are marked live. A check of the number keeps the proof from shrinking unnoticed.
+	// liveCases is the number of cases that are marked live. The check prevents an unnoticed loss of coverage.
 	liveCases = 10
-	// sample is how many of them run unless RECORDED=all is set, as `make e2e` does: a spark-submit costs seconds of CPU.
+	// sample is the number of live cases that run by default. `make e2e` sets RECORDED=all to run all of them, because
+	// each spark-submit costs seconds of CPU.
 	sample = 4
 )
 
-// TestLiveCases runs the cases that are marked live by the real bin/spark-submit, each in a Java machine of its own, and wants what the
-// recordings say, which were made many in one.
+// TestLiveCases runs the live cases with the real bin/spark-submit and compares the requests with the recordings. Here
+// each case has its own Java machine, while the recorder runs many cases in one.
 func TestLiveCases(t *testing.T) {
 	cases, err := record.Cases(filepath.Join(root, "spark/submit/testdata/cases"))
 	if err != nil {
@@ -78,7 +79,7 @@ func TestLiveCases(t *testing.T) {
 	t.Logf("%.1f CPU-seconds a spark-submit", cpu.Seconds()/float64(max(len(live), 1)))
 }
 
-// text is a recording as lines, for a difference that can be read.
+// text returns a recording as lines, so that differences are readable.
 func text(r record.Recording) string {
 	var out bytes.Buffer
 	out.WriteString(r.Error)
@@ -88,10 +89,10 @@ func text(r record.Recording) string {
 			out.Write(request.Body)
 		}
 	}
-	return strings.ReplaceAll(out.String(), `\n`, "\n") // A property a line.
+	return strings.ReplaceAll(out.String(), `\n`, "\n") // one property per line
 }
 
-// sparkImage is the archive of the Spark image, made when it is not in the cache.
+// sparkImage returns the path of the Spark image's archive. It builds the image if it is not in the cache.
 func sparkImage(t *testing.T) string {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "sparklocal")

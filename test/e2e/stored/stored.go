@@ -1,10 +1,10 @@
-// Package stored compares what an API server stored for one application that was submitted in two ways. It is pure: who watches the server
-// is the caller.
+// Package stored compares the objects of two runs of one application, submitted in two ways. It does no I/O. The caller
+// reads the objects from the API server.
 //
-// An object becomes a flat list of facts, path to value. Lists whose elements have names are read by name, so that their order does not
-// count. What belongs to the one run alone (names, ids, times) is replaced by placeholders before. Differences that are left are held
-// against a list of intended ones, each with its reason: a difference that is not on the list fails, and so does an entry of the list that
-// explains nothing any more.
+// The comparison flattens an object into facts, from path to value. It identifies list elements by name if they have
+// one, so that their order does not matter. Placeholders replace values of one run, such as names, ids and times. A
+// list of intended differences gives a reason for each difference. A difference that is not in the list is an error. An
+// entry that explains nothing is also an error.
 package stored
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Set holds the objects of one run by their role in it, such as "driver pod". An object is what the API server answers, as JSON.
+// Set holds the objects of one run by their role, such as "driver pod". An object is the API server's JSON response.
 type Set map[string]map[string]any
 
-// Difference is one fact that two runs do not share. An absent value is the empty text; every value that is there is JSON.
+// Difference is one fact that differs between two runs. A missing value is the empty string; other values are JSON.
 type Difference struct {
 	Role, Path        string
 	Native, Submitted string
@@ -35,20 +35,20 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s\n  native:       %s\n  spark-submit: %s", d.Role, d.Path, cmp.Or(d.Native, "absent"), cmp.Or(d.Submitted, "absent"))
 }
 
-// Intended is a difference that should be: by role and path, in which "*" stands for anything.
+// Intended is an intended difference. In the role and the path, "*" matches any text.
 type Intended struct {
 	Role, Path string
-	// Lines are the Spark lines that have it, such as "4.3"; none means all.
+	// Lines lists the Spark lines with this difference, such as "4.3". If empty, it applies to all lines.
 	Lines []string
-	// Programs are the names of the programs that show it; none means all.
+	// Programs lists the programs with this difference. If empty, it applies to all programs.
 	Programs []string
 	Reason   string
 }
 
-// String names the entry.
+// String returns the entry as text.
 func (i Intended) String() string { return fmt.Sprintf("%s %s (%s)", i.Role, i.Path, i.Reason) }
 
-// On says whether the entry counts for a program on a Spark line.
+// On reports whether the entry applies to a program on a Spark line.
 func (i Intended) On(line, program string) bool {
 	return (len(i.Lines) == 0 || slices.Contains(i.Lines, line)) && (len(i.Programs) == 0 || slices.Contains(i.Programs, program))
 }
@@ -62,7 +62,7 @@ func matches(pattern, text string) bool {
 	return regexp.MustCompile("^" + expression + "$").MatchString(text)
 }
 
-// Compare returns what differs between two runs, by role and path.
+// Compare returns the differences between two runs, sorted by role and path.
 func Compare(native, submitted Set, ofNative, ofSubmitted *Names) []Difference {
 	var found []Difference
 	roles := maps.Clone(native)
@@ -80,8 +80,9 @@ func Compare(native, submitted Set, ofNative, ofSubmitted *Names) []Difference {
 	return found
 }
 
-// Explain holds differences against the intended ones. It returns those that nothing explains, and how many each entry explains: an entry
-// with none is not true any more. A difference counts for the first entry that explains it.
+// Explain compares the differences with the intended ones. It returns the unexplained differences and the number of
+// differences that each entry explains. An entry that explains no difference is obsolete. If several entries match a
+// difference, the first one explains it.
 func Explain(differences []Difference, intended []Intended) (unexplained []Difference, explained []int) {
 	explained = make([]int, len(intended))
 	for _, d := range differences {
@@ -94,10 +95,10 @@ func Explain(differences []Difference, intended []Intended) (unexplained []Diffe
 	return unexplained, explained
 }
 
-// Names replaces what belongs to one run alone.
+// Names replaces the values of one run with placeholders.
 type Names struct{ replacer *strings.Replacer }
 
-// NewNames takes texts of a run and what each stands for. A longer text wins over a shorter one that begins at the same place.
+// NewNames maps texts of a run to their placeholders. If two texts begin at the same place, the longer one is replaced.
 func NewNames(placeholders map[string]string) *Names {
 	texts := slices.SortedFunc(maps.Keys(placeholders), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -111,7 +112,7 @@ func NewNames(placeholders map[string]string) *Names {
 	return &Names{strings.NewReplacer(pairs...)}
 }
 
-// random are texts that are made anew in each run and that nothing else tells.
+// random lists patterns of random texts that no other object reveals.
 var random = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -132,10 +133,10 @@ func (n *Names) replace(text string) string {
 	return text
 }
 
-// serverFields are the API server's own in every object's metadata.
+// serverFields are the metadata fields that the API server sets in every object.
 var serverFields = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"}
 
-// Facts flattens an object. Its status and what the API server adds to every object's metadata are left out.
+// Facts flattens an object. It omits the status and the metadata that the API server sets.
 func Facts(object map[string]any, names *Names) map[string]string {
 	facts := flat{names: names, facts: map[string]string{}}
 	for key, value := range object {
@@ -157,7 +158,7 @@ func Facts(object map[string]any, names *Names) map[string]string {
 	return facts.facts
 }
 
-// flat gathers facts.
+// flat collects facts.
 type flat struct {
 	names *Names
 	facts map[string]string
@@ -181,13 +182,14 @@ func (f *flat) walk(path, field string, value any) {
 	}
 }
 
-// named says which field of an element names it, by the list's field.
+// named maps a list's field to the field that identifies its elements.
 var named = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "ports": "name", "imagePullSecrets": "name",
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",
 }
 
-// javaOption is a variable that carries one option of an executor's Java machine; the order of the options does not count.
+// javaOption matches variables that hold one option of an executor's Java machine. The order of the options does not
+// matter.
 var javaOption = regexp.MustCompile(`^SPARK_JAVA_OPT_\d+$`)
 
 func (f *flat) list(path, field string, list []any) {
@@ -216,13 +218,13 @@ func (f *flat) list(path, field string, list []any) {
 		order = append(order, name)
 		f.walk(path+"["+name+"]", "", element)
 	}
-	// Programs take the first or the last container for Spark's.
+	// Programs identify Spark's container as the first or the last one.
 	if field == "containers" || field == "initContainers" {
 		f.facts[path+" in order"] = quote(order)
 	}
 }
 
-// data reads a ConfigMap's: properties and YAML by what they say.
+// data flattens the data of a ConfigMap. It parses properties and YAML.
 func (f *flat) data(value any) {
 	entries, _ := value.(map[string]any)
 	for key, content := range entries {
@@ -250,10 +252,10 @@ func (f *flat) data(value any) {
 	}
 }
 
-// plain keys are letters and digits.
+// plain matches keys of letters and digits.
 var plain = regexp.MustCompile(`^[a-zA-Z0-9]*$`)
 
-// join writes a key that is not plain in brackets.
+// join appends a key to a path. It puts a key that is not plain in brackets.
 func join(path, key string) string {
 	if plain.MatchString(key) {
 		return path + "." + key
@@ -264,7 +266,7 @@ func join(path, key string) string {
 func quote(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Sprint(value) // only what came as JSON is handed in
+		return fmt.Sprint(value) // values come from JSON, so this does not happen
 	}
 	return string(text)
 }

@@ -88,7 +88,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A list of intended differences must neither be too short nor keep what is not true any more.
+// TestExplain checks that missing and obsolete entries are both found.
 func TestExplain(t *testing.T) {
 	differences := []Difference{
 		{"driver pod", "spec.enableServiceLinks", "false", "true"},

@@ -36,7 +36,7 @@ func TestReadSpeed(t *testing.T) {
 	}
 	want := speed{
 		driver: []time.Duration{10345 * time.Microsecond, 20 * time.Millisecond},
-		status: []time.Duration{7 * time.Millisecond}, // a refused write shows nothing, and the next one shows nothing new
+		status: []time.Duration{7 * time.Millisecond}, // a rejected write and a second write add no measurement
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(speed{})); diff != "" {
 		t.Errorf("speed (-want +got):\n%s", diff)
@@ -58,7 +58,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// A layer counts by its compressed size, whether it is compressed in the archive or not.
+// TestCompressedSize checks that the size of a layer is its compressed size, whether or not the archive compresses it.
 func TestCompressedSize(t *testing.T) {
 	plain := bytes.Repeat([]byte("layer "), 10000)
 	var packed bytes.Buffer

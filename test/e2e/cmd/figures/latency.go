@@ -18,14 +18,14 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// speed is how long applications waited for the operator.
+// speed holds the delays of the operator's reactions.
 type speed struct {
-	driver []time.Duration // from an application's creation to its driver pod's
-	status []time.Duration // from a change of a driver pod to the application's status that shows it
+	driver []time.Duration // from the application's creation to the driver pod's
+	status []time.Duration // from a change of a driver pod to the matching status of the application
 }
 
-// measureSpeed creates applications one after the other, each on an idle cluster, and reads from the audit log how long the API server had
-// stored what the operator answers to. No node takes the pods, so nothing else happens on the machine.
+// measureSpeed creates applications one after the other on an idle cluster. It measures the operator's reactions with
+// the audit log. No node runs the pods, so that the machine does nothing else.
 func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error) {
 	for i := range n {
 		if err := oneDriver(ctx, c, fmt.Sprintf("latency-%d", i)); err != nil {
@@ -38,13 +38,15 @@ func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error)
 	}
 	defer log.Close()
 	got, err := readSpeed(log, "latency-")
-	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) { // the scheduler, which finds no node, changes the pods too
+	// the scheduler finds no node and also changes the pods
+	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) {
 		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and at least twice as many", len(got.driver), len(got.status), n)
 	}
 	return got, err
 }
 
-// oneDriver creates an application, plays its driver's life to the operator as a kubelet would tell it, and deletes both.
+// oneDriver creates an application, simulates the kubelet's status updates for its driver pod, and deletes the
+// application.
 func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
@@ -78,7 +80,8 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	return until(ctx, name+"'s end", there(false))
 }
 
-// playDriver lets an application's driver run and end well, as its status tells. Each is waited for until the application shows it.
+// playDriver sets the driver pod's status to running and then to succeeded. After each change it waits for the
+// application's status.
 func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkApplication) error {
 	shows := func(state v1beta2.ApplicationStateType) error {
 		return until(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {
@@ -112,7 +115,7 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 	return shows(v1beta2.ApplicationStateCompleted)
 }
 
-// until asks until the answer is yes, for at most a minute.
+// until polls ask until it returns true, for at most a minute.
 func until(ctx context.Context, what string, ask func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -132,11 +135,12 @@ func until(ctx context.Context, what string, ask func() (bool, error)) error {
 	}
 }
 
-// readSpeed reads the log of the applications whose names have the prefix. What is measured is from one answer of the API server to the other.
+// readSpeed reads the audit log for applications whose names have the prefix. It measures the time between two
+// responses of the API server.
 func readSpeed(audit io.Reader, prefix string) (speed, error) {
 	var got speed
-	created := map[string]time.Time{} // applications
-	changed := map[string]time.Time{} // drivers, by their applications, while no status shows it
+	created := map[string]time.Time{} // keyed by application
+	changed := map[string]time.Time{} // time of a driver's change that no status shows yet, keyed by application
 	err := cluster.ReadAudit(audit, func(e cluster.Request) {
 		name := e.ObjectRef.Name
 		if !e.Done() || !strings.HasPrefix(name, prefix) {
@@ -162,7 +166,8 @@ func readSpeed(audit io.Reader, prefix string) (speed, error) {
 	return got, err
 }
 
-// median of a list that is not empty; of an even number, the mean of the middle two.
+// median returns the median of a list that is not empty. For an even number of values, it is the mean of the middle
+// two.
 func median(d []time.Duration) time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return (d[(len(d)-1)/2] + d[len(d)/2]) / 2

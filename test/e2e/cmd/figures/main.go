@@ -1,5 +1,5 @@
-// Command figures measures what the project promises in figures and prints one line for each: start-up times, the operator's size and
-// memory, and how long an application waits for its driver pod. It starts its own clusters and ends them.
+// Command figures measures the project's performance targets and prints each measurement with its bound: startup times,
+// size and memory of the operator, and delays until driver pods and statuses. It starts and stops its own clusters.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	return timeDemo(ctx, root, said)
 }
 
-// withOperator measures on one cluster with nothing but the operator on it.
+// withOperator measures on a cluster that contains only the operator.
 func withOperator(ctx context.Context, root string, n int, said io.Writer) (err error) {
 	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: said})
 	if err != nil {
@@ -79,7 +79,8 @@ func withOperator(ctx context.Context, root string, n int, said io.Writer) (err 
 	return controlPlaneReady(ctx, c)
 }
 
-// controlPlaneReady times a control plane without a node, beside the idle cluster. The second start is the warm one.
+// controlPlaneReady measures the start of a control plane without a node, beside the idle cluster. This is a warm
+// start, because the cluster has already started one.
 func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 	dir := filepath.Join(c.Dir, "control-plane")
 	began := time.Now()
@@ -90,7 +91,7 @@ func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 	return c.Local(ctx, "down", "--dir", dir)
 }
 
-// timeDemo times the demo on a cluster of its own.
+// timeDemo measures the demo on its own cluster.
 func timeDemo(ctx context.Context, root string, said io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "spark-demo-")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// counter counts what is written to it.
+// counter is a writer that counts bytes.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {
@@ -27,7 +27,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compressedSize is what a registry would store of the image in a docker-archive tar: its layers, compressed with gzip.
+// compressedSize returns the size of an image in a docker-archive tar as a registry stores it, with gzip-compressed
+// layers.
 func compressedSize(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,7 +53,7 @@ func compressedSize(path string) (int64, error) {
 	}
 }
 
-// addCompressed counts a file, compressed if it is not yet.
+// addCompressed adds the size of a file. It compresses the file if necessary.
 func addCompressed(total *counter, file io.Reader) error {
 	in := bufio.NewReader(file)
 	if magic, err := in.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -64,7 +65,7 @@ func addCompressed(total *counter, file io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// operatorResident reads the operator's resident memory from its own metrics, through the API server.
+// operatorResident returns the operator's resident memory from its own metrics, through the API server.
 func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	var pods corev1.PodList
 	err := c.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
@@ -78,7 +79,7 @@ func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	return sample(text, "process_resident_memory_bytes")
 }
 
-// sample reads a metric without labels in Prometheus' text form.
+// sample returns the value of a metric without labels from Prometheus' text format.
 func sample(text []byte, metric string) (int64, error) {
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, metric+" "); ok {
