@@ -209,7 +209,8 @@ func (w *world) connectScales(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectTroubles checks that the status gives the reason why a server does not start, and that edits change it.
+// connectTroubles checks that the status gives the reason why a server does not start. Each
+// edit changes the reason.
 func (w *world) connectTroubles(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })

@@ -70,8 +70,7 @@ func (s *story) untilRefused(t *testing.T, reason, says string) {
 	})
 }
 
-// disruptionBudget checks that the budget prevents the eviction of the driver. Adding or removing the budget starts no
-// new run.
+// disruptionBudget checks that the budget prevents the eviction of the driver. Removing the budget starts no new run.
 func (w *world) disruptionBudget(t *testing.T) {
 	s := w.begin(t, w.told(t, "budget", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
 	s.untilRun(t, 1)

@@ -156,7 +156,8 @@ type ending struct {
 
 // mayBeTold lists events whose occurrence depends on timing. A busy machine adds events of pods that wait for resources
 // or are being deleted. In the first seconds after an installation, the API server cannot check owners of new kinds,
-// which causes ServerError. If a test expects one of these events, it may occur any number of times.
+// which causes ServerError. The method tells ignores these events unless a test expects them. It then counts each
+// reason once.
 var mayBeTold = []string{"SparkDriverPending", "SparkDriverDisrupted", "SparkExecutorPending", "ServerError"}
 
 // ends waits for the final state, checks the whole story and deletes the application. Nothing of it may remain.

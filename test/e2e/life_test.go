@@ -138,7 +138,7 @@ func (w *world) longLife(t *testing.T) {
 
 	s.patch(t, `{"spec": {"suspend": true}}`)
 	s.untilState(t, v1beta2.ApplicationStateSuspended)
-	// auxiliary objects disappear after the state is stored
+	// Auxiliary objects disappear after the state is stored.
 	eventually(t, patience, "nothing to be left of a suspended run", func() (string, bool) {
 		left := w.children(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0
@@ -172,8 +172,8 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 	})
 }
 
-// kueueContract checks the properties that Kueue depends on. The pods have the application as an owner. Kueue's labels
-// stay on the application, while other labels are copied to the pods.
+// kueueContract checks the properties that Kueue depends on. The application is the controller of the driver
+// and a plain owner of the executors. Kueue's labels stay on the application. Other labels are copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
 	driver := s.driver(t)

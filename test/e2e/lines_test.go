@@ -49,7 +49,7 @@ type program struct {
 	differs map[string]string
 	// executors is the minimum number of executors. The test compares the first one.
 	executors int
-	// claims reports whether executors get claims on demand.
+	// claims is true if executors get claims on demand.
 	claims bool
 }
 

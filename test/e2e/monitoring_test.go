@@ -216,7 +216,7 @@ func (f families) value(name string, labels map[string]string) (float64, bool) {
 			matches = matches && have[key] == value
 		}
 		if matches {
-			// only one of the three is set
+			// Only one of the three is set.
 			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true
 		}
 	}

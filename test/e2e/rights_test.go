@@ -257,7 +257,7 @@ func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 		}
 		resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
 		into[request.User.Username][right{of.Namespace, of.APIGroup, resource, request.Verb}] = true
-		// server-side apply needs both rights
+		// Server-side apply needs both rights.
 		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated {
 			into[request.User.Username][right{of.Namespace, of.APIGroup, resource, "create"}] = true
 		}

@@ -15,7 +15,7 @@ import (
 type Server struct {
 	mu      sync.Mutex
 	writes  []Request
-	objects map[string]map[string]any // by path
+	objects map[string]map[string]any // keyed by path
 	uids    int
 	err     error
 }

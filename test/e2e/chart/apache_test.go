@@ -138,8 +138,8 @@ func TestPropertiesRollThePods(t *testing.T) {
 	}
 }
 
-// TestApacheRefusals checks that invalid values are rejected with their names. The chart also rejects properties that
-// have a value of their own, because it needs that value for other objects.
+// TestApacheRefusals checks that invalid values are rejected with their names. The chart also rejects properties
+// that a value of the chart controls, because other objects depend on this value.
 func TestApacheRefusals(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{

@@ -196,7 +196,7 @@ func TestFaultsOfExpressions(t *testing.T) {
 		`spark_application_runs`: "is not served",
 		`sparkoperator_retries_total{reason="x"}`:       "has no label reason",
 		`sum by (reason) (sparkoperator_retries_total)`: "grouped by reason",
-		// a histogram has three series
+		// A histogram has three series.
 		`sparkoperator_phase_duration_seconds`:                          "is not served",
 		`spark_application_submit_latency_seconds_bucket`:               "is not served", // a summary has two series
 		`sparkoperator_applications_waiting{phase=~"Launched|Lunched"}`: "no phase Lunched",
@@ -334,8 +334,8 @@ prometheus:
 	}
 }
 
-// TestMonitoringObjectsAreValid validates the objects against the definitions of the Prometheus operator. These must
-// know every field.
+// TestMonitoringObjectsAreValid validates the objects against the definitions of the Prometheus operator. The
+// definitions must contain every field.
 func TestMonitoringObjectsAreValid(t *testing.T) {
 	for _, o := range only[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"

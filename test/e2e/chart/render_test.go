@@ -1,4 +1,4 @@
-// Package chart tests what the Helm chart renders, with Helm's own engine and without a cluster.
+// Package chart tests the rendered Helm chart with Helm's own engine, without a cluster.
 package chart
 
 import (
@@ -107,7 +107,7 @@ var decoder = func() runtime.Decoder {
 	return serializer.NewCodecFactory(s, serializer.EnableStrict).UniversalDeserializer()
 }()
 
-// decode decodes all documents of one file. Objects that the scheme does not know are unstructured.
+// decode decodes all documents of one file. Objects of kinds outside the scheme are unstructured.
 func decode(t *testing.T, path, text string) []client.Object {
 	t.Helper()
 	var objects []client.Object

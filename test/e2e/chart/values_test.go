@@ -305,7 +305,7 @@ config:
 		{"{}", config.Namespaces{Names: []string{"default"}}},
 		{"jobNamespaceSelector: spark=enabled", config.Namespaces{Names: []string{"default"}, Selector: "spark=enabled"}},
 		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (a,b)'}", config.Namespaces{Selector: "team in (a,b)"}},
-		// every namespace, whatever its labels
+		// All namespaces, regardless of their labels.
 		{"{jobNamespaces: ['', a], jobNamespaceSelector: spark=enabled}", config.Namespaces{}},
 		{"jobNamespaces: []", config.Namespaces{}},
 	} {

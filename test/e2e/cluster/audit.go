@@ -12,7 +12,7 @@ import (
 // Request is the part of an audit.k8s.io/v1 Event that the tests read. It describes one request to the API server and
 // its response.
 type Request struct {
-	// Stage is ResponseComplete. A watch logs ResponseStarted before.
+	// Stage is ResponseComplete. A watch logs ResponseStarted first.
 	Stage          string
 	StageTimestamp time.Time
 	User           struct{ Username string }

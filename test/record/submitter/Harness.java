@@ -21,13 +21,16 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * Runs spark-submit many times in one Java machine, as starting one takes ten times as long as a submission. Each run has its own environment,
- * system properties, working thread and, if asked for, classes, so that nothing of one is seen by the next. It does what bin/spark-submit does but
- * for what the shell scripts do: the launcher rewrites the command line, and SparkSubmit gets what the launcher would start it with.
+ * Runs spark-submit many times in one Java machine, because starting a machine takes ten times as long as a submission.
+ * Each run has its own environment, system properties and thread, so that runs do not affect each other. If requested,
+ * it also has its own classes. The harness replaces bin/spark-submit except for the work of the shell scripts. The
+ * launcher rewrites the command line, and SparkSubmit gets the resulting arguments.
  *
- * <p>It is spoken to on standard input and output, in lists of texts: a count, then for each text its length in bytes and its UTF-8. A run is
- * asked for by four lists (arguments, environment and system properties as name, value, name, value; and the class path's further elements, with
- * which the run gets classes of its own) and answered by one: empty, or why Spark refused.
+ * <p>Requests arrive on standard input, and responses go to standard output. Both consist of lists of strings. A list
+ * is a count, followed by the length in bytes and the UTF-8 text of each string. A request has four lists: the
+ * arguments, the environment, the system properties, and further elements of the class path. The environment and the
+ * properties alternate names and values. The element own-classes makes the run load its own classes. A response is one
+ * list. It is empty, or contains the reason why Spark rejected the request.
  */
 public final class Harness {
   private static final String SUBMIT = "org.apache.spark.deploy.SparkSubmit";
@@ -46,14 +49,14 @@ public final class Harness {
     DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
     DataOutputStream out = new DataOutputStream(System.out);
     System.setIn(InputStream.nullInputStream());
-    System.setOut(System.err); // What Spark prints is no answer.
+    System.setOut(System.err); // Keep Spark's output out of the responses.
     Harness harness = new Harness(args[0]);
     while (true) {
       List<String> arguments;
       try {
         arguments = read(in);
       } catch (EOFException end) {
-        System.exit(0); // Spark's clients leave threads behind.
+        System.exit(0); // Threads of Spark's clients would keep the process running.
         return;
       }
       String refusal = harness.run(arguments, pairs(read(in)), pairs(read(in)), read(in));
@@ -61,7 +64,7 @@ public final class Harness {
     }
   }
 
-  /** One spark-submit, in a thread of its own: thread-local values of the last one are gone. */
+  /** Runs spark-submit once in a new thread, so that thread-local values of earlier runs are gone. */
   private String run(List<String> arguments, String[][] environment, String[][] properties, List<String> classPath) throws Exception {
     setEnvironment(environment);
     System.setProperties((Properties) initial.clone());
@@ -98,7 +101,7 @@ public final class Harness {
       return "the launcher refused the command line";
     }
     int at = rewritten.indexOf(SUBMIT);
-    for (String option : rewritten.subList(0, at)) { // SPARK_SUBMIT_OPTS, for one
+    for (String option : rewritten.subList(0, at)) { // for example from SPARK_SUBMIT_OPTS
       int value = option.indexOf('=');
       if (option.startsWith("-Dspark.") && value > 0) {
         System.setProperty(option.substring(2, value), option.substring(value + 1));
@@ -110,7 +113,7 @@ public final class Harness {
     return "";
   }
 
-  /** The command that the launcher prints for the scripts to run, in which every word ends with a NUL. */
+  /** Returns the command that the launcher prints for the scripts. Every word of the output ends with a NUL. */
   private static List<String> launch(ClassLoader classes, List<String> command, ByteArrayOutputStream errors) throws Throwable {
     PrintStream out = System.out;
     PrintStream err = System.err;
@@ -138,7 +141,10 @@ public final class Harness {
     }
   }
 
-  /** The first lines of the messages from the outermost exception to the cause, each that says more. */
+  /**
+   * Joins the first lines of the messages from the outermost exception to the root cause. It omits messages that the
+   * text already contains.
+   */
   private static String explain(Throwable e) {
     StringBuilder text = new StringBuilder();
     for (int depth = 0; e != null && depth < 20; e = e.getCause(), depth++) {
@@ -173,7 +179,7 @@ public final class Harness {
     return made;
   }
 
-  /** Replaces the environment that System.getenv shows, which Java has read once and for all. */
+  /** Replaces the environment of System.getenv, because Java reads the environment only at startup. */
   @SuppressWarnings("unchecked")
   private static void setEnvironment(String[][] environment) throws Exception {
     Class<?> type = Class.forName("java.lang.ProcessEnvironment");

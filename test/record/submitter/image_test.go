@@ -124,7 +124,7 @@ func TestForgetWhatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// tree lists what is below a directory, with its modes.
+// tree returns the paths below a directory with their modes.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string

@@ -38,7 +38,7 @@ func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error)
 	}
 	defer log.Close()
 	got, err := readSpeed(log, "latency-")
-	// the scheduler finds no node and also changes the pods
+	// The scheduler also changes the pods, because it finds no node for them.
 	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) {
 		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and at least twice as many", len(got.driver), len(got.status), n)
 	}

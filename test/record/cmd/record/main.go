@@ -26,7 +26,7 @@ import (
 type options struct {
 	cases, recordings, log string
 	plain, own, check, new bool
-	images                 map[string]string // archive by version
+	images                 map[string]string // archives, keyed by version
 	only                   []string          // names of cases
 }
 
