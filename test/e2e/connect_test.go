@@ -304,7 +304,6 @@ func (w *world) awaitTold(t *testing.T, server *v1alpha1.SparkConnect, what stri
 	})
 }
 
-// edit changes a server's spec.
 func (w *world) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
 	t.Helper()
 	before := server.DeepCopy()

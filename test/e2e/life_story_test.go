@@ -72,7 +72,6 @@ func (s *story) until(t *testing.T, limit time.Duration, what string, done func(
 	s.follow(t, limit, what, func() bool { return !s.gone && done(s.app) })
 }
 
-// untilState waits for a state.
 func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
 	t.Helper()
 	s.until(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
@@ -122,7 +121,6 @@ func (s *story) patch(t *testing.T, patch string) {
 	})
 }
 
-// driver returns the application's driver pod.
 func (s *story) driver(t *testing.T) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -132,7 +130,6 @@ func (s *story) driver(t *testing.T) *corev1.Pod {
 	return pod
 }
 
-// executors returns the application's executor pods.
 func (s *story) executors(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList

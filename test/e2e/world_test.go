@@ -72,7 +72,6 @@ func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 	return &o
 }
 
-// create creates any object.
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Create(t.Context(), o); err != nil {

@@ -32,8 +32,7 @@ type Case struct {
 	Binary map[string][]byte `json:"binary,omitempty"`
 	// Versions lists the Spark lines that run the case, such as "4.2". If empty, all lines run it.
 	Versions []string `json:"versions,omitempty"`
-	// Live cases are recorded again in every test run, with one line. This shows that the recordings match the real
-	// spark-submit.
+	// Live marks a case that the tests of test/e2e/recorded can run again with the real spark-submit of one line.
 	Live bool `json:"live,omitempty"`
 }
 
