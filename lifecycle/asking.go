@@ -7,7 +7,9 @@ const (
 	maxAsk = time.Minute
 )
 
-// AskAgain is after how long to ask again about what has been amiss for a while: within 4 s for the first minute, so that a cause is known within 5 s
-// of Kubernetes saying it, then after a fifteenth of the time, a minute at most. A queue may hold hundreds of drivers for hours, and what comes up
-// after such a time is told up to a minute late.
+// AskAgain returns the interval between two queries about a problem that has lasted for the given time.
+//
+// It is 4 s for the first minute, so that the operator knows a cause within 5 s of Kubernetes reporting it. Afterwards
+// it is a fifteenth of the time, at most a minute. A queue may hold hundreds of drivers for hours; a cause that appears
+// after such a time is reported up to a minute late.
 func AskAgain(amiss time.Duration) time.Duration { return min(max(amiss/15, minAsk), maxAsk) }

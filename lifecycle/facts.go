@@ -9,33 +9,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What facts are read from a pod's metadata.
+// Labels and annotations that facts are read from.
 const (
 	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's identity.
 	AppUIDLabel = "sparkoperator.dev/app-uid"
 	// AttemptLabel holds the number of the attempt that a pod belongs to.
 	AttemptLabel = "sparkoperator.dev/attempt"
-	// SpecHashAnnotation holds, on a driver pod, the hash of the spec that it was made from (App.SpecHash).
+	// SpecHashAnnotation on a driver pod holds the hash of the spec that the pod was made from (App.SpecHash).
 	SpecHashAnnotation = "sparkoperator.dev/spec-hash"
-	// SubmitterAnnotation holds, on a driver pod that spark-submit made, the name of the pod that ran it.
+	// SubmitterAnnotation on a driver pod made by spark-submit holds the name of the pod that ran spark-submit.
 	SubmitterAnnotation = "sparkoperator.dev/submitted-by"
-	// AdoptedAnnotation holds the attempt's id on the copy, in memory, of a pod that another operator made (Driver.AttemptID). No pod in the
-	// cluster carries it.
+	// AdoptedAnnotation holds the attempt's id on the in-memory copy of a pod that another operator made
+	// (Driver.AttemptID). No pod in the cluster carries it.
 	AdoptedAnnotation = "sparkoperator.dev/adopted"
-	// exitExceptionAnnotation is where Spark 4.1 and newer write the exception that ended the driver, when
-	// spark.kubernetes.driver.annotateExitException is set.
+	// exitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
+	// if spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
-	// userAppException begins what Spark writes there when the program of a PythonRunner or RRunner exited.
+	// userAppException is the start of the text that Spark writes there if the program of a PythonRunner or RRunner
+	// exited.
 	userAppException = "org.apache.spark.SparkUserAppException"
 	appIDLabel       = "spark-app-selector" // Spark's own
 	executorIDLabel  = "spark-exec-id"      // Spark's own
 	versionLabel     = "spark-version"      // Spark's own
 	roleLabel        = "spark-role"         // Spark's own
-	connectServer    = "connect-server"     // its value on a Spark Connect server, as readers of the sparkoperator.k8s.io API know it
+	// value of roleLabel on a Spark Connect server, as in the sparkoperator.k8s.io API
+	connectServer = "connect-server"
 )
 
-// DriverFacts reads a driver pod. Container is the name of the container that Spark runs in; where the pod has none of that name, the
-// last one counts, which is where Spark puts its own beside those of a pod template.
+// DriverFacts reads a driver pod. The parameter container is the name of the Spark container. If the pod has no
+// container of that name, the last one counts: Spark appends its own container to those of a pod template.
 func DriverFacts(pod *corev1.Pod, container string) Driver {
 	status := containerStatus(pod, container)
 	d := Driver{
@@ -72,7 +74,8 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	return d
 }
 
-// SubmitterFacts reads a pod that makes a driver pod by spark-submit. Container is the name of the container that it runs in.
+// SubmitterFacts reads a pod that creates a driver pod by spark-submit. The parameter container is the name of the
+// container that runs it.
 func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
 	s := Submitter{
@@ -89,7 +92,8 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	return s
 }
 
-// ExecutorFacts reads an executor pod. An executor that Spark or the operator asked to go, and that went, counts as one that succeeded.
+// ExecutorFacts reads an executor pod. An executor that was deleted and stopped by a stop signal counts as succeeded,
+// unless Kubernetes took the pod away.
 func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
 	e := Executor{
@@ -108,31 +112,31 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	return e
 }
 
-// ExecutorTaken reports whether somebody deleted an executor without a grace period while it ran, by the last state of its
-// pod, which is gone.
+// ExecutorTaken reports whether somebody deleted an executor without a grace period while it ran. The pod is gone, and
+// the argument is its last state.
 //
-// The kubelet reports how the containers of a pod ended before a pod goes that exited by itself or was deleted with a grace
-// period. Spark deletes executors with the grace period of their pods: those that dynamic allocation gives up, those that
-// ended (spark.kubernetes.executor.deleteOnTermination) and those of an application that ends. Kubernetes' garbage collector
-// does the same. So a pod whose container still runs in its last state was deleted by somebody else, without a grace
-// period.
+// The kubelet reports the end of the containers before a pod goes, if the pod exited by itself or was deleted with a
+// grace period. Spark deletes executors with the grace period of their pods: executors that dynamic allocation
+// releases, executors that ended (spark.kubernetes.executor.deleteOnTermination) and executors of an application that
+// ends. Kubernetes' garbage collector does the same. A container that still runs in the last state of its pod therefore
+// proves that somebody else deleted the pod without a grace period.
 //
-// A pod whose own grace period is 0 is exempt: each deletion of such a pod looks like that. An executor on a lost node, or
-// one that Kubernetes takes from its node, is exempt as well: its facts already say that it fails.
+// A pod whose own grace period is 0 is exempt, because every deletion of such a pod leaves that state. An executor on a
+// lost node, or one that Kubernetes takes from its node, is exempt too, because its facts already report the failure.
 func ExecutorTaken(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
 }
 
-// Taken is the executor as one that failed since somebody took it away.
+// Taken returns the executor as failed because somebody deleted its pod.
 func (e Executor) Taken() Executor {
 	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
 		"Spark runs its tasks again on other executors. The audit log of the API server has who deleted it"}
 	return e
 }
 
-// MemberFacts reads a pod of a standalone cluster by its role, which names its container too. What goes on in it starts again when it ends, so that one
-// that has ended is only not ready.
+// MemberFacts reads a pod of a standalone cluster. The role names the container too. The container restarts when it
+// ends, so an ended container only makes the pod not ready.
 func MemberFacts(pod *corev1.Pod) Member {
 	role := pod.Labels[roleLabel]
 	status := containerStatus(pod, role)
@@ -152,7 +156,8 @@ func MemberFacts(pod *corev1.Pod) Member {
 	return m
 }
 
-// stopSignal reports whether a container ended as one does that was asked to stop: by SIGTERM or, after its grace period, SIGKILL.
+// stopSignal reports whether a container ended after a request to stop: by SIGTERM or, after its grace period, by
+// SIGKILL.
 func stopSignal(end *corev1.ContainerStateTerminated) bool {
 	return (end.ExitCode == 143 || end.ExitCode == 137) && end.Reason != "OOMKilled"
 }
@@ -165,8 +170,9 @@ func attemptOf(pod *corev1.Pod) int32 {
 	return int32(n)
 }
 
-// containerStatus finds the Spark container by the order of the spec: the kubelet sorts the statuses by name, so their order tells nothing.
-// A name that is there wins, since a webhook may have added a sidecar behind it.
+// containerStatus finds the status of the Spark container. It uses the order of the spec, because the kubelet sorts the
+// statuses by name. A container with the given name wins over the last one, since a webhook may have appended a
+// sidecar.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name
@@ -201,7 +207,8 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 	return nil
 }
 
-// podPhase is the life of the Spark container rather than the pod's: a sidecar outlives it, or fails beside it.
+// podPhase returns the state of the Spark container, not of the pod: a sidecar may outlive the container or fail beside
+// it.
 func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	if end := ended(status); end != nil {
 		if end.ExitCode == 0 {
@@ -217,30 +224,32 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	case nodeLost(pod):
 		return DriverUnknown
 	case status != nil && status.State.Running != nil:
-		return DriverRunning // the kubelet calls a pod Pending as long as any of its containers waits, a sidecar for its image
+		return DriverRunning // the kubelet reports Pending while any container waits, such as a sidecar for its image
 	case pod.Status.Phase != corev1.PodRunning, status != nil && status.State.Waiting != nil:
-		return DriverPending // a pod may be Running by its sidecars, while the Spark container still waits for its image
+		return DriverPending // sidecars may make a pod Running while the Spark container still waits for its image
 	}
 	return DriverRunning
 }
 
-// nodeLost reports whether Kubernetes says that the pod's node does not answer. A pod that is still there then may be running. A taint tells
-// nothing: anybody may set one, and a node that answers obeys it.
+// nodeLost reports whether Kubernetes found that the pod's node does not respond. A pod that still exists may then be
+// running. A taint is no evidence: anybody may set one, and a node that responds obeys it.
 func nodeLost(pod *corev1.Pod) bool {
-	// What Kubernetes wrote before 1.13, and others still may.
+	// Kubernetes wrote the first two before 1.13, and other components still may.
 	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
 }
 
-// markedUnready reports whether the node controller took the pod's readiness away, which it does to the pods of a node that was not heard from
-// for a while (node-monitor-grace-period, 50 s by default; MarkPodsNotReady). It changes the status of the condition and nothing else. A kubelet
-// that takes it away always gives a reason, and takes ContainersReady away as well unless the reason is a readiness gate.
+// markedUnready reports whether the node controller removed the pod's readiness.
+//
+// The node controller does that to the pods of a node that has not responded for a while (node-monitor-grace-period, 50
+// s by default; MarkPodsNotReady). It changes only the status of the condition. A kubelet that removes readiness always
+// gives a reason, and it removes ContainersReady as well unless the reason is a readiness gate.
 func markedUnready(pod *corev1.Pod) bool {
 	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
 	return ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason == "" &&
 		containers != nil && containers.Status == corev1.ConditionTrue
 }
 
-// disruption tells why Kubernetes took the pod away, or nothing.
+// disruption returns why Kubernetes took the pod away, or a zero Cause.
 func disruption(pod *corev1.Pod) Cause {
 	message := pod.Status.Message
 	target := podCondition(pod, corev1.DisruptionTarget)
@@ -262,8 +271,8 @@ func disruption(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// podCause is the best account of a failure, or of what a pod waits for. It prefers the reason that explains the others: a container
-// that was killed since its pod was evicted did not fail by itself.
+// podCause returns the best explanation of a failure or of a wait. It prefers the reason that explains the others: the
+// container of an evicted pod did not fail by itself.
 func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phase DriverPhase, taken Cause) Cause {
 	switch phase {
 	case DriverSucceeded:
@@ -283,7 +292,8 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// waitsFor tells what keeps a pod, or a container of one that runs otherwise, from running as far as its status says; "" where it is only on its way.
+// waitsFor returns the wait reason of a pod, or of a container in a pod that otherwise runs, as far as the status shows
+// it. It returns a zero Cause if the pod is starting normally.
 func waitsFor(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
@@ -309,7 +319,7 @@ func waitsFor(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// gatedCause is what a pod with scheduling gates waits for.
+// gatedCause returns the wait reason of a pod with scheduling gates.
 func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 	names := make([]string, 0, len(gates))
 	for _, gate := range gates {
@@ -319,7 +329,7 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 		"the pod is not scheduled before its scheduling gates are removed by their owner: " + strings.Join(names, ", ")}
 }
 
-// scheduledAt returns when a pod was given a node; zero before.
+// scheduledAt returns when a pod was assigned to a node; zero before that.
 func scheduledAt(pod *corev1.Pod) time.Time {
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
 		return c.LastTransitionTime.Time
@@ -327,9 +337,12 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// Silent returns the name of the scheduler that a pod was given to and that has said nothing about it: it neither chose a node nor wrote the condition
-// PodScheduled. Empty for a pod that it dealt with, and for Kubernetes' own scheduler: a cluster whose own is down has more to say than any application.
-// For how long a scheduler may be silent is not the pod's to tell: one that queues whole applications may take its time.
+// Silent returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither chose a node nor
+// wrote the condition PodScheduled.
+//
+// It returns "" for a pod that the scheduler handled, and for the default scheduler of Kubernetes: if that one is down,
+// the whole cluster shows it. Silent does not judge how long a scheduler may take, because a scheduler that queues
+// whole applications may need long.
 func Silent(pod *corev1.Pod) string {
 	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
 		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
@@ -338,13 +351,15 @@ func Silent(pod *corev1.Pod) string {
 	return pod.Spec.SchedulerName
 }
 
-// SilentCause is what a pod waits for whose scheduler is silent for longer than one takes that runs.
+// SilentCause returns the wait reason of a pod whose scheduler has not handled it for longer than a running scheduler
+// needs.
 func SilentCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
 }
 
-// imagePull tells of an image that cannot be pulled, always by the same reason and, as far as Kubernetes lets it, the same words: the kubelet
-// alternates between ErrImagePull and ImagePullBackOff with every try, and a status that follows would be written as often.
+// imagePull returns the wait reason for an image that cannot be pulled. It always has the same reason and, as far as
+// Kubernetes allows, the same text. The kubelet alternates between ErrImagePull and ImagePullBackOff at every try, and
+// a status that followed it would be written as often.
 func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWaiting) Cause {
 	message := waiting.Message
 	if _, why, ok := strings.Cut(message, "ErrImagePull: "); ok {
@@ -353,7 +368,7 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 	return Cause{"ImagePullBackOff", sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
 }
 
-// sentence joins a statement and what Kubernetes or the container said about it.
+// sentence joins a statement with the message of Kubernetes or of the container.
 func sentence(what, said string) string {
 	if said = strings.TrimSpace(said); said == "" {
 		return what

@@ -8,24 +8,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
+// maxExcerpt limits, in bytes, the part of a container's last output that a failure message quotes. The pod has the
+// whole output.
 const maxExcerpt = 1024
 
-// headRead and tailRead are how much of a longer text is read for an excerpt, in bytes: its beginning and its end. A pod that
+// headRead and tailRead are the bytes that excerpt reads of a longer text, from its beginning and its end. A pod that
 // was read live may have a quarter of a megabyte in an annotation.
 const headRead, tailRead = 16 << 10, 4 << 10
 
-// What messages call a driver and an executor.
+// The names of a driver and an executor in messages.
 const (
 	roleDriver   = "driver"
-	roleServer   = "server" // a driver, too
+	roleServer   = "server" // a server is a driver too
 	roleExecutor = "executor"
 )
 
-// drives reports whether a pod of a role is what Spark's driver runs in.
+// drives reports whether Spark's driver runs in a pod of the given role.
 func drives(role string) bool { return role == roleDriver || role == roleServer }
 
-// failure tells how a pod failed. What befell the pod as a whole explains how its container ended, and comes first.
+// failure returns why a pod failed. A cause that affected the whole pod explains the end of its container, so it comes
+// first.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
 		return unstarted(pod, role, taken)
@@ -39,8 +41,9 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	case drives(role) && pod.DeletionTimestamp != nil && stopSignal(end):
 		return Cause{ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended")}
 	}
-	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
-	// Python or R program it tells no more than the exit code, and what the program said itself is in the log, unless that is cut away.
+	// The exception in the driver pod's annotation is the most precise source: the last lines of the log may hold only
+	// the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code. The program's
+	// own output is in the log, unless the log is cut.
 	said := excerpt(firstOf(end.Message, pod.Status.Message))
 	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
 		said = left
@@ -51,14 +54,14 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	return Cause{reason, sentence(how, said)}
 }
 
-// apiServerTimeout explains a time-out of the Kubernetes client in the driver. Its exception has no message: it is a
+// apiServerTimeout explains a timeout of the Kubernetes client in the driver. The exception has no message: it is a
 // java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
 const apiServerTimeout = "the driver got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
 	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
 	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 
-// unstarted tells how a pod failed whose Spark container never ran: by what was done to the pod, else by the first of its init containers that
-// failed.
+// unstarted returns why a pod failed before its Spark container ran. An action on the pod comes first, then the first
+// init container that failed.
 func unstarted(pod *corev1.Pod, role string, taken Cause) Cause {
 	if taken.Reason == "" && pod.Status.Reason == "" {
 		for i := range pod.Status.InitContainerStatuses {
@@ -73,7 +76,8 @@ func unstarted(pod *corev1.Pod, role string, taken Cause) Cause {
 		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 }
 
-// exit tells how a container ended, and by which reason. Known is a name of its exit code, where it has one that is no signal's.
+// exit returns a text and a reason for the end of a container. The parameter known is the name of the exit code, if
+// Spark defines one.
 func exit(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
 	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
 	if name := firstOf(signalName(end), known); name != "" {
@@ -86,8 +90,8 @@ func exit(what string, end *corev1.ContainerStateTerminated, known string) (reas
 	return reason, how
 }
 
-// sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and org.apache.spark.executor.ExecutorExitCode,
-// 3.5 to 4.3). Those below 10 are left out: they are anybody's.
+// sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and
+// org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). Codes below 10 are missing because any program may use them.
 var sparkExits = map[int32]string{
 	50:  "uncaught exception",
 	51:  "uncaught exception, and another one while it was logged",
@@ -101,15 +105,15 @@ var sparkExits = map[int32]string{
 	127: "command not found",
 }
 
-// driverExits are those that only a driver ends by.
+// driverExits are the codes that only a driver uses.
 var driverExits = map[int32]string{
 	11:  "more executors failed than spark.executor.maxNumFailures",
 	101: "class not found",
 	124: "it ran longer than spark.driver.timeout",
 }
 
-// sparkExit names an exit code that Spark uses; "" for others. A program of the user's may use the same, so a name stands beside its code and
-// is no reason.
+// sparkExit returns the name of an exit code that Spark uses, and "" for others. A user's program may use the same
+// code. The name therefore appears beside the code and is never a reason.
 func sparkExit(code int32, role string) string {
 	if !drives(role) && role != roleExecutor {
 		return ""
@@ -120,8 +124,8 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-// fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
-// of their classes.
+// fromTrouble returns the text from its first line about an error on, or "". The frames of a stack trace do not count,
+// whatever the names of their classes.
 func fromTrouble(said string) string {
 	for rest := said; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
@@ -133,7 +137,8 @@ func fromTrouble(said string) string {
 	return ""
 }
 
-// signalName names the signal that ended a container: runtimes give it as such or, as shells do, as 128 more than its number.
+// signalName returns the name of the signal that ended a container. Runtimes report the signal itself or, as shells do,
+// an exit code of 128 plus its number.
 func signalName(end *corev1.ContainerStateTerminated) string {
 	n := end.Signal
 	if n == 0 && end.ExitCode > 128 {
@@ -157,10 +162,11 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("signal %d", n)
 }
 
-// excerpt cuts what a container said last to maxExcerpt bytes, from where it begins to tell of an error: Kubernetes hands over the last
-// lines of the log, and the first exception among them says more than the end of its stack trace. Of each stack trace one frame is kept, so that
-// there is room for what caused it, and of what Spark logs while it stops nothing. Where nothing tells of an error it is the end, without frames:
-// "" where there is nothing else.
+// excerpt cuts a container's last output to maxExcerpt bytes, starting at the first error.
+//
+// Kubernetes provides the last lines of the log, and the first exception among them explains more than the end of its
+// stack trace. To leave room for the causes, excerpt keeps one frame of each stack trace and drops the lines that Spark
+// logs while it stops. A text without an error is cut to its end, without frames; the result may be "".
 func excerpt(said string) string {
 	if len(said) > headRead+tailRead {
 		said = said[:headRead] + "\n...\n" + said[len(said)-tailRead:]
@@ -181,7 +187,7 @@ func excerpt(said string) string {
 	return said
 }
 
-// without is a text without some of its lines; drop is told the line before as well.
+// without returns the text without the lines that drop selects. The function drop also receives the preceding line.
 func without(text string, drop func(before, line string) bool) string {
 	var kept strings.Builder
 	before := ""
