@@ -49,8 +49,8 @@ type App struct {
 	// Thresholds are the wanted executor counts. If they are nil, only InitialExecutors counts, and nothing counts once
 	// the application is Running.
 	Thresholds *Thresholds
-	// Retrace makes the history the same however late anybody looks: a driver that ended before it was seen to run is led through the phases that it
-	// must have come through, and an end is stored before anything of its attempt is deleted.
+	// Retrace makes the history independent of how late a pass runs. A driver that ended before a pass saw it run is
+	// led through the phases that it must have passed. An end is stored before any object of its attempt is deleted.
 	Retrace bool
 	// Retain is the retention rule for the last attempt's objects.
 	Retain Retention

@@ -11,7 +11,8 @@ import (
 
 // Labels and annotations that facts are read from.
 const (
-	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's identity.
+	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's
+	// identity.
 	AppUIDLabel = "sparkoperator.dev/app-uid"
 	// AttemptLabel holds the number of the attempt that a pod belongs to.
 	AttemptLabel = "sparkoperator.dev/attempt"

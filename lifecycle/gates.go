@@ -2,8 +2,8 @@ package lifecycle
 
 import "time"
 
-// gateGrace is how long a scheduling gate may hold a pod before the wait is reported. Topology-aware scheduling gates every
-// pod that it places and lifts the gate within a second.
+// gateGrace is how long a scheduling gate may hold a pod before the wait is reported. Topology-aware scheduling gates
+// every pod that it places and lifts the gate within a second.
 const gateGrace = 5 * time.Second
 
 // GateGrace returns how much longer a pod may wait for its scheduling gates before that is reported. It returns 0 for a
@@ -12,5 +12,5 @@ func GateGrace(why Cause, created, now time.Time) time.Duration {
 	if why.Reason != ReasonSchedulingGated {
 		return 0
 	}
-	return min(max(gateGrace-now.Sub(created), 0), gateGrace) // other machines' clocks are not ours
+	return min(max(gateGrace-now.Sub(created), 0), gateGrace) // the clocks of other machines may differ
 }

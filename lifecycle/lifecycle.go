@@ -1,9 +1,9 @@
-// Package lifecycle is the vocabulary in which decisions about Spark resources are made and told: what is wanted (App), what is remembered
-// (Memory), what is seen (Observed), and what follows (Plan).
+// Package lifecycle defines the terms in which decisions about Spark resources are made: what is wanted (App), what is
+// remembered (Memory), what is observed (Observed), and the decision (Plan).
 //
-// The machines that decide live in the packages below it (application, schedule, connect, cluster). They are pure functions of their
-// arguments: no clock, no cluster, no randomness. The dialects translate custom resources into this vocabulary and back; the
-// controller turns a Plan's actions into API calls. No word here belongs to one of the two API families.
+// The packages below it (application, schedule, connect, cluster) hold the state machines. They are pure functions of
+// their arguments: no clock, no cluster, no randomness. The dialects translate custom resources into these terms and
+// back. The controller turns a Plan's actions into API calls. No term here belongs to one of the two API families.
 package lifecycle
 
 import (
@@ -12,31 +12,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is where an application stands in its life. It is finer than either API family's state: a dialect projects it.
+// Phase is the position of an application in its life. It is finer than the state in either API family; a dialect
+// projects it.
 type Phase string
 
-// The phases of an application. A phase that is not Terminal always has a deadline, a timer or a named event that it waits for.
+// The phases of an application. A phase that is not Terminal always has a deadline, a timer or a named event that it
+// waits for.
 const (
-	New        Phase = ""           // seen for the first time; nothing was created
-	Waiting    Phase = "Waiting"    // before another attempt: for the backoff, or for the last attempt's objects to be gone
-	Launched   Phase = "Launched"   // the attempt's objects exist; the driver pod does not run yet
-	Started    Phase = "Started"    // the driver container runs, the pod is not Ready yet
-	Ready      Phase = "Ready"      // the driver pod is Ready; no executor was seen yet
-	Scaling    Phase = "Scaling"    // executors start; fewer than the initial threshold
-	Running    Phase = "Running"    // enough executors run (or no threshold is set)
-	Partial    Phase = "Partial"    // runs with fewer executors than it may have (App.Thresholds)
-	Below      Phase = "Below"      // runs with fewer executors than it must have (App.Thresholds)
-	Unknown    Phase = "Unknown"    // the driver's node does not answer; nothing is concluded until it does
-	Ended      Phase = "Ended"      // the attempt is over; what follows waits for something (a retry's timer)
-	Retained   Phase = "Retained"   // over for good; the driver pod is kept
-	Done       Phase = "Done"       // over for good; nothing is left to release
-	Suspending Phase = "Suspending" // asked to suspend; the attempt's objects are going
-	Suspended  Phase = "Suspended"  // holds until the suspension is lifted
+	New Phase = "" // seen for the first time; nothing was created
+	// before another attempt: during the backoff, or until the last attempt's objects are gone
+	Waiting  Phase = "Waiting"
+	Launched Phase = "Launched" // the attempt's objects exist; the driver container does not run yet
+	Started  Phase = "Started"  // the driver container runs, the pod is not Ready yet
+	Ready    Phase = "Ready"    // the driver pod is Ready; no executor was seen yet
+	Scaling  Phase = "Scaling"  // executors start; fewer than the initial threshold run
+	Running  Phase = "Running"  // enough executors run (or no threshold is set)
+	Partial  Phase = "Partial"  // runs with fewer executors than it may have (App.Thresholds)
+	Below    Phase = "Below"    // runs with fewer executors than it must have (App.Thresholds)
+	Unknown  Phase = "Unknown"  // the driver's node does not respond; nothing is concluded until it does
+	// the attempt is over; the next step is still waiting, for example for the driver to be gone
+	Ended      Phase = "Ended"
+	Retained   Phase = "Retained"   // permanently over; the driver pod is kept
+	Done       Phase = "Done"       // permanently over; nothing is left to release
+	Suspending Phase = "Suspending" // a suspension is requested; the attempt's objects are being deleted
+	Suspended  Phase = "Suspended"  // suspended until the suspension is lifted
 	Resuming   Phase = "Resuming"   // the suspension was lifted; the next attempt is launched
-	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is going
+	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is being deleted
 )
 
-// Terminal reports whether nothing happens any more without an edit, except expiry.
+// Terminal reports whether nothing more happens without an edit, except expiry.
 func (p Phase) Terminal() bool { return p == Retained || p == Done }
 
 // Live reports whether an attempt of the application is expected to have a driver pod.
@@ -48,56 +52,61 @@ func (p Phase) Live() bool {
 	return false
 }
 
-// Runs reports whether an attempt's start is behind it and its driver goes on, with however many executors.
+// Runs reports whether an attempt has completed its start and its driver still runs, with any number of executors.
 func (p Phase) Runs() bool { return p == Running || p == Partial || p == Below }
 
-// Outcome is how an attempt ended; empty while it goes on.
+// Outcome is how an attempt ended; empty while it runs.
 type Outcome string
 
 // The outcomes of an attempt.
 const (
-	Undecided         Outcome = ""
-	Succeeded         Outcome = "Succeeded"         // the driver container exited 0
-	Failed            Outcome = "Failed"            // the driver container ended otherwise
-	Lost              Outcome = "Lost"              // the driver pod is gone and nobody saw it end
-	Evicted           Outcome = "Evicted"           // the driver pod was evicted or preempted
-	Refused           Outcome = "Refused"           // the attempt could not be rendered, or the API server refused an object of it
+	Undecided Outcome = ""
+	Succeeded Outcome = "Succeeded" // the driver container exited 0
+	Failed    Outcome = "Failed"    // the driver container ended with another exit code
+	Lost      Outcome = "Lost"      // the driver pod is gone and its end was not observed
+	Evicted   Outcome = "Evicted"   // the driver pod was evicted or preempted
+	// the attempt could not be rendered, or the API server rejected one of its objects
+	Refused           Outcome = "Refused"
 	StartTimedOut     Outcome = "StartTimedOut"     // Deadlines.DriverStart passed
 	ReadyTimedOut     Outcome = "ReadyTimedOut"     // Deadlines.DriverReady passed
 	ExecutorsTimedOut Outcome = "ExecutorsTimedOut" // Deadlines.ExecutorsStart passed
 	RunTimedOut       Outcome = "RunTimedOut"       // Deadlines.Run passed
 )
 
-// Cause says why: a CamelCase reason for machines and a sentence for people. The zero value means there is nothing to say.
+// Cause is a CamelCase reason for programs and a sentence for people. The zero value means that there is no cause.
 type Cause struct {
 	Reason  string
 	Message string
 }
 
-// Memory is what must be remembered from one decision to the next and cannot be observed again. Each dialect stores it in its status
-// so that Decode(Encode(m)) == m for every Memory that a machine can reach.
+// Memory is the state that one decision passes to the next and that cannot be observed again. Each dialect stores it in
+// its status so that Decode(Encode(m)) == m for every Memory that a machine can reach.
 type Memory struct {
-	Phase   Phase
-	Since   time.Time // when Phase was entered
-	Attempt int32     // number of the current or last attempt, from 1; 0 before the first. Never reused, also not after an edit
-	// AttemptID is the submission id of the current or last attempt: computed at its launch, read from here afterwards.
-	AttemptID   string
-	SpecHash    string // of the spec that the attempt was launched from
-	Runs        int32  // attempts whose objects were all created, since the last edit or the last one that settled (Restart.Settled)
-	Submissions int32  // attempts to create them, since then
-	Spared      int32  // of Runs, those that a suspension stopped: they use up no retry
+	Phase Phase
+	Since time.Time // when Phase was entered
+	// number of the current or last attempt, from 1; 0 before the first. Never reused, even after an edit
+	Attempt int32
+	// AttemptID is the submission id of the current or last attempt. It is computed at the launch and read from here
+	// afterwards.
+	AttemptID string
+	SpecHash  string // of the spec that the attempt was launched from
+	// attempts whose objects were all created, since the last edit or the last settled run (Restart.Settled)
+	Runs        int32
+	Submissions int32 // attempts to create them, since the same time
+	Spared      int32 // of Runs, those that a suspension stopped: they use up no retry
 	SubmittedAt time.Time
-	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that held it up; zero if none did
-	EndedAt     time.Time // end of the last attempt; zero while one goes on
-	NextAttempt time.Time // when a waiting retry is due; zero if none waits
-	ShortSince  time.Time // since when fewer executors exist than are wanted, and no other came; zero while enough do
-	Restarts    Restarts  // what Restart.Counted bounds; zero where that is not set
-	Before      Phase     // in Unknown, the phase that the lost driver was in, where App.Thresholds is set; New else
-	Outcome     Outcome   // of the attempt that ended last; kept in Waiting for the retry's sake
-	Cause       Cause     // of Outcome, or of what a live phase waits for
+	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
+	EndedAt     time.Time // end of the last attempt; zero while an attempt runs
+	NextAttempt time.Time // when a waiting retry is due; zero if none is waiting
+	// since when fewer executors exist than are wanted and none has been created; zero while enough exist
+	ShortSince time.Time
+	Restarts   Restarts // the counts for Restart.Counted; zero if that is not set
+	Before     Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
+	Outcome    Outcome  // of the last ended attempt; kept in Waiting for the retry
+	Cause      Cause    // the cause of Outcome, or the wait reason of a live phase
 }
 
-// DriverPhase is a pod's life as the decision needs it.
+// DriverPhase is the state of a pod as far as decisions need it.
 type DriverPhase string
 
 // The driver's phases.
@@ -116,9 +125,10 @@ type Driver struct {
 	Attempt  int32 // from the pod's attempt label
 	Phase    DriverPhase
 	Ready    bool
-	Address  string    // of the pod; empty before it has one
-	Deleting bool      // has a deletion timestamp
-	GoneBy   time.Time // that timestamp: until when it may take to stop; zero while it is not being deleted
+	Address  string // of the pod; empty before it has one
+	Deleting bool   // has a deletion timestamp
+	// the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted
+	GoneBy time.Time
 	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not answer; zero where it does not say. A node that does
 	// answer puts that right in no time, so a younger one is doubted.
 	SilentSince time.Time
@@ -133,40 +143,43 @@ type Driver struct {
 	// SpecHash is the hash of the spec that the pod was made from, where the pod tells; empty otherwise. An attempt whose launch was not
 	// remembered any more (the operator died in between) is taken for what it is by it, also when the spec was edited meanwhile.
 	SpecHash string
-	// Submitter is the name of the pod that made this one by spark-submit; empty where the operator made it.
+	// Submitter is the name of the pod that made this one by spark-submit; empty if the operator made it.
 	Submitter string
-	// AttemptID is the attempt's id where another operator launched it; empty where it follows from the attempt's number (AttemptID).
+	// AttemptID is the attempt's id if another operator launched it. It is empty if the id follows from the attempt's
+	// number (see the function AttemptID).
 	AttemptID string
-	// SparkVersion is the version that whoever made the pod put on it: the declared one where the operator did, the image's own where spark-submit
-	// did; empty where the pod does not tell.
+	// SparkVersion is the version label of the pod. The operator sets the declared version, spark-submit the version of
+	// the image. It is empty if the pod has no such label.
 	SparkVersion string
-	// Torn is set when a live read found that the pod waits for a ConfigMap that nobody will make any more: its submitter died between the
-	// two. It means something only where Observed.Inspected says that there was such a read.
+	// Torn is set if a live read found that the pod waits for a ConfigMap that can no longer be created, because its
+	// submitter died between the two. It is meaningful only if Observed.Inspected reports such a read.
 	Torn bool
-	// Silent is the name of the scheduler that has said nothing about the pod yet; see Silent.
+	// Silent is the name of the scheduler that has not handled the pod yet; see the function Silent.
 	Silent string
 	Gated  bool // the pod has scheduling gates, which a queue removes
-	// ScheduledAt is when the pod was given a node; zero before.
+	// ScheduledAt is when the pod was assigned to a node; zero before that.
 	ScheduledAt time.Time
-	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
+	// Why is the best explanation of a failure, or the wait reason of a pending pod (image, volume, node, quota...).
 	Why Cause
-	// Status is the pod's own, as it was read, for who keeps what Kubernetes said of an end. No decision goes by it, and nobody changes it.
+	// Status is the pod's own status, for callers that store what Kubernetes reported about an end. No decision depends
+	// on it, and nobody changes it.
 	Status *corev1.PodStatus
 }
 
-// Submitter holds the facts read from a pod that makes an attempt's driver pod by spark-submit. It can make one at most: the driver pod's
-// name is fixed before it starts.
+// Submitter holds the facts read from a pod that makes an attempt's driver pod by spark-submit. It can make one driver
+// pod at most: the name of the driver pod is fixed before the submitter starts.
 type Submitter struct {
 	Name      string
 	UID       string
 	Attempt   int32
 	Phase     DriverPhase
 	Deleting  bool      // has a deletion timestamp
-	GoneBy    time.Time // that timestamp; zero while it is not being deleted
+	GoneBy    time.Time // the deletion timestamp; zero while the pod is not being deleted
 	CreatedAt time.Time
 	EndedAt   time.Time // zero before
 	SpecHash  string    // as Driver.SpecHash
-	// Why is the account of a failure, spark-submit's last words among it, or what a pending pod waits for.
+	// Why is the explanation of a failure, including the last output of spark-submit, or the wait reason of a pending
+	// pod.
 	Why Cause
 }
 
@@ -176,16 +189,17 @@ type Executor struct {
 	ID      string // spark-exec-id
 	Attempt int32
 	AppID   string
-	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty where the pod does not tell.
+	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty if the pod has no such
+	// label.
 	SparkVersion string
 	Phase        DriverPhase
-	Unready      bool // Kubernetes says that the pod is not Ready; it means something while it runs
+	Unready      bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
 	CreatedAt    time.Time
 	Silent       string // as Driver.Silent
 	Why          Cause
 }
 
-// Role is what a pod of a standalone cluster is to it, and the name of the container that it is in.
+// Role is the Spark role of a pod in a standalone cluster, and the name of the container that Spark runs in.
 type Role string
 
 // The roles.
@@ -194,7 +208,8 @@ const (
 	Worker Role = "worker"
 )
 
-// Member holds the facts read from one pod of a standalone cluster. Its StatefulSet makes another by its name when it goes.
+// Member holds the facts read from one pod of a standalone cluster. The StatefulSet replaces a deleted pod by one of
+// the same name.
 type Member struct {
 	Name      string
 	Role      Role
@@ -202,78 +217,87 @@ type Member struct {
 	Ready     bool
 	Deleting  bool // has a deletion timestamp
 	CreatedAt time.Time
-	// Generation tells what the pod was made from (SpecHashAnnotation); empty where another operator's StatefulSet made it.
+	// Generation identifies what the pod was made from (SpecHashAnnotation); empty if another operator's StatefulSet
+	// made it.
 	Generation  string
 	Gated       bool      // as Driver.Gated
 	ScheduledAt time.Time // as Driver.ScheduledAt
-	// Why is the best account of a failure, or of what a pod waits for that is not ready.
+	// Why is the best explanation of a failure, or the wait reason of a pod that is not ready.
 	Why Cause
 }
 
-// Run holds the facts read from an application that a schedule started, or that carries the schedule as its owner.
+// Run holds the facts read from an application that a schedule started, or that has the schedule as its owner.
 type Run struct {
 	Name      string
 	UID       string
 	CreatedAt time.Time
-	Deleting  bool      // has a deletion timestamp
-	Gone      bool      // the application does not exist any more, and pods of it still stop: they are all that tells of it. It is Deleting too
-	Outcome   Outcome   // Undecided while it goes on; else Succeeded or Failed
-	EndedAt   time.Time // zero while it goes on, or where the application does not say
+	Deleting  bool // has a deletion timestamp
+	// the application no longer exists, but pods of it still stop. They are the only trace of it. Deleting is set too
+	Gone    bool
+	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
+	EndedAt time.Time // zero while it runs, or if the application has no such time
 }
 
-// Observed is what exists in the cluster for one custom resource.
+// Observed is the live state of the objects of one custom resource.
 type Observed struct {
-	// Drivers are all driver pods owned by the application, of whichever attempt.
+	// Drivers are all driver pods owned by the application, of any attempt.
 	Drivers []Driver
-	// Submitters are all pods owned by the application that make a driver pod by spark-submit, of whichever attempt.
+	// Submitters are all pods owned by the application that make a driver pod by spark-submit, of any attempt.
 	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
-	// Gone are those that went and that no status has counted. They are counted, and nothing is decided by them.
+	// Gone are the executors that disappeared before any status counted them. The totals include them, but no decision
+	// depends on them.
 	Gone []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
-	// Budgets are the numbers of the attempts whose driver is kept from evictions by a budget. They are among Remains too.
+	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. Remains lists them too.
 	Budgets []int32
-	// Groups are the numbers of the attempts that a batch scheduler knows as a gang by an object. They are among Remains too.
+	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. Remains lists them too.
 	Groups []int32
 	// Runs are all applications that a schedule owns.
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
-	// Beside is how many objects exist that stand beside a driver for others than Spark, or that a standalone cluster is made of.
+	// Beside is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster consists
+	// of.
 	Beside int
-	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
-	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
-	// not kept for the next.
+	// Confirmed is set if a live read of the application's drivers and submitters, of any attempt, found no pod that is
+	// missing here. Only then does a decision rely on a missing pod. A live read that finds a pod adds it here instead.
+	// Like Refusal, Confirmed holds for one pass only.
 	Confirmed bool
-	// Inspected is set when a live read compared the current attempt's driver with what it mounts; Driver.Torn has the result. It is a fact
-	// of one pass, and implies Confirmed.
+	// Inspected is set if a live read compared the current attempt's driver with the objects that it mounts;
+	// Driver.Torn has the result. It holds for one pass only, and implies Confirmed.
 	Inspected bool
-	// Reread is set when a live read compared all pods of the current attempt with what is seen of them here. It is a fact of one pass, and implies Confirmed.
+	// Reread is set if a live read compared all pods of the current attempt with the pods here. It holds for one pass
+	// only, and implies Confirmed.
 	Reread bool
-	// Behind is set when such a read, or the one that Confirmed tells of, found a pod further than it is seen here. It is a fact of one pass.
+	// Behind is set if the live read for Reread or Confirmed found a pod in a later state than here. It holds for one
+	// pass only.
 	Behind bool
-	// ShortSince is since when too few executors were seen, where that is not stored yet (Memory.ShortSince); zero where they were not.
+	// ShortSince is since when too few executors were observed, if Memory.ShortSince does not hold that yet; zero if
+	// there were enough.
 	ShortSince time.Time
-	// Lacks are the plan's of the last decision (Plan.Lacks); zero if there was none in this process.
+	// Lacks are the shortages of the last decision (Plan.Lacks); zero if this process has made none.
 	Lacks Lacks
-	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil
-	// where nobody asked. It is a fact of one pass.
+	// Probed is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause means
+	// that the API server accepts the executor; nil means that there was no probe. It holds for one pass only.
 	Probed *Cause
-	// Unasked is set when something waits, or is not there, and nobody may be asked why in this pass: what was known of it holds.
+	// Unasked is set if a pod waits or is missing and this pass may not query the reason. The last known reason then
+	// stays valid.
 	Unasked bool
-	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
+	// Refusal is set if the API server rejected an action of this pass. The decision is then made again with this fact.
 	Refusal *Cause
-	// Weather is set when an action of this same pass failed for the moment, and those before it have for a while. A decision then asks for nothing
-	// that can wait, so that what else follows is remembered: deadlines go on in bad weather.
+	// Weather is set if an action of this pass failed with a transient error, and actions have failed for a while. A
+	// decision then requests nothing that can wait, so that its other results are stored: deadlines also pass during an
+	// outage.
 	Weather *Weather
 }
 
-// Weather is what keeps actions from being carried out: not for good, and not through any fault of the application's.
+// Weather describes transient errors that prevent actions. The application does not cause them.
 type Weather struct {
 	Cause Cause
-	Since time.Time // of the first failure after which nothing went through
+	Since time.Time // of the first failure since the last success
 }
 
 // Driver returns the driver pod of an attempt, or nil.
@@ -296,7 +320,7 @@ func (o Observed) Submitter(attempt int32) *Submitter {
 	return nil
 }
 
-// Verb is what an action does.
+// Verb is the kind of an action.
 type Verb string
 
 // The verbs.
@@ -306,46 +330,51 @@ const (
 	Confirm Verb = "Confirm" // read live, then decide again in the same pass
 )
 
-// Part is what an action is about.
+// Part is the subject of an action.
 type Part string
 
 // The parts of an application.
 const (
-	// Submission is everything a launch creates: ConfigMaps and Services before the driver pod, or a Secret before the pod that submits. To
-	// confirm it is to look live whether the driver that was submitted has what it mounts.
+	// Submission is everything that a launch creates: ConfigMaps and Services before the driver pod, or a Secret before
+	// the submitter pod. To confirm it is to read live whether the submitted driver has the objects that it mounts.
 	Submission   Part = "Submission"
-	Attempt      Part = "Attempt"      // everything an attempt has in the cluster: submitter, driver, executors, ConfigMaps, Services
-	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
-	// Executors are an ended attempt's executors that have not ended themselves, and the object by which a batch scheduler keeps room for them;
-	// executors that have ended are kept for their logs. To confirm them is to ask whether another could be made.
+	Attempt      Part = "Attempt"      // all objects of an attempt: submitter, driver, executors, ConfigMaps, Services
+	SubmitterPod Part = "SubmitterPod" // the submitter pod; only for notices
+	// Executors are the executors of an ended attempt that have not ended yet, and the object by which a batch
+	// scheduler reserves room for them. Ended executors are kept for their logs. To confirm Executors is to probe
+	// whether another could be created.
 	Executors Part = "Executors"
-	// DriverPod is the driver pod, the pod that submits one with its Secret, and the driver's budget: to delete it stops an attempt that goes on, whose driver may need all the
-	// rest to stop well. To confirm it is to look live for drivers and submitters.
+	// DriverPod is the driver pod, the submitter pod with its Secret, and the driver's budget. Its deletion stops a
+	// running attempt while the driver still has the other objects, which it may need to stop cleanly. To confirm it is
+	// to read drivers and submitters live.
 	DriverPod    Part = "DriverPod"
-	Members      Part = "Members"      // pods of a standalone cluster; only told of
-	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
+	Members      Part = "Members"      // pods of a standalone cluster; only for notices
+	DriverBudget Part = "DriverBudget" // the PodDisruptionBudget of the driver pod; a failed creation delays nothing
 	Application  Part = "Application"  // the custom resource itself (expiry)
-	// ScheduledRun is an application that a schedule starts; Action.Name tells which. To confirm it is to look live for the schedule's runs.
+	// ScheduledRun is an application that a schedule starts; Action.Name is its name. To confirm it is to read the
+	// schedule's runs live.
 	ScheduledRun Part = "Run"
 )
 
-// Action is one step to take in the cluster. All of a plan's actions are carried out before its Next is remembered; one that fails for the
-// moment abandons the plan, one that is refused for good leads to another decision with Observed.Refusal.
+// Action is one step to take in the cluster. All actions of a plan are carried out before its Next is stored. A
+// transient error abandons the plan; a rejection leads to another decision with Observed.Refusal.
 //
-// The actions of a machine are comparable: two of them are equal if and only if they ask for the same step. What a step needs is rendered when the
-// step is taken. A dialect may add what it rendered already (Built). Compare actions before that, since Built is compared by its address.
+// The actions of a machine are comparable: two of them are equal if and only if they request the same step. A dialect
+// renders the objects of a step when the step is taken, and may add objects that it has already rendered (Built).
+// Compare actions before that, since Built is compared by its address.
 type Action struct {
 	Verb    Verb
 	Part    Part
 	Attempt int32
-	Name    string // of a ScheduledRun; what belongs to an attempt is known by its number
-	Force   bool   // of a Delete: pods go without a grace period, also those that are being deleted already
-	// Built points to what a dialect built to decide on a launch: the pods and the objects beside them, for its Render alone, which need not build them
-	// again then. A machine sets none, and the action asks for the same step without.
+	Name    string // of a ScheduledRun; the parts of an attempt are identified by its number
+	Force   bool   // of a Delete: no grace period, even for pods that are already being deleted
+	// Built points to the pods and objects that a dialect built to decide on a launch. Only its Render uses them, to
+	// avoid building them again. A machine sets none, and the action requests the same step without it.
 	Built any
 }
 
-// Transition is one phase entered. It becomes history, an event and a metric after the status that holds it was stored.
+// Transition is the entry of one phase. It becomes history, an event and a metric after the status that holds it was
+// stored.
 type Transition struct {
 	From, To Phase
 	Attempt  int32
@@ -354,7 +383,8 @@ type Transition struct {
 	At       time.Time
 }
 
-// Notice is something worth telling that enters no phase: what a driver or an executor waits for, an executor that failed.
+// Notice reports something that enters no phase: the wait reason of a driver or an executor, or an executor that
+// failed.
 type Notice struct {
 	Part    Part   // SubmitterPod, DriverPod or Executors
 	Name    string // of the pod
@@ -366,16 +396,16 @@ type Notice struct {
 // Plan is a decision.
 type Plan struct {
 	Trail []Transition  // phases entered in this pass, oldest first
-	Tell  []Notice      // what else became known in this pass; told after the status was stored, like Trail
+	Tell  []Notice      // other news of this pass, reported after the status was stored, like Trail
 	Next  Memory        // what to remember; everything else is observed again
 	Do    []Action      // in order
-	Check time.Duration // look again after this; 0 = only on a change
-	// Lacks are a fact for the next decision (Observed.Lacks). They are not stored: a status write for each executor
-	// that comes or goes would cost more than a process that begins to count anew.
+	Check time.Duration // requeue after this time; 0 = only on a change
+	// Lacks are a fact for the next decision (Observed.Lacks). They are not stored. A status write for each executor
+	// that comes or goes would cost more than a new process that starts to count again.
 	Lacks Lacks
 }
 
-// Soonest returns the shorter of two waits such as Plan.Check. A wait of 0 or less is none.
+// Soonest returns the shorter of two waits such as Plan.Check. A wait of 0 or less counts as no wait.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:

@@ -1,33 +1,35 @@
 package lifecycle
 
-// Reasons of causes that decisions rest on or make themselves. Others come from Kubernetes as they are (ImagePullBackOff, Unschedulable,
-// OOMKilled and the like).
+// Reasons of causes that decisions depend on or produce. Other reasons come from Kubernetes unchanged
+// (ImagePullBackOff, Unschedulable, OOMKilled and the like).
 const (
-	ReasonEvicted           = "Evicted"                 // the pod was taken from its node by Kubernetes or its Eviction API
-	ReasonPreempted         = "Preempted"               // the pod gave way to one of higher priority
-	ReasonSchedulerSilent   = "SchedulerSilent"         // the pod's scheduler has said nothing about it
-	ReasonSchedulingGated   = "SchedulingGated"         // the pod has scheduling gates, which a queue removes
-	ReasonNodeLost          = "NodeLost"                // the pod's node does not answer
-	ReasonInvalid           = "InvalidSpec"             // no attempt of the spec could ever be rendered
-	ReasonDriverLost        = "DriverNotFound"          // the driver pod is gone and nobody saw it end
-	ReasonDriverFailed      = "DriverFailed"            // the driver pod failed and does not say why
-	ReasonDriverDeleting    = "DriverDeleting"          // somebody is deleting the driver pod
-	ReasonDriverDeleted     = "DriverDeleted"           // somebody deleted the driver pod before it ended
-	ReasonExecutorDeleted   = "ExecutorDeleted"         // somebody deleted an executor pod, without a grace period, while it ran
-	ReasonSubmitFailed      = "SparkSubmitFailed"       // the pod that was to submit failed and does not say why in one word
-	ReasonSubmitterDeleted  = "SubmitterDeleting"       // somebody is deleting the pod that submits
-	ReasonInterrupted       = "SubmissionInterrupted"   // the pod that submits ended between the driver pod and what that mounts
+	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API took the pod from its node
+	ReasonPreempted       = "Preempted"       // a pod of higher priority replaced the pod
+	ReasonSchedulerSilent = "SchedulerSilent" // the pod's scheduler has not handled it
+	ReasonSchedulingGated = "SchedulingGated" // the pod has scheduling gates, which a queue removes
+	ReasonNodeLost        = "NodeLost"        // the pod's node does not respond
+	ReasonInvalid         = "InvalidSpec"     // no attempt of the spec can ever be rendered
+	ReasonDriverLost      = "DriverNotFound"  // the driver pod is gone and its end was not observed
+	ReasonDriverFailed    = "DriverFailed"    // the driver pod failed and gives no reason
+	ReasonDriverDeleting  = "DriverDeleting"  // somebody is deleting the driver pod
+	ReasonDriverDeleted   = "DriverDeleted"   // somebody deleted the driver pod before it ended
+	// somebody deleted a running executor pod without a grace period
+	ReasonExecutorDeleted  = "ExecutorDeleted"
+	ReasonSubmitFailed     = "SparkSubmitFailed" // the submitter pod failed and gives no one-word reason
+	ReasonSubmitterDeleted = "SubmitterDeleting" // somebody is deleting the submitter pod
+	// the submitter pod ended after it made the driver pod and before it made the objects that the driver mounts
+	ReasonInterrupted       = "SubmissionInterrupted"
 	ReasonDeadlineExceeded  = "DeadlineExceeded"        // a pod was active for longer than its own deadline
 	ReasonStartTimedOut     = "DriverStartTimedOut"     // Deadlines.DriverStart passed
 	ReasonReadyTimedOut     = "DriverReadyTimedOut"     // Deadlines.DriverReady passed
 	ReasonExecutorsTimedOut = "ExecutorsStartTimedOut"  // Deadlines.ExecutorsStart passed
 	ReasonRunTimedOut       = "RunTimedOut"             // Deadlines.Run passed
-	ReasonSuspended         = "Suspended"               // asked to suspend
-	ReasonNoAttempts        = "AttemptsExhausted"       // the attempts are numbered to the last that there is
+	ReasonSuspended         = "Suspended"               // the spec requests a suspension
+	ReasonNoAttempts        = "AttemptsExhausted"       // the attempt number has reached its maximum
 	ReasonRestartsExhausted = "RestartsExhausted"       // a limit of Restart.Counted is reached
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min
 	ReasonPartialCapacity   = "PartialCapacity"         // fewer executors run than Thresholds.Max
 	ReasonEdited            = "SpecChanged"             // the spec was edited
-	ReasonServerEnded       = "ServerEnded"             // a server ended without an error, and nobody had asked it to
-	ReasonServerNotReady    = "ServerNotReady"          // a server's pod was Ready and is not any more
+	ReasonServerEnded       = "ServerEnded"             // a server ended without an error and without a request to stop
+	ReasonServerNotReady    = "ServerNotReady"          // a server's pod was Ready and no longer is
 )

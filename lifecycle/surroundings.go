@@ -1,24 +1,26 @@
 package lifecycle
 
-// ContentLabel marks what stands beside a driver for others than Spark (a Service of its web UI, an Ingress). Its value is a digest of the object as
-// it was wanted, so that an object's metadata is enough to see whether it is as it should be. Such an object is no part of an attempt's end:
-// no decision waits for it.
+// ContentLabel marks the auxiliary objects of a driver (a Service of its web UI, an Ingress). Its value is a digest of
+// the wanted object, so that the metadata of an object is enough to compare it with the wanted one. Auxiliary objects
+// do not delay the end of an attempt: no decision waits for them.
 const ContentLabel = "sparkoperator.dev/content"
 
-// ReasonLeft is the reason of the Cause of an object that another operator made for a driver that was taken over from it: it does what is wanted, is left as it
-// is, and goes with that driver.
+// ReasonLeft is the reason of the Cause of an inherited object: another operator made it for a driver that this
+// operator took over. The object does what is wanted, stays unchanged, and is deleted with that driver.
 const ReasonLeft = "LeftByAnotherOperator"
 
-// Surrounding is what became of one object that was to stand beside a driver.
+// Surrounding is the state of one auxiliary object.
 type Surrounding struct {
 	Kind, Name string
-	// Stands tells that the object is there as it is wanted. One that is neither there nor has a cause is on its way.
+	// Stands reports that the live object equals the wanted one. An object that does not stand and has no cause is
+	// being created.
 	Stands bool
-	// Old tells that what stands there does what it did before, and is not what is wanted: it could not be brought to that, or is kept until what replaces
-	// it stands. It is only told of what clients cannot do without.
+	// Old reports that the live object still does what it did before, but differs from the wanted one. Either the
+	// update failed, or the object is kept until its replacement stands. Old is set only for objects that clients
+	// depend on.
 	Old bool
-	// Address is the cluster address of a Service, where it was read. What is known to stand is not read again.
+	// Address is the cluster address of a Service, if it was read. An object that is known to stand is not read again.
 	Address string
-	// Cause is why the object is not there, or not as it is wanted, or there although nobody wants it any more.
+	// Cause is why the object is missing, differs from the wanted one, or exists although it is no longer wanted.
 	Cause Cause
 }
