@@ -97,7 +97,7 @@ type Memory struct {
 	SubmittedAt time.Time
 	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
 	EndedAt     time.Time // end of the last attempt; zero while an attempt runs
-	NextAttempt time.Time // when a waiting retry is due; zero if none is waiting
+	NextAttempt time.Time // in Unknown, the phase before the node was lost if App.Thresholds is set; else New
 	// since when fewer executors exist than are wanted and none has been created; zero while enough exist
 	ShortSince time.Time
 	Restarts   Restarts // the counts for Restart.Counted; zero if that is not set
@@ -129,8 +129,8 @@ type Driver struct {
 	Deleting bool   // has a deletion timestamp
 	// the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted
 	GoneBy time.Time
-	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not answer; zero where it does not say. A node that does
-	// answer puts that right in no time, so a younger one is doubted.
+	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not respond; zero if that time is
+	// unknown. A node that does respond corrects its pods quickly, so the machine doubts a recent SilentSince.
 	SilentSince time.Time
 	AppID       string
 	CreatedAt   time.Time
@@ -140,8 +140,8 @@ type Driver struct {
 	ExitCode    int32     // meaningful when HasExit
 	HasExit     bool
 	Evicted     bool
-	// SpecHash is the hash of the spec that the pod was made from, where the pod tells; empty otherwise. An attempt whose launch was not
-	// remembered any more (the operator died in between) is taken for what it is by it, also when the spec was edited meanwhile.
+	// SpecHash is the hash of the spec that the pod was made from; empty if the pod does not carry it. If the operator
+	// died between a launch and its status write, this hash identifies the spec of the attempt, even after an edit.
 	SpecHash string
 	// Submitter is the name of the pod that made this one by spark-submit; empty if the operator made it.
 	Submitter string

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// live follows the driver of a running attempt. The order matters: what is over is over, also when the application is to be suspended,
-// has run out of time, or its driver is being deleted.
+// live follows the driver of a running attempt. The order matters: an ended driver is handled first, even if the
+// application is being suspended, its time is over, or its driver is being deleted.
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
@@ -53,11 +53,11 @@ func (s *step) live() bool {
 	return false
 }
 
-// await remembers what an attempt waits for that goes on: what its driver does, else what its executors do.
+// await remembers the wait reason of a running attempt: that of its driver, else that of its executors.
 func (s *step) await(d *lifecycle.Driver) {
 	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
-		cause = lifecycle.Cause{} // what the driver lacks yet is being made
+		cause = lifecycle.Cause{} // the submitter is still creating the objects that the driver lacks
 	}
 	if cause.Reason != "" || rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.waitFor(lifecycle.DriverPod, d.Name, cause)
@@ -71,11 +71,13 @@ func (s *step) await(d *lifecycle.Driver) {
 	s.waitFor(lifecycle.Executors, name, cause)
 }
 
-// pendingExecutor is what the executors of the attempt wait for, and one that does. What is remembered stays as long as any of them waits
-// for that reason: a burst of executors that all wait for room must not be a burst of status writes. One that is being taken from its node
-// waits for nothing, and its reason would be read as the driver's (missing).
+// pendingExecutor returns the wait reason of the attempt's executors, and the name of a waiting one.
 //
-// Once enough executors run, others come and go as the work does: what a young one waits for is not worth telling yet.
+// The remembered reason stays while any executor waits for it: a burst of executors that all wait for room must not
+// cause a burst of status writes. An executor that is being taken from its node is skipped, because its reason would be
+// read as the driver's (missing).
+//
+// Once enough executors run, executor churn is normal: the wait reason of a young executor is not reported yet.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -120,7 +122,7 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 	return c
 }
 
-// pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
+// pendingCause returns the wait reason of a driver, or what is being done to it; a zero Cause if all is well.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {
@@ -132,7 +134,7 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	return why
 }
 
-// justGated reports whether a pod waits for its scheduling gates for so short a time that nobody is told.
+// justGated reports whether the wait for scheduling gates is still too short to be reported.
 func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	left := lifecycle.GateGrace(why, created, s.now)
 	if left > 0 {
@@ -141,8 +143,8 @@ func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	return left > 0
 }
 
-// missing deals with a driver that is not seen. Right after its creation the cache may be late; later it is looked for live. One that is
-// still to be made is waited for.
+// missing handles a driver that is not in the cache. Right after its creation the cache may be late; later a live read
+// decides. If a submitter may still create the driver, missing waits.
 func (s *step) missing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
@@ -155,7 +157,7 @@ func (s *step) missing() bool {
 		}
 	}
 	if !s.seen.Confirmed {
-		if s.seen.Weather != nil { // nobody can be asked, and time goes on
+		if s.seen.Weather != nil { // no live read is possible, and deadlines still pass
 			if outcome, cause, over := s.deadlines(nil); over {
 				return s.end(outcome, cause, s.now)
 			}
@@ -166,14 +168,14 @@ func (s *step) missing() bool {
 	if over, ended := s.unsubmitted(r); over {
 		return ended
 	}
-	// What was seen of a driver that was being taken away is the best account of why it is gone.
+	// The cause remembered while the driver was being taken away is the best explanation of its end.
 	switch before := s.m.Cause; before.Reason {
 	case lifecycle.ReasonEvicted, lifecycle.ReasonPreempted:
 		return s.end(lifecycle.Evicted, before, s.now)
 	case lifecycle.ReasonNodeLost:
 		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
 			Message: s.noun("driver") + " pod not found: its node was lost and the pod is gone"}, s.now)
-	case lifecycle.ReasonDriverDeleting: // as if its last status had been seen (lifecycle.DriverFacts)
+	case lifecycle.ReasonDriverDeleting: // as if its last status had been observed (lifecycle.DriverFacts)
 		return s.end(lifecycle.Failed, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted,
 			Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 	}
@@ -181,9 +183,11 @@ func (s *step) missing() bool {
 		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
-// silent reports whether the driver's node is taken to be lost: Kubernetes says so and the node had its time to prove it wrong, or it did not
-// carry out a deletion long after that was due. Until then the driver is taken to run on, as it was remembered; d becomes what is known of it.
-// A node that was lost is back only when Kubernetes says so.
+// silent reports whether the driver's node counts as lost. Either Kubernetes reports that and the node had time to
+// prove the contrary, or the node has not carried out a deletion long after it was due.
+//
+// Until then the driver counts as running, as it was remembered, and d becomes a copy with the remembered facts. A lost
+// node counts as back only after Kubernetes reports it.
 func (s *step) silent(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
@@ -204,14 +208,15 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	s.check(left)
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
-		doubted.Phase, doubted.Why, doubted.Deleting = lifecycle.DriverRunning, s.m.Cause, false // what is done to it shows when the node does
+		// the real state appears when the node reports again
+		doubted.Phase, doubted.Why, doubted.Deleting = lifecycle.DriverRunning, s.m.Cause, false
 		*d = &doubted
 	}
 	return false
 }
 
-// lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it. The time of the run is bounded all the same:
-// an attempt that ended by it waits in Ended for its driver to be gone.
+// lostNode waits. The driver may still run unobserved, so nothing is launched beside it. The deadline of the run still
+// applies: an attempt that exceeds it waits in Ended for its driver to be gone.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
@@ -229,14 +234,14 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	return false
 }
 
-// rank orders the phases of a live attempt; a driver never goes back, only reads do.
+// rank orders the phases of a live attempt. A driver never goes back; only a late read makes it appear so.
 var rank = map[lifecycle.Phase]int{
 	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3,
 	lifecycle.Running: 4, lifecycle.Partial: 4, lifecycle.Below: 4,
 }
 
-// progress enters the phases that the driver has come through, each of them, up to where it is. From a lost node it is one step to wherever
-// the driver turns out to be.
+// progress enters every phase that the driver has passed, up to its current one. After a lost node it enters the
+// driver's current phase directly.
 func (s *step) progress(d *lifecycle.Driver) {
 	target, stage := s.phaseOf(d), s.stage()
 	switch {
@@ -253,7 +258,7 @@ func (s *step) progress(d *lifecycle.Driver) {
 	}
 }
 
-// stage is how far a live attempt has come: of one on a lost node, how far it had, where that is remembered.
+// stage returns how far a live attempt has come. On a lost node it is the phase before the loss, if that is remembered.
 func (s *step) stage() lifecycle.Phase {
 	if s.m.Phase == lifecycle.Unknown && s.m.Before != lifecycle.New {
 		return s.m.Before
@@ -261,7 +266,8 @@ func (s *step) stage() lifecycle.Phase {
 	return s.m.Phase
 }
 
-// climb enters the phases from where the driver was up to the target, each of them but Scaling, which is a place to wait in.
+// climb enters every phase from the driver's last one up to the target. It skips Scaling, a phase that only serves to
+// wait, unless that is the target.
 func (s *step) climb(target lifecycle.Phase) {
 	from := rank[s.stage()]
 	for _, phase := range s.ladder() {
@@ -279,7 +285,8 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	switch {
 	case d.Phase == lifecycle.DriverPending:
 		return lifecycle.Launched
-	case !d.Ready, s.app.Serves && d.Deleting: // a pod that is being deleted is no Service's any more, and takes no new session
+	// a pod that is being deleted has left its Service and receives no new session
+	case !d.Ready, s.app.Serves && d.Deleting:
 		return lifecycle.Started
 	case s.app.Serves:
 		return lifecycle.Running
@@ -297,7 +304,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	return lifecycle.Ready
 }
 
-// executors counts the attempt's executors that are seen, and those that came to run.
+// executors counts the attempt's observed executors, and those of them that have run.
 func (s *step) executors() (seen, started int32) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -319,13 +326,15 @@ type deadline struct {
 	cause   lifecycle.Cause
 }
 
-// deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil where it is not seen.
+// deadlines requests a pass at the next deadline, or returns the first one that has passed. The driver d is nil if it
+// is missing.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
 	return s.expired(s.bounds(d))
 }
 
-// early reports whether nobody has yet looked live that an attempt's time is over, or that look found more than is seen: after an outage the cache may be behind
-// for a minute, while what should have started by then did. In bad weather nobody can be asked, and time goes on.
+// early reports whether it is too early to end an attempt by a deadline. It is too early before a live read, or if that
+// read found a later state than the cache. After an outage the cache may be a minute behind, and the missing pods may
+// have started meanwhile. During transient errors no live read is possible, and deadlines still pass.
 func (s *step) early(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
@@ -338,7 +347,7 @@ func (s *step) early(outcome lifecycle.Outcome) bool {
 		s.confirm(part, s.m.Attempt)
 		return true
 	case s.seen.Behind:
-		s.check(reassert) // if what is behind does not come by itself
+		s.check(reassert) // in case the cache does not catch up by itself
 		return true
 	}
 	return false
@@ -347,7 +356,7 @@ func (s *step) early(outcome lifecycle.Outcome) bool {
 // timedOut ends an attempt whose time is over.
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.Retrace {
-		s.progress(d) // to where it was then
+		s.progress(d) // the phase at the deadline
 	}
 	return s.end(outcome, cause, s.now)
 }
@@ -376,7 +385,7 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// bound is a deadline, or none where there is no limit.
+// bound returns a deadline, or none if there is no limit.
 func bound(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
@@ -384,12 +393,12 @@ func bound(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reaso
 	return []deadline{{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}}}
 }
 
-// runBound is the deadline of the whole run. It holds wherever the driver stands, and whether or not its node answers.
+// runBound is the deadline of the whole run. It applies in every phase, even if the driver's node does not respond.
 func (s *step) runBound() []deadline {
 	return bound(s.m.SubmittedAt, s.app.Limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 }
 
-// startBound is the deadline of the driver's start. The time that a queue holds the pod up does not count.
+// startBound is the deadline of the driver's start. Time that the pod spends behind scheduling gates does not count.
 func (s *step) startBound(d *lifecycle.Driver) []deadline {
 	if d.Gated {
 		return nil
@@ -401,8 +410,9 @@ func (s *step) startBound(d *lifecycle.Driver) []deadline {
 	return bound(from, s.app.Limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
-// ungate remembers when the driver pod lost its scheduling gates. Gates that were not reported held nothing up
-// (lifecycle.GateGrace). Kubernetes does not store that time, but the gates were gone when the pod was given a node.
+// ungate remembers when the driver pod lost its scheduling gates. Gates that were not reported delayed nothing
+// (lifecycle.GateGrace). Kubernetes does not store that time, but the gates were gone when the pod was assigned to a
+// node.
 func (s *step) ungate(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
@@ -410,7 +420,7 @@ func (s *step) ungate(d *lifecycle.Driver) {
 	}
 }
 
-// bounds lists the deadlines that hold where the driver stands.
+// bounds lists the deadlines of the driver's current phase.
 func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	limits := s.app.Limits
 	phase := lifecycle.Launched
@@ -423,7 +433,7 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 		d = &lifecycle.Driver{}
 	}
 	if stage := s.stage(); rank[stage] > rank[phase] {
-		phase = stage // it once was further: an executor that went, or a read that is late
+		phase = stage // it has been further: an executor is gone, or the read is late
 	}
 	var here []deadline
 	switch phase {
@@ -438,7 +448,7 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	return append(s.runBound(), here...)
 }
 
-// from is the time that a deadline counts from: as the pod tells, else when we entered the phase.
+// from returns the start of a deadline: the time from the pod, else the entry of the phase.
 func (s *step) from(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since

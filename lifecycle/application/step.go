@@ -1,14 +1,17 @@
-// Package application is the state machine of a Spark application: Step, a pure function from what is wanted, remembered and seen to a plan.
+// Package application is the state machine of a Spark application. Step is a pure function from the desired, remembered
+// and observed state to a plan.
 //
-// An application lives in attempts. An attempt has a number that is never used again, and everything it creates carries the number. Three
-// rules keep drivers from being doubled or lost:
+// An application runs in attempts. The number of an attempt is never reused, and every object that the attempt creates
+// carries it. Three rules prevent duplicate and lost drivers:
 //
-//   - a launch creates by the number that the remembered one is followed by, so a launch that was not remembered finds its own objects;
-//   - no attempt is launched before everything of the ones before is gone, by a live read for the driver;
-//   - a driver that is not seen is believed to be gone only after a live read, and one on a lost node not at all.
+//   - a launch uses the number after the remembered one, so the next pass finds the objects of a launch that was not
+//     remembered;
+//   - no attempt is launched before all objects of the earlier ones are gone, which a live read confirms for the driver;
+//   - a missing driver counts as gone only after a live read, and a driver on a lost node never does.
 //
-// A launch makes the driver pod, or a submitter: a pod that makes the driver pod by spark-submit. A submitter can make one driver only, of a
-// name fixed before, so it is waited for like a driver: nothing of the next attempt is made while one may still act.
+// A launch creates the driver pod, or a submitter: a pod that creates the driver pod by spark-submit. A submitter can
+// create only one driver, and the name of that driver is fixed before. The machine therefore waits for a submitter as
+// for a driver: it creates no object of the next attempt while a submitter may still act.
 //
 // Transitions lists every edge, Waits what each phase waits for.
 package application
@@ -21,55 +24,60 @@ import (
 )
 
 const (
-	// reassert is after how long a deletion that shows no effect is asked for again.
+	// reassert is the time after which a deletion without effect is requested again.
 	reassert = 15 * time.Second
-	// recheck is after how long a live read is made again where the last brought nothing new.
+	// recheck is the time after which a live read is repeated if the last one found nothing new.
 	recheck = 5 * time.Second
-	// doubt is for how long a lost node may still prove to be there. The node controller also takes the readiness of pods away whose node is only
-	// not ready, and the kubelet of such a node gives it back with its next look, every 10 s (syncBatch of its status manager). A state that
-	// came and went with that would be taken for a failure by readers that know no better.
+	// doubt is how long a node that was reported lost may take to prove that it works.
+	//
+	// The node controller also removes the readiness of pods on a node that is merely not ready. The kubelet of such a
+	// node restores it at its next sync, every 10 s (syncBatch of its status manager). Without the delay, a phase would
+	// come and go with that, and readers of the status would take it for a failure.
 	doubt = 15 * time.Second
-	// young is an executor of a running application that may wait without a word.
+	// young is the age up to which a waiting executor of a running application is not reported.
 	young = 5 * time.Second
-	// maxUnremembered is how far ahead of the remembered attempt a pod's label is believed. No more than one launch is ever not remembered;
-	// some more leave room for a status that somebody put back. Beyond it a label is no launch of ours: whoever may create pods can write one.
+	// maxUnremembered is how far ahead of the remembered attempt the machine accepts a pod's attempt label. At most one
+	// launch can be unremembered; the rest is room for a restored older status. A label beyond it is not from a launch
+	// of this operator: anyone who may create pods can write one.
 	maxUnremembered = 10
-	// maxMoves bounds the phases entered in one pass: the longest way, from a finished run over an edit into the next, has fewer.
+	// maxMoves limits the phases entered in one pass. The longest path, from a finished run through an edit into the
+	// next run, is shorter.
 	maxMoves = 16
 )
 
-// Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Next is mem, moved on; its Do is to be
-// carried out before Next is stored. A plan that enters a phase ends nothing that lives (Unstored): that is for the pass after the phase
-// was stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing but live reads and
-// deletions.
+// Step makes one decision. It reads nothing but its arguments and is deterministic.
+//
+// The plan's Next is mem after the decision; its Do must be carried out before Next is stored. A plan that enters a
+// phase ends nothing that still runs (Unstored): the pass after the status write does that. With mem = plan.Next and no
+// other change, a second Step enters no phase and requests only live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
 	s.guard()
 	s.storeFirst()
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
-		s.m.ShortSince = time.Time{} // no executors are awaited
+		s.m.ShortSince = time.Time{} // no executors are expected
 	}
 	s.plan.Next = s.m
 	return s.plan
 }
 
-// step is one decision in the making.
+// step is one decision while it is being made.
 type step struct {
 	app  lifecycle.App
 	seen lifecycle.Observed
 	now  time.Time
 	m    lifecycle.Memory
 	plan lifecycle.Plan
-	// stored is what was remembered when the pass began.
+	// stored is the memory at the start of the pass.
 	stored lifecycle.Memory
-	// tried is set when this pass has decided on a launch: there is one a pass, whatever the interval.
+	// tried is set after this pass has decided on a launch. A pass makes at most one launch, whatever the interval.
 	tried bool
 }
 
 func (s *step) run() {
 	if s.app.Deleting && s.app.Orphan {
-		return // what is left is nobody's any more
+		return // the dependents no longer belong to the application
 	}
 	if s.app.Deleting {
 		s.deleteAll(s.seenAttempts(maxAttempt))
@@ -82,10 +90,10 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.check(recheck) // not reached: a test walks the machine at random
+	s.check(recheck) // not reached: a test explores the machine at random
 }
 
-// move lets the current phase decide. It reports whether another phase was entered, which then decides in turn.
+// move runs the decision of the current phase. It reports whether another phase was entered, which then decides next.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.New:
@@ -108,7 +116,7 @@ func (s *step) move() bool {
 	return s.live()
 }
 
-// to enters a phase. Cause is why, or what the phase waits for.
+// to enters a phase. The cause is the reason, or the wait reason of the phase.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.settle()
@@ -119,7 +127,8 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// settle forgets what failed before a run that went well for long enough, when that leaves Running: the next interval is the first again.
+// settle forgets earlier failures at the end of a run that was Running for long enough. The next interval is then the
+// first one again.
 func (s *step) settle() {
 	if long := s.app.Restart.Settled; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.Spared = 1, 1, 0
@@ -130,7 +139,7 @@ func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
 	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
 }
 
-// check asks for another look after d at the latest.
+// check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.Check == 0 || d < s.plan.Check {
@@ -138,8 +147,8 @@ func (s *step) check(d time.Duration) {
 	}
 }
 
-// waitFor remembers what the current phase waits for, and tells it when that is news. The message alone is no news: Kubernetes words
-// the same trouble in many ways.
+// waitFor remembers the wait reason of the current phase, and reports it if the reason changed. A new message alone is
+// not reported: Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
 	if cause = cause.Bounded(); cause.Reason == "" && s.seen.Unasked {
 		return
@@ -152,7 +161,7 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 	s.m.Cause = cause
 }
 
-// fresh launches a new application, or holds it when it was created suspended.
+// fresh launches a new application, or suspends it if it was created suspended.
 func (s *step) fresh() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -160,10 +169,12 @@ func (s *step) fresh() bool {
 	return s.launch()
 }
 
-// launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended. A refusal is
-// believed after a live read only: a launch that was not remembered is refused the second time by the very quota that it took. A submitter is
-// launched after one too: a driver that was not remembered has another name than the submitter, and would not stop it. So may it have where the spec was
-// edited before the first launch; before any other, nothing of the ones before is left by a live read (cleared).
+// launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
+//
+// A live read comes first in three cases. Before a rejection is accepted: the second try of an unremembered launch is
+// rejected by the quota that the first one used. Before a submitter is launched: an unremembered driver has another
+// name and would not block it. Before the first launch of an edited spec, for the same reason. Before any later launch,
+// a live read has already confirmed that nothing is left of the earlier attempts (cleared).
 func (s *step) launch() bool {
 	switch {
 	case s.tried:
@@ -193,7 +204,7 @@ func (s *step) launch() bool {
 		return s.end(lifecycle.Refused, *s.app.Invalid, s.now)
 	}
 	if s.seen.Refusal != nil {
-		s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt) // what was created before the refusal
+		s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt) // objects created before the rejection
 		return s.end(lifecycle.Refused, *s.seen.Refusal, s.now)
 	}
 	s.m.Runs++
@@ -204,8 +215,8 @@ func (s *step) launch() bool {
 	return false
 }
 
-// launchTimedOut is the refusal that a launch comes to which the weather has held back for longer than a driver may take to start; nil before. No attempt ran:
-// it is the submission that failed.
+// launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start;
+// else nil. The launch then counts as rejected: no attempt ran, and the submission failed.
 func (s *step) launchTimedOut() *lifecycle.Cause {
 	if s.seen.Weather == nil {
 		return nil
@@ -217,11 +228,12 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 	return nil
 }
 
-// barred reports whether an action would come to nothing in this pass: one was refused for good, and the same would be refused the same way, or
-// the weather is bad.
+// barred reports whether an action in this pass would fail. Either an action was rejected, and the next would be as
+// well, or transient errors prevent actions.
 func (s *step) barred() bool { return s.seen.Refusal != nil || s.seen.Weather != nil }
 
-// confirm asks for a live read, which is all that the decision waits for. In bad weather it waits for that, but for a launch whose time is over.
+// confirm requests a live read, the only action that the decision needs. During transient errors it requests none,
+// except for a launch whose time is over.
 func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
 	if s.seen.Weather == nil || launches && s.launchTimedOut() != nil {
@@ -230,7 +242,8 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	s.check(recheck)
 }
 
-// submission is what a launch waits for that is not the operator's own: nothing, where it made the driver pod.
+// submission is the wait reason of a launch: the reason for the submitter, or none if the operator creates the driver
+// pod.
 func (s *step) submission() lifecycle.Cause {
 	if s.app.Submitter == nil {
 		return lifecycle.Cause{}
@@ -238,9 +251,9 @@ func (s *step) submission() lifecycle.Cause {
 	return *s.app.Submitter
 }
 
-// adopt takes up a launch that is not remembered: a pod of a newer attempt than the last one is there, because the operator died between
-// the launch and its status write. It is that attempt from now on, whatever was remembered. Executors alone tell of a driver that came
-// and went; its number is used up all the same.
+// adopt continues a launch that is not remembered: a pod of a newer attempt exists, because the operator died between
+// the launch and its status write. That attempt becomes the current one, whatever was remembered. Executors without a
+// driver prove that a driver existed; its number is used up as well.
 func (s *step) adopt() {
 	newest := s.m.Attempt
 	take := func(attempt int32) {
@@ -281,7 +294,8 @@ func (s *step) adopt() {
 	if !s.m.Phase.Live() {
 		return
 	}
-	// The pod knows best what it was launched from: the spec may have been edited between a launch and the look at it.
+	// The hash on the pod is more reliable than the current spec, which may have been edited between the launch and
+	// this pass.
 	switch {
 	case d != nil && d.SpecHash != "":
 		s.m.SpecHash = d.SpecHash
@@ -290,7 +304,7 @@ func (s *step) adopt() {
 	}
 }
 
-// earlier returns t, or now when t is not known or lies ahead: other machines' clocks are not ours.
+// earlier returns t, or now if t is unknown or in the future: the clocks of other machines may differ.
 func (s *step) earlier(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
@@ -298,13 +312,14 @@ func (s *step) earlier(t time.Time) time.Time {
 	return t
 }
 
-// noticeEdit replaces the run when the spec is another than the one it was launched from. A hash that cannot be compared is adopted.
+// noticeEdit replaces the run if the spec differs from the one that it was launched from. A hash that cannot be
+// compared is adopted.
 //
-// What is edited while it is suspended, or together with a suspension or its end, is not a new application: a queue that preempts and admits writes
-// node selectors and tolerations with every suspend. There is no run to replace then, and the counts go on. They start anew with an edit of what
-// is over, or goes on.
+// An edit during a suspension, or together with its start or end, does not make a new application: a queue that
+// preempts and admits writes node selectors and tolerations with every suspend. No run exists then that must be
+// replaced, and the counts continue. An edit of a finished application, or of a running one, resets the counts.
 //
-// A server that goes on is not replaced by one that cannot be made (keepsServing).
+// A running server is not replaced if the new spec cannot be rendered (keepsServing).
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:
