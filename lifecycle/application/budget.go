@@ -6,9 +6,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// guard sees to the budget that keeps the driver from evictions: it is there while the driver goes on and the application asks for it, and gone
-// when the driver has ended, since a sidecar may go on in its pod for long. A driver that is not seen, on a late read, loses it not. What is to go
-// as a whole takes its budget along, and after a refusal it is only waited: an application runs without one just as well.
+// guard ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the driver
+// runs and the application requests it. It is deleted when the driver has ended, since a sidecar may keep the pod
+// running for long.
+//
+// A driver that is missing because of a late read keeps its budget. A deletion of the whole attempt deletes the budget
+// too. A rejected budget is only requested again later: an application runs just as well without one.
 func (s *step) guard() {
 	if s.app.Deleting {
 		return
@@ -34,7 +37,7 @@ func (s *step) guard() {
 	s.do(verb, lifecycle.DriverBudget, s.m.Attempt)
 }
 
-// takesBudget reports whether an action deletes the budget of the attempt with what it is about.
+// takesBudget reports whether an action deletes the attempt's budget together with other objects.
 func (s *step) takesBudget(a lifecycle.Action) bool {
 	return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
 }

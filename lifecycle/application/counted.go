@@ -7,9 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Restarts that are counted by lifecycle.Counted.
+// This file counts restarts for lifecycle.Counted.
 
-// asksFor reports whether a policy wants another attempt after an outcome, as far as no limit says otherwise.
+// asksFor reports whether a policy wants another attempt after an outcome, apart from any limit.
 func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 	switch policy {
 	case lifecycle.Always:
@@ -22,15 +22,16 @@ func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// count counts the restart that is decided on after an outcome.
+// count counts the restart that follows an outcome.
 func (s *step) count(outcome lifecycle.Outcome) {
 	if s.app.Restart.Counted != nil {
 		s.m.Restarts = s.next(outcome)
 	}
 }
 
-// countUnremembered counts the restart that a launch was which is not remembered: it came with the end of the attempt before, in one pass. Where that end
-// is not remembered either, nothing was left of the driver: it could not have been launched over otherwise.
+// countUnremembered counts the restart of a launch that is not remembered. The same pass decided on that launch and on
+// the end of the attempt before. If that end is not remembered either, the driver counts as Lost: the launch required
+// that nothing was left of it.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
@@ -40,8 +41,9 @@ func (s *step) countUnremembered() {
 	}
 }
 
-// next is what Restarts are of an attempt that follows one with an outcome. One that lived long enough is where counting begins anew: what follows it is
-// the first restart, and its own failure is forgotten with those before.
+// next returns the Restarts of an attempt that follows one with the given outcome. After an attempt that lived long
+// enough, the count starts again: the following restart is the first one, and all earlier failures are forgotten,
+// including the failure of that attempt.
 func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Counted.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}
@@ -56,8 +58,8 @@ func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
-// unfit is what stands against the next attempt where that is nothing but the spec, of which none can be made as it was edited; empty where another thing
-// does, or where the attempt that ended was the one to fail of it.
+// unfit returns why the edited spec prevents the next attempt. It is empty if something else prevents it, or if the
+// attempt that ended was rejected for the same spec.
 func (s *step) unfit() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
 	if s.app.Invalid == nil || s.app.Restart.Counted == nil || ofIt {
@@ -71,7 +73,7 @@ func (s *step) unfit() string {
 	return "no other attempt can be made of the spec as it was edited: " + s.app.Invalid.Message
 }
 
-// more is one more: a limit may be as high as there are numbers.
+// more returns n + 1 without an overflow: a limit may be the largest number.
 func more(n int64) int64 {
 	if n == math.MaxInt64 {
 		return n
@@ -79,7 +81,7 @@ func more(n int64) int64 {
 	return n + 1
 }
 
-// exhausted is the limit that stands against another attempt; empty where none does, or none is asked.
+// exhausted returns the limit that prevents another attempt; empty if no limit does, or if no attempt is wanted.
 func (s *step) exhausted() string {
 	rule := s.app.Restart
 	if rule.Counted == nil || s.app.Invalid != nil || !asksFor(rule.Policy, s.m.Outcome) {
@@ -92,7 +94,8 @@ func (s *step) exhausted() string {
 	return exceeded(rule.Counted, next, s.m.Outcome)
 }
 
-// exceeded is the limit that a restart after an outcome is beyond; empty where none is. The limit on refusals stands in for that on failures.
+// exceeded returns the limit that a restart after an outcome exceeds, or "". The limit on rejections replaces the limit
+// on failures.
 func exceeded(c *lifecycle.Counted, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.Most:
@@ -107,7 +110,7 @@ func exceeded(c *lifecycle.Counted, next lifecycle.Restarts, outcome lifecycle.O
 	return ""
 }
 
-// exhaustedBy is the cause of an end that a limit makes the last, with what it is the end of.
+// exhaustedBy is the cause of an end after which a limit allows no restart, including how the last attempt ended.
 func exhaustedBy(limit string, m lifecycle.Memory) lifecycle.Cause {
 	last := string(m.Outcome)
 	if m.Cause.Reason != "" && m.Cause.Reason != last {

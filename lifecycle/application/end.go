@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end is where an attempt is over, however.
+// end finishes the current attempt, for whatever reason.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
 	s.m.EndedAt = s.earlier(at)
@@ -17,7 +17,8 @@ func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Tim
 	return s.to(lifecycle.Ended, cause)
 }
 
-// ended sees to it that the driver does not go on (an attempt that ran out of time has one that does), then follows the restart policy.
+// ended stops a driver that still runs (the driver of an attempt that ran out of time does), then follows the restart
+// policy.
 func (s *step) ended() bool {
 	if s.stray() {
 		return false
@@ -30,9 +31,9 @@ func (s *step) ended() bool {
 	return s.to(lifecycle.Waiting, s.m.Cause)
 }
 
-// stray deletes a driver that goes on although its attempt is over: it ran out of time, or its launch was not remembered and a later try at
-// the same launch was refused. A submitter that could still make one goes as well; beside a driver that has ended it cannot. It reports
-// whether there is one.
+// stray deletes a driver that still runs although its attempt is over, and reports whether there is one. The attempt
+// ran out of time, or its launch was not remembered and a second try of the launch was rejected. A submitter that could
+// still create a driver is deleted too. A submitter beside an ended driver cannot, and stays.
 func (s *step) stray() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	switch {
@@ -49,21 +50,22 @@ func endedPhase(p lifecycle.DriverPhase) bool {
 	return p == lifecycle.DriverSucceeded || p == lifecycle.DriverFailed
 }
 
-// kept reports whether a pod of the attempt that is over is kept for its log: the driver's, or the submitter's where that is all there was.
+// kept reports whether a pod of the ended attempt is kept for its log: the driver pod, or the submitter pod if there
+// was no driver.
 func (s *step) kept() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	stays := func(deleting bool) bool { return !deleting || !s.accounts() }
 	return d != nil && stays(d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && stays(r.Deleting)
 }
 
-// finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application, where it
-// is to be retained. Else everything of it goes first.
+// finish ends the application permanently. If the retention rule keeps the driver pod, or the pod that failed to submit
+// one, that pod stays for its log as long as the application. Otherwise all objects are deleted first.
 func (s *step) finish() bool {
 	keeps := s.retains() && s.kept()
 	switch {
 	case !s.accounts():
 	case s.m.Phase == lifecycle.Waiting && !s.seen.Confirmed:
-		s.confirm(lifecycle.DriverPod, s.m.Attempt) // the next launch may have been, and not be remembered
+		s.confirm(lifecycle.DriverPod, s.m.Attempt) // the next launch may have happened without being remembered
 		return false
 	case !keeps && !s.released():
 		return false
@@ -79,9 +81,10 @@ func (s *step) finish() bool {
 	return s.to(lifecycle.Done, cause)
 }
 
-// again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are
-// counted apart, each since the last edit: what was submitted and did not run was refused; what was suspended is neither. Where restarts are
-// counted otherwise (lifecycle.Counted) that decides.
+// again reports whether the restart policy wants another attempt after the ended one.
+//
+// Failed runs and rejected submissions are counted separately, each since the last edit. A submission without a run was
+// rejected; a suspended run counts as neither. If lifecycle.Counted is set, its counts decide instead.
 func (s *step) again() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
@@ -102,21 +105,21 @@ func (s *step) again() bool {
 	return s.failures() <= rule.FailureRetries
 }
 
-// failures counts the runs that ended by themselves. One that was suspended did not, however often a queue preempts it.
+// failures counts the runs that ended by themselves. A suspended run does not count, however often a queue preempts it.
 func (s *step) failures() int32 { return s.m.Runs - s.m.Spared }
 
 func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 
 // MinDelay is the shortest time from the end of an attempt to the next, whatever the spec says. An attempt costs the
-// API server tens of requests: without a bound a spec that fails at once and is always tried again would be a loop.
+// API server tens of requests. Without this limit, a spec that fails at once and always restarts would cause a busy
+// loop.
 const MinDelay = time.Second
 
 // delay is the time from the end of the last attempt to the next.
 func (s *step) delay() time.Duration { return max(s.wantedDelay(), MinDelay) }
 
 // wantedDelay is the time that the restart policy wants from the end of the last attempt to the next. A run that
-// succeeded is followed after the plain interval: there is
-// nothing to back off from.
+// succeeded is followed after the plain interval, since there is no failure to back off from.
 func (s *step) wantedDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Counted != nil {
@@ -138,20 +141,21 @@ func (s *step) wantedDelay() time.Duration {
 	if rule.Max > 0 {
 		limit = rule.Max
 	}
-	if !(delay < float64(limit)) { // also when it is no number
+	if !(delay < float64(limit)) { // also true for NaN
 		return limit
 	}
-	return time.Duration(delay).Truncate(time.Microsecond) // what a status can hold
+	return time.Duration(delay).Truncate(time.Microsecond) // the precision of a status
 }
 
-// waiting holds the next attempt back for the interval, during which the driver's log can still be read, and then until everything of
-// the last one is gone.
+// waiting delays the next attempt for the interval, during which the driver's log can still be read. Afterwards it
+// waits until all objects of the last attempt are gone.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()
 	}
 	if !s.m.NextAttempt.IsZero() {
-		if !s.again() && s.unfit() == "" { // an unfit spec may be mended until then; else the attempt fails of it
+		// an unfit spec may be corrected until then; else the attempt fails because of it
+		if !s.again() && s.unfit() == "" {
 			return s.finish()
 		}
 		if left := s.m.NextAttempt.Sub(s.now); left > 0 {
@@ -169,10 +173,10 @@ func (s *step) waiting() bool {
 	return s.launch()
 }
 
-// over is the end of the road: nothing happens without an edit but expiry and the removal of what outlived the run.
+// over handles a finished application. Without an edit, only expiry and the deletion of leftover objects happen.
 func (s *step) over() bool {
 	if s.m.EndedAt.IsZero() {
-		s.m.EndedAt = s.now // a status of another operator may not tell
+		s.m.EndedAt = s.now // another operator's status may lack it
 	}
 	if s.app.TTL != nil {
 		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
@@ -186,13 +190,14 @@ func (s *step) over() bool {
 		s.check(left)
 	}
 	if s.app.Serves && s.again() {
-		return s.to(lifecycle.Waiting, s.m.Cause) // what was against the spec was the operator's configuration, and is so no more
+		// the operator's configuration made the spec invalid, and it has changed
+		return s.to(lifecycle.Waiting, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Retained && s.lapsed() {
 		return s.released() && s.to(lifecycle.Done, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Done && s.accounts() {
-		s.released() // what shows late
+		s.released() // objects that appear late
 		return false
 	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
@@ -203,8 +208,9 @@ func (s *step) over() bool {
 	return false
 }
 
-// releaseExecutors deletes the executors that outlive their driver: since the application owns them too, nobody else does. What a batch scheduler
-// keeps room by goes with them, also where there are none: the room is for others now.
+// releaseExecutors deletes the executors that outlive their driver. The application owns them too, so nobody else
+// deletes them. The object by which a batch scheduler reserves room for them is deleted too, even if there are no
+// executors: others need the room now.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
 	if d == nil || !over(d) || s.barred() {
@@ -217,7 +223,8 @@ func (s *step) releaseExecutors() {
 	}
 }
 
-// releaseRemains deletes what is left of the last attempt once the pod that is kept is gone, by a live read: its log is all that is kept.
+// releaseRemains deletes the rest of the last attempt after a live read confirms that its kept pod is gone. The attempt
+// was kept only for that pod's log.
 func (s *step) releaseRemains() {
 	if s.kept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.barred() {
 		return

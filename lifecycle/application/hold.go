@@ -9,27 +9,29 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is the last attempt that there can be: what is asked for up to it is asked for of all attempts.
+// maxAttempt is the largest attempt number. A limit of maxAttempt includes all attempts.
 const maxAttempt = math.MaxInt32
 
-// overdue is how long after its time a pod may take to go before that is worth telling.
+// overdue is how late the end of a pod must be before the delay is reported.
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
 }
 
-// suspend begins to take an attempt away. A run that goes on is spared: it did not end by itself.
+// suspend begins to delete an attempt. A run that is stopped here is spared: it did not end by itself, so it uses up no
+// retry.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
-	s.to(lifecycle.Suspending, s.suspendedCause()) // a run that settled begins the counts anew
+	s.to(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
 	if spared {
 		s.m.Spared++
 	}
 	return true
 }
 
-// suspending takes the attempt away. What was lifted meanwhile is resumed from Suspended, when nothing of the attempt is left.
+// suspending deletes the attempt. A suspension that was lifted meanwhile continues from Suspended, after all objects
+// are gone.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	if !s.cleared(maxAttempt) {
@@ -47,7 +49,7 @@ func (s *step) suspended() bool {
 	return s.to(lifecycle.Resuming, lifecycle.Cause{})
 }
 
-// resuming launches the next attempt. Attempts go on from where they were.
+// resuming launches the next attempt. The attempt numbers continue.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -58,9 +60,9 @@ func (s *step) resuming() bool {
 	return s.launch()
 }
 
-// editing takes the run of the old spec away and launches one of the new.
+// editing deletes the run of the old spec and launches one of the new spec.
 func (s *step) editing() bool {
-	s.m.SpecHash = s.app.SpecHash // edited again meanwhile
+	s.m.SpecHash = s.app.SpecHash // may have been edited again
 	if s.app.Suspend {
 		return s.suspend()
 	}
@@ -70,9 +72,12 @@ func (s *step) editing() bool {
 	return s.launch()
 }
 
-// cleared reports whether nothing is left of the attempts up to the given one. Else it asks for their deletion; and before it believes its
-// eyes, for a live read of the drivers: the cache may be late, and the next driver may have another name, so that the API server would
-// not stop it. Before the first attempt there is nothing to read, but where the spec was edited (launch).
+// cleared reports whether nothing is left of the attempts up to the given one. If something is left, it requests the
+// deletion.
+//
+// Before it returns true, it requires a live read of the drivers. The cache may be late, and the next driver may have
+// another name, so that the API server would accept it beside an old one. Before the first attempt there is nothing to
+// read, unless the spec was edited (launch handles that).
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
@@ -88,8 +93,8 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// leftover says what a cleared place still waits for, and which pod that is about. Where it is nothing but time, what was remembered stays:
-// a retry keeps the cause of the failure that it follows.
+// leftover returns the wait reason of cleared, and the pod that causes it. If the deletion merely takes its time, the
+// remembered cause stays: a retry keeps the cause of the failure before it.
 func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Refusal != nil {
 		return "", *s.seen.Refusal
@@ -100,7 +105,7 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 				return d.Name, cause
 			}
 		}
-		// One that may still make a driver is as much in the way as a driver.
+		// A submitter that may still create a driver blocks the next attempt like a driver.
 		if r := s.seen.Submitter(attempt); r != nil {
 			if cause := s.stuck("pod "+r.Name+", which submits the driver,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
 				return r.Name, cause
@@ -110,7 +115,7 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	return "", s.m.Cause
 }
 
-// stuck says why a pod does not go that is to go; nothing while it takes its time.
+// stuck returns why a pod that should be gone still exists; a zero Cause while the pod may take its time.
 func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
 	if phase == lifecycle.DriverUnknown {
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
@@ -124,9 +129,11 @@ func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, go
 	return lifecycle.Cause{}
 }
 
-// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. Of one that goes on the driver is stopped first: what it
-// does with its time to stop (a streaming batch, a commit) needs its executors, and these its Service. With the application itself everything goes at
-// once, as by the garbage collector.
+// deleteAll requests the deletion of attempts, repeatedly until none of their objects is left.
+//
+// In a running attempt, the driver is stopped first. During its grace period (a streaming batch, a commit) it needs its
+// executors, and they need its Service. If the application itself is deleted, everything is deleted at once, as the
+// garbage collector does.
 func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
@@ -145,8 +152,8 @@ func (s *step) deleteAll(attempts []int32) {
 	}
 }
 
-// stopping reports whether an attempt has a driver that goes on, or a pod that may make one, and that may still be told to stop: a node that did not carry
-// out a deletion when it was long due is taken to be dead.
+// stopping reports whether an attempt has a running driver, or a submitter that may create one, that can still be
+// stopped cleanly. A node that has not carried out a deletion long after it was due counts as dead.
 func (s *step) stopping(attempt int32) bool {
 	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
 		late := s.now.Sub(goneBy) - overdue
@@ -165,12 +172,12 @@ func (s *step) stopping(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// maxSwept is how many attempts one decision deletes at a time. There is hardly ever more than one: but the number of an
-// attempt is a label, and anybody who may create pods can label thousands of them.
+// maxSwept is how many attempts one decision deletes. There is rarely more than one. But the attempt number is a label,
+// and anyone who may create pods can label thousands of them.
 const maxSwept = 20
 
-// seenAttempts lists the attempts up to the given one of which anything is seen, in order. It lists the first maxSwept of them:
-// once these are gone, the others follow.
+// seenAttempts lists, in order, the attempts up to the given one that have any object. It lists the first maxSwept of
+// them; the others follow after these are gone.
 func (s *step) seenAttempts(upTo int32) []int32 {
 	found := s.attempts(func(attempt int32) bool { return attempt <= upTo })
 	return found[:min(len(found), maxSwept)]

@@ -6,23 +6,24 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A status write can fail after the actions of its plan took effect: the spec was changed in between, or the operator died. The next pass
-// then decides from the old status and takes the operator's own deletion for somebody else's: a driver that was deleted for a suspension
-// looks like a run that failed. So the reason of a deletion is stored first. A conflict leaves the pods alone, and a crash finds the
-// reason.
+// A status write can fail after the actions of its plan took effect, because of a changed spec or the death of the
+// operator. The next pass then decides from the old status and mistakes the operator's own deletion for somebody
+// else's: a driver deleted for a suspension looks like a failed run. The reason of a deletion is therefore stored
+// first. After a conflict the pods are untouched, and after a crash the next pass finds the reason.
 
-// Exception is a deletion that does not need a phase that was stored before. See Unstored.
+// Exception is a deletion that does not need a stored phase. See Unstored.
 type Exception struct {
 	Parts []lifecycle.Part
 	When  string
-	Why   string // what the next pass concludes if the deletion took effect and the status write failed
+	Why   string // the conclusion of the next pass if the deletion took effect and the status write failed
 }
 
-// all is what an attempt has: all of it, or its driver first.
+// all lists the ways to delete an attempt: the whole, or its driver first.
 var all = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 
-// Unstored lists the deletions that a plan may ask for although their reason is not a phase that was stored before. All others wait for
-// the pass after the status write that tells why. A test holds every decision of the machine to it.
+// Unstored lists the deletions that a plan may request although their reason is not a stored phase. All other deletions
+// wait for the pass after the status write that stores the reason. A test checks every decision of the machine against
+// this list.
 var Unstored = []Exception{
 	{all, "the application is being deleted",
 		"The API server has stored that, and nobody can take it back."},
@@ -34,8 +35,8 @@ var Unstored = []Exception{
 		"The same, or the budget is made again if the spec asks for it again. No run ends."},
 }
 
-// storeFirst takes the deletions out of a plan that enters a phase, but for the exceptions of Unstored. The next pass asks for them, from
-// the stored phase.
+// storeFirst removes the deletions from a plan that enters a phase, except those in Unstored. The next pass requests
+// them from the stored phase.
 func (s *step) storeFirst() {
 	if len(s.plan.Trail) == 0 {
 		return
@@ -49,7 +50,7 @@ func (s *step) storeFirst() {
 	})
 }
 
-// endsNothing reports whether a deletion removes only what an attempt without a driver left behind.
+// endsNothing reports whether a deletion removes only leftovers of an attempt without a driver.
 func (s *step) endsNothing(a lifecycle.Action) bool {
 	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
 		return false

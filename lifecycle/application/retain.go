@@ -7,9 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What is kept of the last attempt, for how long, and with how much patience the rest is deleted.
+// This file decides which objects of the last attempt are kept, for how long, and when the others are force-deleted.
 
-// retains reports whether what is left of an attempt that ended so is kept.
+// retains reports whether the rule keeps the objects of an attempt with the current outcome.
 func (s *step) retains() bool {
 	keep := s.app.Retain
 	switch {
@@ -21,11 +21,11 @@ func (s *step) retains() bool {
 	return true
 }
 
-// accounts reports whether anybody asked for a retention: then Retained and Done are an account of what is there. Else they tell the same, and what is
-// deleted by others is theirs.
+// accounts reports whether the spec has a retention rule. If so, Retained and Done are exact about which objects exist.
+// Otherwise both mean only that the application is over, and deletions by others do not matter.
 func (s *step) accounts() bool { return s.app.Retain != lifecycle.Retention{} }
 
-// lapsed reports whether what is retained is to go: its time is over, or the policy is another by now.
+// lapsed reports whether retained objects must be deleted: their time is over, or the policy has changed.
 func (s *step) lapsed() bool {
 	switch {
 	case !s.retains():
@@ -40,8 +40,9 @@ func (s *step) lapsed() bool {
 	return left <= 0
 }
 
-// released reports whether nothing is left of the application's attempts; else it asks for the rest to go. What ended them stays remembered meanwhile.
-// A launch that was given up half way, before there was a pod, may have left something of the next one.
+// released reports whether nothing is left of the application's attempts. Otherwise it requests the deletion of the
+// rest, while the cause of the end stays remembered. An interrupted launch without a pod may have left objects of the
+// next attempt, so Waiting and Done include that one.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -52,12 +53,12 @@ func (s *step) released() bool {
 	return len(left) == 0
 }
 
-// remove asks for a deletion: without a grace period, where that which it is of should be gone for long.
+// remove requests a deletion, without a grace period if the attempt should have been gone for long.
 func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
-// forced reports whether the time is over in which what is left of an attempt may stop by itself.
+// forced reports whether the time in which the attempt's pods may stop by themselves is over.
 func (s *step) forced(attempt int32) bool {
 	from := s.goesFrom(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {
@@ -70,7 +71,8 @@ func (s *step) forced(attempt int32) bool {
 	return left <= 0
 }
 
-// goesFrom is since when an attempt is to be gone; zero where it is not, or nobody knows. The end that is remembered is not that of a launch that is not.
+// goesFrom is since when an attempt should be gone; zero if it should not be, or if that time is unknown. The
+// remembered end does not apply to the launch of a later attempt that is not remembered.
 func (s *step) goesFrom(attempt int32) time.Time {
 	switch {
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:

@@ -6,14 +6,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What differs for a driver that is a server (lifecycle.App.Serves; lifecycle/connect has the rules that go with it).
+// This file has the exceptions for a driver that is a server (lifecycle.App.Serves). The other rules of servers are in
+// lifecycle/connect.
 
 var (
 	rungs       = []lifecycle.Phase{lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running}
 	serverRungs = []lifecycle.Phase{lifecycle.Started, lifecycle.Running}
 )
 
-// noun is what messages call a driver, a run or an application: each is the server, where it serves.
+// noun is the word for a driver, a run or an application in messages: "server" if the application serves.
 func (s *step) noun(otherwise string) string {
 	if s.app.Serves {
 		return "server"
@@ -21,7 +22,7 @@ func (s *step) noun(otherwise string) string {
 	return otherwise
 }
 
-// ladder is what a driver comes through after its launch. A server awaits no executors.
+// ladder lists the phases that a driver passes after its launch. A server does not wait for executors.
 func (s *step) ladder() []lifecycle.Phase {
 	if s.app.Serves {
 		return serverRungs
@@ -29,13 +30,15 @@ func (s *step) ladder() []lifecycle.Phase {
 	return rungs
 }
 
-// keepsServing reports whether a server goes on although the spec is another by now: none could be made of that, and there are sessions to lose. What was
-// launched is remembered, so that an edit that can be used replaces the server, and one that takes all back does not.
+// keepsServing reports whether a server keeps running although the spec has changed. The new spec cannot be rendered,
+// and a replacement would only lose sessions. The launched spec stays remembered: a later valid edit replaces the
+// server, and an edit that restores the old spec does not.
 func (s *step) keepsServing() bool {
 	return s.app.Serves && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
-// unserved is why a server that is over is not followed by another: the spec, whatever ended the last. Of that, too, it is known now what it is of.
+// unserved is the cause for which an ended server is not replaced: the invalid spec, however the last server ended. The
+// hash of the invalid spec is remembered too.
 func (s *step) unserved() lifecycle.Cause {
 	if !s.app.Serves || s.app.Invalid == nil {
 		return s.m.Cause
@@ -44,7 +47,7 @@ func (s *step) unserved() lifecycle.Cause {
 	return *s.app.Invalid
 }
 
-// servedOut is why a server is over that ended without an error. That of one that failed is in its facts.
+// servedOut is the cause of a server that ended without an error. The cause of a failed server is in its facts.
 func servedOut(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("pod %s was deleted, and the server in it stopped", d.Name)}
@@ -53,7 +56,7 @@ func servedOut(d *lifecycle.Driver) lifecycle.Cause {
 		Message: fmt.Sprintf("the server in pod %s ended by itself, without an error; its log says why", d.Name)}
 }
 
-// notServing is why a server that was Ready takes no sessions.
+// notServing is why a server that was Ready accepts no sessions.
 func (s *step) notServing(d *lifecycle.Driver) lifecycle.Cause {
 	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause

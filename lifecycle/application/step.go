@@ -4,9 +4,8 @@
 // An application runs in attempts. The number of an attempt is never reused, and every object that the attempt creates
 // carries it. Three rules prevent duplicate and lost drivers:
 //
-//   - a launch uses the number after the remembered one, so the next pass finds the objects of a launch that was not
-//     remembered;
-//   - no attempt is launched before all objects of the earlier ones are gone, which a live read confirms for the driver;
+//   - a launch uses the number after the remembered one, so the next pass finds the objects of an unremembered launch;
+//   - no attempt is launched before all objects of the earlier ones are gone; a live read confirms that for the driver;
 //   - a missing driver counts as gone only after a live read, and a driver on a lost node never does.
 //
 // A launch creates the driver pod, or a submitter: a pod that creates the driver pod by spark-submit. A submitter can

@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// submitting waits for the driver that a submitter is to make: for as long as the driver itself may take to start. A submitter on a lost node
-// is waited for as well, since it may still act.
+// submitting waits for the driver that a submitter creates, as long as the driver itself may take to start. It also
+// waits for a submitter on a lost node, since that one may still act.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.early(outcome) && s.end(outcome, cause, s.now)
@@ -21,14 +21,17 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 		s.waitFor(lifecycle.SubmitterPod, r.Name, lifecycle.Cause{Reason: lifecycle.ReasonSubmitterDeleted,
 			Message: fmt.Sprintf("pod %s, which is to submit the driver, is being deleted", r.Name)})
 	default:
-		s.m.Cause = s.submission().Bounded() // told by the launch
+		s.m.Cause = s.submission().Bounded() // the launch has reported it
 	}
 	return false
 }
 
-// unsubmitted ends an attempt that has no driver, by a live read, although it was launched. A submitter that failed submitted nothing: that it
-// said "already exists" and the like does not matter where the driver of the attempt is there. One that is gone, or is going, tells nothing:
-// its driver may have run and gone with it, so that counts as a run. It reports whether the attempt was one of a submitter, and what end says.
+// unsubmitted ends a launched attempt that has no driver, which a live read has confirmed. It reports whether the
+// attempt used a submitter, and the result of end.
+//
+// A failed submitter submitted nothing. An error such as "already exists" does not matter, because the driver would
+// exist then. A submitter that is gone or being deleted is no evidence: its driver may have run and been deleted with
+// it. That counts as a run.
 func (s *step) unsubmitted(r *lifecycle.Submitter) (is, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
 		return false, false // there was a driver
@@ -42,25 +45,25 @@ func (s *step) unsubmitted(r *lifecycle.Submitter) (is, entered bool) {
 		s.m.Runs--
 		return true, s.end(lifecycle.Refused, cause, r.EndedAt)
 	case r == nil && s.app.Submitter != nil:
-		s.deleteAll([]int32{s.m.Attempt}) // what it was to read
-		s.tried = true                    // the next launch is a pass of its own
+		s.deleteAll([]int32{s.m.Attempt}) // objects that the driver would have read
+		s.tried = true                    // the next launch is in another pass
 		return true, s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
 			Message: "driver pod not found, and the pod that was to submit it is gone as well: they were deleted before the driver ended"}, s.now)
 	}
 	return false, false
 }
 
-// whole is what is known of what a driver mounts.
+// whole is the state of the objects that a driver mounts.
 type whole int
 
 const (
 	complete whole = iota
-	unknown        // a live read is asked for
+	unknown        // a live read is requested
 	torn
 )
 
-// inspect finds a driver that can never start: spark-submit makes the driver pod first and the ConfigMap that it mounts last. A submitter that
-// goes on, or that succeeded, needs no look.
+// inspect finds a driver that can never start: spark-submit creates the driver pod first and the ConfigMap that it
+// mounts last. If the submitter still runs or has succeeded, inspect needs no live read.
 func (s *step) inspect(d *lifecycle.Driver) whole {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return complete
@@ -78,8 +81,8 @@ func (s *step) inspect(d *lifecycle.Driver) whole {
 	return complete
 }
 
-// interrupted ends an attempt whose driver can never start. Ended deletes the driver once the reason is stored: without its driver the attempt would
-// look like one that may have run.
+// interrupted ends an attempt whose driver can never start. Ended deletes the driver after the reason is stored:
+// without a driver, the attempt would look like one that may have run.
 func (s *step) interrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("the pod that submits ended after it had made driver pod %s and before it made the ConfigMap that this mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
@@ -89,8 +92,8 @@ func (s *step) interrupted(d *lifecycle.Driver) bool {
 	return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonInterrupted, Message: message}, s.now)
 }
 
-// onceMore is how many submissions may be refused before the policy is asked, where the last one was interrupted: what came in between is
-// nobody's fault.
+// onceMore is how many rejected submissions are retried regardless of the policy. It is 1 if the last submission was
+// interrupted, because neither the user nor the spec caused that.
 func onceMore(m lifecycle.Memory) int32 {
 	if m.Cause.Reason == lifecycle.ReasonInterrupted {
 		return 1

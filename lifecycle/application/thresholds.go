@@ -8,9 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// What differs where an application has thresholds (lifecycle.App.Thresholds), and what goes by the number of executors that run.
+// This file has the rules for applications with thresholds (lifecycle.App.Thresholds), and those that depend on the
+// number of running executors.
 
-// running counts the attempt's executors that run now, and are Ready.
+// running counts the attempt's executors that run and are Ready.
 func (s *step) running() int32 {
 	var running int32
 	for i := range s.seen.Executors {
@@ -21,16 +22,17 @@ func (s *step) running() int32 {
 	return running
 }
 
-// lackGrace is for how long fewer executors may run than a threshold asks for before the phase says so. The executors of
-// a run that ends exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later.
-// An executor that the driver loses is replaced within seconds, or the loss lasts longer than that.
+// lackGrace is how long fewer executors than a threshold may run before the phase changes. The executors of an ending
+// run exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later. The driver
+// replaces a lost executor within seconds; a longer loss is reported.
 const lackGrace = 5 * time.Second
 
-// standing is the phase of a driver that is Ready. Its start is over when so many executors came to run as that takes; what it is called then goes by
-// those that run. A start that is over begins never again: a driver on a lost node, too, goes on from where it was.
+// standing is the phase of a driver that is Ready. Its start is over when Init executors have run; then the number of
+// running executors decides. A completed start never begins again: after a lost node, the driver continues from its
+// earlier phase.
 //
-// A driver that had enough executors keeps its phase until the lack of them has lasted for lackGrace. The end of a start
-// needs no such time: executors that never ran did not go.
+// A driver that had enough executors keeps its phase until the shortage has lasted for lackGrace. The end of a start
+// needs no such delay: executors that never ran were not lost.
 func (s *step) standing(came, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 	starts := !from.Runs()
@@ -48,9 +50,9 @@ func (s *step) standing(came, running int32) lifecycle.Phase {
 	return lifecycle.Running
 }
 
-// lasts reports whether a lack of executors has lasted for lackGrace. It notes for the next decision since when there is
-// one: since now, if no decision of this process has seen it. A new process thus reports a lack up to lackGrace later,
-// and never earlier: an executor whose pod is gone does not tell when it ended.
+// lasts reports whether a shortage of executors has lasted for lackGrace. It passes the start of the shortage to the
+// next decision; that is now if no decision of this process has seen it. A new process may therefore report a shortage
+// up to lackGrace late, but never early: an executor whose pod is gone has no known end.
 func (s *step) lasts(since time.Time, note *time.Time) bool {
 	*note = s.earlier(since)
 	left := note.Add(lackGrace).Sub(s.now)
@@ -60,7 +62,7 @@ func (s *step) lasts(since time.Time, note *time.Time) bool {
 	return left <= 0
 }
 
-// lack is what a phase lacks that runs with too few executors.
+// lack is the cause for a phase that runs with too few executors.
 func (s *step) lack(phase lifecycle.Phase) lifecycle.Cause {
 	switch phase {
 	case lifecycle.Below:
@@ -72,7 +74,7 @@ func (s *step) lack(phase lifecycle.Phase) lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// initial is how many executors an attempt's start awaits.
+// initial is how many executors the start of an attempt waits for.
 func (s *step) initial() int32 {
 	if s.app.Thresholds != nil {
 		return s.app.Thresholds.Init
@@ -80,7 +82,7 @@ func (s *step) initial() int32 {
 	return s.app.InitialExecutors
 }
 
-// scalesFrom is the time that the executors' deadline counts from.
+// scalesFrom is the start of the executors' deadline.
 func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
 	switch {
 	case phase != lifecycle.Scaling || !s.app.Limits.ScalingAnew:
@@ -88,15 +90,17 @@ func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time 
 	case s.m.Phase == lifecycle.Scaling:
 		return s.m.Since
 	}
-	return s.now // which enters it
+	return s.now // this pass enters Scaling
 }
 
-// retrace leads a driver that has ended through what it must have come through unseen. A pod that has ended does not tell whether it was Ready, so one
-// whose container started is taken to have been: whoever looked in time saw that of all but those with a probe of their own. An executor that was
-// awaited and not seen is not made up. Nor is a lack of executors: they end with their driver, and how many ran before
-// that cannot be seen any more.
+// retrace leads an ended driver through the phases that it must have passed unobserved.
 //
-// Where a container could not be started at all the kubelet says that it did so in 1970.
+// An ended pod does not show whether it was Ready. If its container started, retrace assumes that it was: only a pod
+// with a readiness probe of its own may not have been. It does not invent executors that were expected and not
+// observed, and no shortage of executors either. Executors end with their driver, and their earlier number can no
+// longer be observed.
+//
+// If a container could not be started at all, the kubelet reports a start in 1970.
 func (s *step) retrace(d *lifecycle.Driver) {
 	if !s.app.Retrace || s.app.Serves || d.StartedAt.Unix() <= 0 {
 		return

@@ -6,7 +6,7 @@ import "github.com/sparkoperator/spark-operator/lifecycle"
 type Edge struct {
 	From []lifecycle.Phase
 	To   lifecycle.Phase
-	When string // what leads to it, in a few words
+	When string // the event that leads to it, in a few words
 }
 
 // The groups of phases that share edges.
@@ -26,7 +26,8 @@ func with(phases []lifecycle.Phase, more ...lifecycle.Phase) []lifecycle.Phase {
 
 func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all that Step may make; a test holds every decision of the machine to it, and docs/states.md is drawn from it.
+// Transitions are all transitions that Step may make. A test checks every decision of the machine against them, and
+// docs/states.md is drawn from them.
 var Transitions = []Edge{
 	{one(lifecycle.New), lifecycle.Launched, "seen for the first time"},
 	{one(lifecycle.New), lifecycle.Ended, "the spec is invalid, or the submission is refused"},
@@ -76,7 +77,7 @@ var Transitions = []Edge{
 	{every, lifecycle.Launched, "a driver of a newer attempt is there: its launch was not remembered"},
 }
 
-// Wait says what an application in a phase waits for and what bounds the wait.
+// Wait describes what an application in a phase waits for, and what limits the wait.
 type Wait struct {
 	Phase lifecycle.Phase
 	For   string

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// unasked is for how long fewer executors may be there than are wanted before anybody is asked why: Spark asks for some each second, and for
-	// another in the place of one that went.
+	// unasked is how long fewer executors than wanted may exist before the operator queries the reason. Spark requests
+	// executors each second, and replaces a lost one.
 	unasked = 5 * time.Second
-	// unbegun is the same before the first of them, when the driver's JVM and Spark in it are still starting.
+	// unbegun is the same before the first executor, while the driver's JVM and Spark are still starting.
 	unbegun = 10 * time.Second
 )
 
-// unmade is why executors are wanted and not there at all: what the API server says against a pod like theirs. Spark itself is told no more than
-// that it is forbidden, and goes on trying without a word on any pod. What was remembered stays while the reason does: the figures of a quota are
-// worded anew with every pod that comes or goes.
+// unmade returns why wanted executors do not exist at all: the API server's answer to a probe with a pod like theirs.
+//
+// Spark itself receives only "forbidden" and keeps trying, with no message on any pod. While the reason stays the same,
+// the remembered cause stays too: the numbers in a quota message change with every pod that comes or goes.
 func (s *step) unmade() lifecycle.Cause {
 	if s.m.ShortSince.IsZero() {
 		return lifecycle.Cause{}
@@ -48,8 +49,8 @@ func patience(phase lifecycle.Phase) time.Duration {
 	return unasked
 }
 
-// short reports whether fewer executors exist than the application wants: those that it begins with, and once they ran those that it never goes below.
-// One that waits for a node exists; one that ended does not.
+// short reports whether fewer executors exist than the application wants: the initial number at first, and the minimum
+// once it runs. An executor that waits for a node exists; an ended one does not.
 func (s *step) short() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {
@@ -63,8 +64,8 @@ func (s *step) short() bool {
 	return exist < wanted
 }
 
-// sinceWhen remembers since when there are too few. As long as nothing is known to stand in their way, each one that comes begins that time anew:
-// a thousand are made in a hundred seconds, and nothing is wrong with that.
+// sinceWhen remembers since when too few executors exist. Without a known problem, each new executor restarts that
+// time: creating a thousand takes a hundred seconds, and that is normal.
 func (s *step) sinceWhen() {
 	switch {
 	case !s.short():
@@ -77,7 +78,7 @@ func (s *step) sinceWhen() {
 		return
 	}
 	for i := range s.seen.Executors {
-		// Other machines' clocks are not ours: what lies ahead would move with every look.
+		// The clocks of other machines may differ: a time in the future would move with every pass.
 		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && e.CreatedAt.After(s.m.ShortSince) && !e.CreatedAt.After(s.now) {
 			s.m.ShortSince = e.CreatedAt
 		}
