@@ -1,14 +1,16 @@
-// Package cluster is the state machine of a standalone Spark cluster: Step, a pure function from what is wanted, remembered and seen, and what became of
-// the objects that the cluster is made of, to a plan.
+// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function from the desired,
+// remembered and observed state, and from the state of the cluster's objects, to a plan.
 //
-// A cluster is objects that the API server keeps so (StatefulSets, Services and what belongs to them), and pods that Kubernetes makes of them. The machine
-// makes nothing itself: it says in which phases the objects are wanted (Memory.Wants), learns what became of them (Objects), and judges by the pods (
-// lifecycle.Member) how the cluster fares. Four rules:
+// A cluster consists of objects that the operator ensures (StatefulSets, Services and so on) and of pods that
+// Kubernetes creates from them. The machine creates nothing itself. It decides in which phases the objects are wanted
+// (Memory.Wants), receives their state (Objects), and judges the cluster by its pods (lifecycle.Member). Four rules
+// apply:
 //
-//   - it runs when its master and the workers that it is to have at least are ready, and not before;
-//   - what it loses afterwards is made again by Kubernetes: that is told, and ends nothing;
-//   - what the API server refuses is asked for again, for as long as it takes;
-//   - it fails when it can be made of no objects, or when its objects stand and no master is ready in time. Then everything is released. An edit begins anew.
+//   - the cluster runs when its master and the minimum number of workers are ready, and not before;
+//   - Kubernetes replaces whatever the cluster loses later: the loss is reported and ends nothing;
+//   - an object that the API server rejects is requested again, for as long as it takes;
+//   - the cluster fails if its objects cannot be rendered, or if all of them stand and no master is ready in time. Then
+//     everything is released. An edit starts it again.
 //
 // Transitions lists every edge, Waits what each phase waits for.
 package cluster
@@ -19,62 +21,66 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Cluster is what a custom resource asks for.
+// Cluster is the desired state of a custom resource.
 type Cluster struct {
-	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes what it owns
-	Generation int64 // of the spec: another one is an edit
-	// Invalid is set when no objects can be made of the spec. What is said below is not known then.
+	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes its dependents
+	Generation int64 // of the spec: a different one means an edit
+	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown then.
 	Invalid *lifecycle.Cause
-	// Workers is how many workers have to be ready.
+	// Workers is how many workers must be ready.
 	Workers int32
-	// Scales tells that somebody else chooses how many workers there are, Workers at least (an autoscaler).
+	// Scales reports that an autoscaler chooses the number of workers, with Workers as the minimum.
 	Scales bool
-	// Made tells what the pods of each role are to be made from (lifecycle.Member.Generation).
+	// Made identifies what the pods of each role should be made from (lifecycle.Member.Generation).
 	Made map[lifecycle.Role]string
-	// Start is how long the master may take to be ready, from when all objects stand, and an edited spec until the next pod is of it; 0 means no bound.
+	// Start is how long the master may take to be ready, counted from when all objects stand. It is also how long a
+	// rollout may take until the next pod of the new spec is created. 0 means no limit.
 	Start time.Duration
 }
 
-// Objects is what became of the objects that the cluster is made of. The zero value means that it is not known: they are on their way.
+// Objects is the state of the objects that the cluster consists of. The zero value means unknown: they are being
+// created.
 type Objects struct {
-	Stand   bool             // all of them are as they are wanted
-	Refused *lifecycle.Cause // why one of them is not
+	Stand   bool             // all of them equal the wanted ones
+	Refused *lifecycle.Cause // why one of them does not
 }
 
-// Memory is what must be remembered of a cluster from one decision to the next and cannot be observed again. The zero value is that of a cluster which was
-// never seen.
+// Memory is the state of a cluster that one decision passes to the next and that cannot be observed again. The zero
+// value belongs to a cluster that was never seen.
 type Memory struct {
 	Phase      lifecycle.Phase
 	Since      time.Time // when Phase was entered
-	Attempt    int32     // how often the cluster was begun, this time included; 0 of one that was never seen
-	Generation int64     // of the spec that the cluster is brought to
-	// Adopted tells that another operator made the cluster, and that nobody edited it since: its pods are left as they are.
+	Attempt    int32     // how often the cluster was started, including this time; 0 if it was never seen
+	Generation int64     // of the spec that the objects follow
+	// Adopted reports that another operator made the cluster and that nobody has edited it since: its pods stay
+	// unchanged.
 	Adopted bool
-	// Begun is since when all objects stand, or since when a cluster that goes on is brought to another spec; zero before.
+	// Begun is when all objects stood for the first time, or when the rollout of an edited spec began; zero before.
 	Begun time.Time
-	// Complete is when all pods were of the spec and ready; zero while that is awaited for the first time, or again after an edit.
+	// Complete is when all pods were of the spec and ready; zero until then, and again after an edit.
 	Complete time.Time
-	Cause    lifecycle.Cause // why the cluster failed, or what it lacks or waits for
+	Cause    lifecycle.Cause // why the cluster failed, or its wait reason
 }
 
-// Wants reports whether the objects are wanted; else all of them are to go.
+// Wants reports whether the objects are wanted. Otherwise all of them must be deleted.
 func (m Memory) Wants() bool { return m.Phase != lifecycle.Ended && m.Phase != lifecycle.Done }
 
-// Rolling reports whether a cluster that goes on is on its way to a spec.
+// Rolling reports whether a running cluster still rolls out its spec.
 func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Complete.IsZero() }
 
-// Plan is a decision about a cluster. All that is done in the cluster follows from the phase (Memory.Wants).
+// Plan is a decision about a cluster. All changes in the Kubernetes cluster follow from the phase (Memory.Wants).
 type Plan struct {
 	Trail []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
-	Tell  []lifecycle.Notice     // of a pod (Part Members), or of the cluster (Part Application), whose reason is one of this package's
+	// about a pod (Part Members), or about the cluster (Part Application) with a reason of this package
+	Tell  []lifecycle.Notice
 	Next  Memory
-	Check time.Duration // look again after this; 0 = only on a change
+	Check time.Duration // requeue after this time; 0 = only on a change
 }
 
 // Reasons of causes and notices.
 const (
-	ReasonMasterNotReady  = "MasterNotReady"  // and no pod says why
-	ReasonWorkersNotReady = "WorkersNotReady" // and no pod says why
+	ReasonMasterNotReady  = "MasterNotReady"  // no pod gives a reason
+	ReasonWorkersNotReady = "WorkersNotReady" // no pod gives a reason
 	ReasonStartTimedOut   = "MasterStartTimedOut"
 	ReasonRolloutTimedOut = "RolloutTimedOut"
 	ReasonEdited          = "SpecChanged"

@@ -27,8 +27,8 @@ func (s *step) count() (c counts) {
 	return c
 }
 
-// gated reports whether a queue holds the master up by scheduling gates. When those are gone the time that the master
-// may take to be ready begins.
+// gated reports whether a queue holds the master by scheduling gates. Once they are gone, the time for the master to
+// become ready starts again.
 func (s *step) gated() bool {
 	begun := s.now
 	for i := range s.seen.Members {
@@ -47,12 +47,12 @@ func (s *step) gated() bool {
 	return false
 }
 
-// old reports whether a pod is made from something else than what pods of its role are to be made from.
+// old reports whether a pod is made from something else than the current spec of its role.
 func (s *step) old(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
 }
 
-// outdated reports whether pods of a cluster that was all of its spec are not any more, although nobody edited it.
+// outdated reports whether a fully rolled out cluster has pods of another spec, although nobody edited the cluster.
 func (s *step) outdated() bool {
 	if s.m.Rolling() || !s.objects.Stand {
 		return false
@@ -65,7 +65,7 @@ func (s *step) outdated() bool {
 	return false
 }
 
-// current reports whether all pods are of the spec and ready, and there are neither too few of them nor too many.
+// current reports whether all pods are of the spec and ready, and their number is right.
 func (s *step) current(c counts) bool {
 	workers := int32(0)
 	for i := range s.seen.Members {
@@ -80,14 +80,14 @@ func (s *step) current(c counts) bool {
 	return c.masters > 0 && c.workers >= s.want.Workers && (s.want.Scales || workers == s.want.Workers)
 }
 
-// lack is what a cluster lacks, and the pod that tells why; the zero value of one that lacks nothing.
+// lack is what a cluster lacks, and the pod that gives the reason; zero if it lacks nothing.
 type lack struct {
 	cause lifecycle.Cause
 	pod   string
-	told  bool // a pod tells why
+	told  bool // a pod gives the reason
 }
 
-// part is what a notice of a lack is about.
+// part is the subject of a notice about a lack.
 func (l lack) part() lifecycle.Part {
 	if l.pod != "" {
 		return lifecycle.Members
@@ -95,7 +95,8 @@ func (l lack) part() lifecycle.Part {
 	return lifecycle.Application
 }
 
-// lacks says what keeps a cluster from being whole, as far as its pods say: of the master first, without which the workers are of no use.
+// lacks returns what the cluster lacks, as far as its pods show it. The master comes first, because the workers are
+// useless without it.
 func (s *step) lacks(c counts) lack {
 	switch {
 	case c.masters == 0:
@@ -107,7 +108,8 @@ func (s *step) lacks(c counts) lack {
 	return lack{}
 }
 
-// explained adds what the first pod of a role that says why it is not ready says. Where there is no pod, something keeps the StatefulSet from making one.
+// explained adds the reason of the first pod of a role that has one. If the role has no pod, something prevents the
+// StatefulSet from creating one.
 func (s *step) explained(role lifecycle.Role, cause lifecycle.Cause) lack {
 	there := false
 	for i := range s.seen.Members {

@@ -8,17 +8,20 @@ import (
 )
 
 const (
-	// reassert is after how long what is being released is looked at again.
+	// reassert is the requeue interval while objects are being released.
 	reassert = 15 * time.Second
-	// unbound is after how long a phase that nothing bounds is looked at again. What it waits for comes as an event or from who keeps the objects.
+	// unbound is the requeue interval in a phase without a time limit. The awaited change arrives as an event, or from
+	// the controller that ensures the objects.
 	unbound = 5 * time.Minute
-	// maxMoves bounds the phases entered in one pass: the longest way, from a release over an edit to a cluster that runs, has fewer.
+	// maxMoves limits the phases entered in one pass. The longest path, from a release through an edit to a running
+	// cluster, is shorter.
 	maxMoves = 10
 )
 
-// Step decides what follows. It reads nothing but its arguments and is deterministic. It is called with what became of the objects last, as far as that is
-// remembered, and once more in the same pass with what became of them in it. With mem = plan.Next and nothing else changed, a second Step enters no phase
-// and tells nothing.
+// Step makes one decision. It reads nothing but its arguments and is deterministic.
+//
+// A pass calls it with the last known state of the objects, and again with the state after this pass has ensured them.
+// With mem = plan.Next and no other change, a second Step enters no phase and reports nothing.
 func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time) Plan {
 	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
 	if !want.Deleting {
@@ -28,7 +31,7 @@ func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, no
 	return s.plan
 }
 
-// step is one decision in the making.
+// step is one decision while it is being made.
 type step struct {
 	want    Cluster
 	seen    lifecycle.Observed
@@ -49,11 +52,12 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.check(reassert) // not reached: a test walks the machine at random
+	s.check(reassert) // not reached: a test explores the machine at random
 }
 
-// noticeEdit brings a cluster that is wanted to another spec than the one that it is of. One that goes on is kept while none could be made of it: an edit
-// that takes all back, or can be used, is noticed then. What is over is begun anew when everything is released (over).
+// noticeEdit starts the rollout of an edited spec in a wanted cluster. A running cluster stays as it is while the
+// edited spec cannot be rendered; a later valid edit, or one that restores the spec, is noticed then. A finished
+// cluster starts again after everything is released (over).
 func (s *step) noticeEdit() {
 	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
@@ -69,7 +73,7 @@ func (s *step) noticeEdit() {
 	}
 }
 
-// move lets the current phase decide. It reports whether another phase was entered, which then decides in turn.
+// move runs the decision of the current phase. It reports whether another phase was entered, which then decides next.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.Running:
@@ -84,7 +88,7 @@ func (s *step) move() bool {
 	return s.making()
 }
 
-// to enters a phase. Cause is why, or what the phase waits for.
+// to enters a phase. The cause is the reason, or the wait reason of the phase.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
@@ -94,7 +98,7 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// outcome is how a cluster ended.
+// outcome returns how a cluster ended.
 func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	switch {
 	case phase != lifecycle.Ended && phase != lifecycle.Done:
@@ -105,7 +109,7 @@ func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	return lifecycle.Refused
 }
 
-// check asks for another look after d at the latest.
+// check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.Check == 0 || d < s.plan.Check {
@@ -119,11 +123,13 @@ func (s *step) tell(reason, format string, args ...any) {
 	})
 }
 
-// waitFor remembers what the cluster lacks or waits for, and tells it when that is news: of one that starts only what somebody has to say, since time alone
-// is nothing to tell. The message alone is no news either: Kubernetes words the same trouble in many ways.
+// waitFor remembers the wait reason of the cluster, and reports it if the reason changed. While the cluster starts, it
+// reports only reasons given by a pod or the API server, since a mere delay is normal. A new message alone is not
+// reported: Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(what lack) {
 	cause := what.cause.Bounded()
-	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" { // it lacks something still, and what was said of that holds
+	// the cluster still lacks something, and the last known reason stays valid
+	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
@@ -134,7 +140,7 @@ func (s *step) waitFor(what lack) {
 	s.m.Cause = cause
 }
 
-// making asks for the objects until all of them stand. Who keeps them tries again by itself.
+// making requests the objects until all of them stand. The controller that ensures them retries by itself.
 func (s *step) making() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -147,12 +153,13 @@ func (s *step) making() bool {
 	case s.objects.Refused != nil:
 		s.waitFor(lack{cause: *s.objects.Refused, told: true})
 	}
-	// The objects may come to stand in this very pass, and what bounds the time from then on has to be looked for in time.
+	// The objects may come to stand in this same pass, so the next pass must come before a time limit that starts now
+	// ends.
 	s.check(s.bound())
 	return false
 }
 
-// bound is how long what has a bound may take, or after how long else to look again.
+// bound returns the time limit, or the requeue interval if there is none.
 func (s *step) bound() time.Duration {
 	if s.want.Start > 0 {
 		return s.want.Start
@@ -160,7 +167,8 @@ func (s *step) bound() time.Duration {
 	return unbound
 }
 
-// starting waits for the master, then for the workers. Only the wait for the master is bounded: a cluster of fewer workers than are wanted is of use.
+// starting waits for the master, then for the workers. Only the wait for the master has a limit: a cluster with too few
+// workers is still useful.
 func (s *step) starting() bool {
 	counts := s.count()
 	master := counts.masters > 0
@@ -191,11 +199,12 @@ func (s *step) starting() bool {
 	return false
 }
 
-// running tells what the cluster lacks, and when all pods are of its spec. Nothing ends it.
+// running reports what the cluster lacks, and when all pods are of its spec. Nothing ends the phase.
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
-		s.m.Begun, s.m.Complete = s.now, time.Time{} // the StatefulSets are others by this operator than by the one before it
+		// this operator's StatefulSets differ from those of its predecessor
+		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
 	s.rolledOut(counts)
 	lacks := s.lacks(counts)
@@ -205,7 +214,7 @@ func (s *step) running() bool {
 	case s.m.Rolling() && overdue:
 		lacks = lack{pod: lacks.pod, cause: s.rolloutTimedOut(lacks)}
 	case s.m.Rolling() && !lacks.told:
-		lacks = lack{} // a pod that is replaced is not ready for a while
+		lacks = lack{} // a pod that is being replaced is not ready for a while
 	}
 	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {
 		s.tell(ReasonRecovered, "the cluster has what it lacked (%s)", s.m.Cause.Reason)
@@ -214,7 +223,7 @@ func (s *step) running() bool {
 	return false
 }
 
-// rolledOut remembers when all pods came to be of the spec.
+// rolledOut remembers when all pods are of the spec.
 func (s *step) rolledOut(counts counts) {
 	if !s.m.Rolling() || !s.objects.Stand || s.want.Invalid != nil || !s.current(counts) {
 		return
@@ -234,8 +243,8 @@ func (s *step) rolloutTimedOut(lacks lack) lifecycle.Cause {
 	return cause
 }
 
-// overdue reports whether a roll-out takes longer than it may, and sees to it that one which does is noticed in time. Each pod that is made of the spec gives
-// it that time anew: workers are replaced one after the other, and there may be many.
+// overdue reports whether a rollout exceeds its time, and requests a pass for the moment when it does. Each pod that is
+// made from the new spec restarts that time: workers are replaced one after the other, and there may be many.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
@@ -253,7 +262,7 @@ func (s *step) overdue() bool {
 	return left <= 0
 }
 
-// releasing waits until nothing of a cluster that failed is left.
+// releasing waits until nothing of a failed cluster is left.
 func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.Beside == 0 {
 		return s.to(lifecycle.Done, s.m.Cause)
@@ -262,7 +271,8 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over is the end of the road, but for an edit. A spec that this operator could not use, and can now, counts as one: it was another that looked at it.
+// over handles a finished cluster, which only an edit can start again. A spec that was invalid and has become valid
+// without an edit counts as one: an operator with another configuration had judged it.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	switch {

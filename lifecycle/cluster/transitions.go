@@ -13,7 +13,7 @@ var (
 
 func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all that Step may make; a test holds every decision of the machine to it.
+// Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
 var Transitions = []application.Edge{
 	{From: asking, To: lifecycle.Launched, When: "all objects stand"},
 	{From: []lifecycle.Phase{lifecycle.New, lifecycle.Resuming}, To: lifecycle.Waiting, When: "the API server refuses an object"},
@@ -29,7 +29,7 @@ var Transitions = []application.Edge{
 	{From: one(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
 }
 
-// Waits has every phase in which a cluster can stay, and what it waits for there.
+// Waits has every phase in which a cluster can stay, and what it waits for in that phase.
 var Waits = []application.Wait{
 	{Phase: lifecycle.New, For: "the API server to take the objects, where it does not at once"},
 	{Phase: lifecycle.Resuming, For: "the same, after an edit of what was over"},

@@ -17,7 +17,7 @@ var (
 
 func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all that Step may make; a test holds every decision of the machine to it.
+// Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
 var Transitions = []application.Edge{
 	{From: one(lifecycle.New), To: lifecycle.Launched, When: "seen for the first time"},
 	{From: one(lifecycle.New), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
@@ -56,7 +56,7 @@ var Transitions = []application.Edge{
 	{From: every, To: lifecycle.Launched, When: "a server of a newer attempt is there: its launch was not remembered, or another operator made it"},
 }
 
-// Waits has every phase in which a server can stay, and what it waits for there.
+// Waits has every phase in which a server can stay, and what it waits for in that phase.
 var Waits = []application.Wait{
 	{Phase: lifecycle.New, For: "the API server to take the server's objects, where it does not at once"},
 	{Phase: lifecycle.Launched, For: "the server's container. A pod that does not show is looked for live"},

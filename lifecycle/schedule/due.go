@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// base is the last moment whose tick is over and done with.
+// base is the latest time up to which all ticks are handled.
 func (s *step) base() time.Time {
 	if s.m.LastTick.After(s.m.Since) {
 		return s.m.LastTick
@@ -18,7 +18,8 @@ func (s *step) base() time.Time {
 	return s.m.Since
 }
 
-// candidates are the runs that are due: one that was asked for, and one of the ticks. Where one of them was refused the other is tried first.
+// candidates are the due runs: a requested one, and one of the ticks. If the requested one was rejected, the tick's run
+// comes first.
 func (s *step) candidates() (due []candidate) {
 	if s.asked() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
@@ -34,23 +35,23 @@ func (s *step) candidates() (due []candidate) {
 	return due
 }
 
-// early reports whether it is too early for another try of a run that was refused, and asks for a look when it is not. One that was refused holds up
-// itself alone: what is wrong with it need not be wrong with others.
+// early reports whether it is too early to retry a rejected run, and requests a pass for the retry. A rejected run
+// delays only itself: its problem need not affect other runs.
 func (s *step) early(c candidate) bool {
 	refused, retry := s.m.Refused, s.m.Retry
 	if c.tick.IsZero() {
 		refused, retry = s.m.Asked.Run, s.m.Asked.Retry
 	}
 	left := retry.Sub(s.now)
-	if c.name != refused || left <= 0 || left > maxRetry { // further ahead it is a clock that went back
+	if c.name != refused || left <= 0 || left > maxRetry { // a time further ahead means that the clock went back
 		return false
 	}
 	s.check(left)
 	return true
 }
 
-// request takes notice of what is asked for, and tells where what waits is not asked for any more. A run of it that is there was started, and not
-// written down.
+// request notices a new request, and reports a waiting one that was replaced or withdrawn. If the run of the old
+// request exists, it was started and not remembered.
 func (s *step) request() {
 	name := ""
 	if s.asked() {
@@ -71,13 +72,16 @@ func (s *step) request() {
 	s.tell(ReasonDropped, old, "was asked for and is not started: another request took its place")
 }
 
-// tick is the latest tick that is due; the zero time where none is. Those before it are given up, and so is one whose deadline has passed: after a live
-// read, since a run that was not written down may not be seen yet. That is a list of the namespace's runs with the schedule's label, once for each schedule that
-// missed more than one tick, and not once a tick; nothing that is seen tells how late the cache is, so that no list can be spared.
+// tick returns the latest due tick; zero if there is none. It skips earlier ticks, and a tick whose deadline has
+// passed.
+//
+// It skips only after a live read, since an unremembered run may not be in the cache yet. That read lists the runs with
+// the schedule's label in the namespace. It happens once per schedule that missed more than one tick, not once per
+// tick. Nothing shows how late the cache is, so no such list can be saved.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
-		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the last one has its jitter before it
+		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the last one still waits for its jitter
 	}
 	if tick.IsZero() {
 		s.wake(s.base())
@@ -92,7 +96,7 @@ func (s *step) tick() time.Time {
 			if !expired {
 				s.plan.NextRun = start
 			}
-			return tick // which nothing is done about
+			return tick // during transient errors, no run is started for it
 		}
 		if !s.seen.Confirmed {
 			s.do(lifecycle.Confirm, "")
@@ -107,14 +111,14 @@ func (s *step) tick() time.Time {
 	}
 	s.plan.NextRun = start
 	if s.want.Deadline != nil {
-		if left := *s.want.Deadline - late; left < lookAgain { // a deadline may be as long as a number can be
+		if left := *s.want.Deadline - late; left < lookAgain { // a deadline may be the largest duration
 			s.check(left + time.Second)
 		}
 	}
 	return tick
 }
 
-// giveUp remembers that the ticks before one are never started, and tells.
+// giveUp remembers that the ticks before the given one are never started, and reports them.
 func (s *step) giveUp(tick time.Time) {
 	first := s.want.Times.Next(s.m.Since, s.base())
 	last := s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1))
@@ -128,7 +132,7 @@ func (s *step) giveUp(tick time.Time) {
 	s.tell(ReasonMissed, "", "the runs from %s to %s are not started: that of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.why())
 }
 
-// why says what kept runs from being started, as far as the last decision knew.
+// why returns what prevented runs from being started, as far as the last decision stored it.
 func (s *step) why() string {
 	switch {
 	case s.stored.Suspended:
@@ -141,7 +145,7 @@ func (s *step) why() string {
 	return ""
 }
 
-// wake asks for a look when the first tick after another is due, and says so.
+// wake requests a pass when the first tick after the given time is due, and sets NextRun.
 func (s *step) wake(after time.Time) {
 	next := s.want.Times.Next(s.m.Since, after)
 	s.check(lookAgain)
@@ -153,8 +157,8 @@ func (s *step) wake(after time.Time) {
 	s.check(s.plan.NextRun.Sub(s.now))
 }
 
-// startOf is when the run of a tick is to start: by its jitter after it, which is less than what is left until the next. It follows from the UID, so
-// that it is always the same where the ticks are regular.
+// startOf is when the run of a tick should start: the tick plus its jitter, which is shorter than the time until the
+// next tick. The jitter follows from the UID, so it is constant if the ticks are regular.
 func (s *step) startOf(tick time.Time) time.Time {
 	room := s.want.Jitter
 	if room < time.Second {
@@ -167,17 +171,17 @@ func (s *step) startOf(tick time.Time) time.Time {
 	return tick.Add(time.Duration(binary.BigEndian.Uint64(digest[:8])%uint64(room/time.Second+1)) * time.Second)
 }
 
-// maxListed bounds the runs of a kind whose names are remembered.
+// maxListed limits the remembered run names per outcome.
 const maxListed = 1000
 
-// history notes which runs have ended, and deletes those that are not kept.
+// history notes which runs have ended, and deletes those beyond the limits.
 func (s *step) history() {
 	s.m.Succeeded = s.ended(lifecycle.Succeeded, s.want.Successful, s.stored.Succeeded)
 	s.m.Failed = s.ended(lifecycle.Failed, s.want.Failed, s.stored.Failed)
 }
 
-// ended lists the runs of an outcome, newest first, without those beyond the limit. These are remembered before they are deleted: else nobody would
-// be told of their end, and the tick of one that is not remembered would start another run.
+// ended lists the runs of an outcome, newest first, and deletes those beyond the limit. It deletes a run only after the
+// run is stored. Otherwise its end would never be reported, and its unremembered tick would start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
 	for _, run := range s.seen.Runs {
@@ -199,7 +203,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		case !told:
 			s.tellEnd(run)
 			if i >= limit {
-				s.check(0) // when that is remembered
+				s.check(0) // once that is stored
 			}
 		case i < limit:
 		case s.seen.Weather != nil:
@@ -209,7 +213,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 				s.check(0)
 			}
 		default:
-			s.do(lifecycle.Delete, run.Name) // it is listed until it is gone, so that its end is not told again
+			s.do(lifecycle.Delete, run.Name) // it stays listed until it is gone, so its end is not reported again
 		}
 		if i < maxListed {
 			kept = append(kept, run.Name)
@@ -218,8 +222,8 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// age orders runs that were created in the same second, which is all that their creation tells: the one that was started last, what has ended since the last look,
-// and then what was known, newest first.
+// age orders runs that were created in the same second, the precision of creation times. The last started run comes
+// first, then runs whose end is new, then the known ones, newest first.
 func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
@@ -230,7 +234,8 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether a run's tick, or request, would by a memory not start another run if this one were gone.
+// remembered reports whether a memory prevents the tick, or request, of a run from starting another run if this one is
+// gone.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Precision is the unit in which a run's name counts its tick, from the beginning of 1970.
+// Precision is the unit in which a run's name counts its tick, from the start of 1970.
 type Precision string
 
-// The precisions. Seconds tell all ticks apart, and leave as much room for the schedule's name as any.
+// The precisions. Seconds distinguish all ticks, and leave as much room for the schedule's name as any other unit.
 const (
 	Nanos   Precision = "nanos"
 	Micros  Precision = "micros"
@@ -22,8 +22,8 @@ const (
 	Minutes Precision = "minutes"
 )
 
-// units are the precisions with the lengths that their numbers have: from September of 2001 to the year 2286, and those of minutes from 1989 to 2160, no
-// two have the same.
+// units are the precisions and the lengths of their numbers. No two lengths are equal from September 2001 to 2286 (for
+// minutes, from 1989 to 2160).
 var units = []struct {
 	precision Precision
 	unit      time.Duration
@@ -31,19 +31,21 @@ var units = []struct {
 }{{Nanos, time.Nanosecond, 19}, {Micros, time.Microsecond, 16}, {Millis, time.Millisecond, 13}, {Seconds, time.Second, 10}, {Minutes, time.Minute, 8}}
 
 const (
-	// maxRunName is how long an application's name may be, as that of every application: a DNS label (RFC 1035), since Services are named after it. The
-	// driver pod's is longer by "-driver", which a pod's name may be; the kubelet cuts its host name, by which nobody looks for it.
+	// maxRunName is the maximum length of an application's name: a DNS label (RFC 1035), since Services are named after
+	// it. The name of the driver pod is longer by "-driver", which is valid for a pod. The kubelet cuts the pod's host
+	// name, but nothing resolves that.
 	maxRunName = 63
-	// suffix is the length of what a run's name has after the schedule's, where it is short: a number of seconds, or a request's digest.
+	// suffix is the length that a short run name adds to the schedule's name: a number of seconds, or a request's
+	// digest.
 	suffix = len("-1234567890")
-	// MaxName is how long a schedule's name may be, so that every run of it has a name that an application may have.
+	// MaxName is the maximum length of a schedule's name, so that every run has a valid application name.
 	MaxName = maxRunName - suffix
-	// requestMark is in the name of a run that was asked for.
+	// requestMark is part of the name of a requested run.
 	requestMark = "-now-"
 )
 
-// RunName is the name of the run of a tick: the schedule's, and the tick in the unit of the precision. A unit that is too coarse for the tick, or
-// that makes the name too long, is not used: seconds are then, so that no two ticks have the same name.
+// RunName is the name of the run of a tick: the schedule's name, and the tick in the unit of the precision. If the unit
+// is too coarse for the tick, or makes the name too long, RunName uses seconds. No two ticks have the same name.
 func RunName(name string, tick time.Time, precision Precision) string {
 	for _, u := range units {
 		number := "-" + strconv.FormatInt(tick.UnixNano()/int64(u.unit), 10)
@@ -54,7 +56,8 @@ func RunName(name string, tick time.Time, precision Precision) string {
 	return name + "-" + strconv.FormatInt(tick.Unix(), 10)
 }
 
-// TickOf reads the tick from a run's name, in whichever precision, and as exactly as a status can hold it; the zero time where the name tells none.
+// TickOf reads the tick from a run's name, in any precision, rounded down to the precision of a status; zero if the
+// name has no tick.
 func TickOf(name, run string) time.Time {
 	number, found := strings.CutPrefix(run, name+"-")
 	if !found || strings.Trim(number, "0123456789") != "" {
@@ -69,17 +72,17 @@ func TickOf(name, run string) time.Time {
 	return time.Time{}
 }
 
-// RequestName is the name of the run that a request asks for. The schedule's UID is in its digest: one that was deleted and made again starts
-// another run for the same request.
+// RequestName is the name of the run that a request asks for. Its digest includes the schedule's UID: a schedule that
+// was deleted and recreated starts another run for the same request.
 func RequestName(name, uid, request string) string {
 	sum := sha256.Sum256([]byte(uid + "/" + request))
 	return name + requestMark + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:suffix-len(requestMark)])
 }
 
-// maxRequest bounds what is remembered of a request, in bytes.
+// maxRequest limits the remembered length of a request, in bytes.
 const maxRequest = 256
 
-// Request is a request's value as it is remembered: itself, or a digest of one that is long.
+// Request is a request's value in the remembered form: itself, or a digest if it is long.
 func Request(value string) string {
 	if len(value) <= maxRequest {
 		return value

@@ -2,25 +2,27 @@ package schedule
 
 import "time"
 
-// Ticks around a change of the clock. A pattern names times as a clock on the wall shows them, and twice a year, where the zone does so, some
-// are skipped and some come twice:
+// Ticks around a clock change. A pattern names local times. In zones with daylight saving time, some local times are
+// skipped and some occur twice each year:
 //
-//   - a time that is skipped comes due once, as soon as the clock has been put forward; several that are skipped together come due together, once;
-//   - a time that comes twice comes due the first time only.
+//   - a skipped time is due once, as soon as the clock has gone forward; several times skipped together are due once,
+//     together;
+//   - a time that occurs twice is due the first time only.
 //
-// A pattern of every hour is a rhythm rather than times of the day: with */5 in the minutes nothing is meant but every five minutes, and an hour
-// without a run, where the clock is put back, would be a hole in it. It goes on through the hour that comes twice, and an hour that is skipped
-// takes nothing from it. Where the clock is put forward by another amount than whole hours (half an hour, on Lord Howe Island) what is skipped is
-// made up for like any other.
+// A pattern with every hour is a rhythm rather than a list of times: */5 in the minutes means every five minutes, and
+// an hour without a run after the clock goes back would be a gap. Such a pattern continues through the repeated hour,
+// and a skipped hour takes nothing from it. If the clock goes forward by a part of an hour (half an hour, on Lord Howe
+// Island), skipped times are made up for as in other patterns.
 
-// horizon is how far ahead a tick is looked for. The rarest pattern, a 29th of February on some days of the week, comes every 40 years at least.
+// horizon is how many years ahead a tick is searched. The rarest pattern, a 29th of February on some days of the week,
+// occurs at least every 40 years.
 const (
 	horizon = 50
 	day     = 24 * time.Hour
 )
 
-// Next returns the first tick after a moment; the zero time where there is none in the next 50 years. Since is when the schedule began to hold:
-// the ticks of an interval are whole intervals after it. Ticks are in UTC, and whole seconds.
+// Next returns the first tick after a time; zero if there is none in the next 50 years. The parameter since is when the
+// schedule took effect: the ticks of an interval are whole intervals after it. Ticks are in UTC and in whole seconds.
 func (t *Times) Next(since, after time.Time) time.Time {
 	if t.every > 0 {
 		since = since.Truncate(time.Second)
@@ -43,7 +45,7 @@ func (t *Times) Next(since, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Latest returns the last tick after a moment and not after another; the zero time where there is none.
+// Latest returns the last tick after one time and not after another; zero if there is none.
 func (t *Times) Latest(since, after, until time.Time) time.Time {
 	due := func(from time.Time) bool {
 		next := t.Next(since, from)
@@ -52,7 +54,7 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 	if !after.Before(until) || !due(after) {
 		return time.Time{}
 	}
-	// A tick is after low, and none is after high: years of a tick a minute are no more work than a day.
+	// There is a tick after low, and none after high. The search is as fast for years of minutely ticks as for a day.
 	low, high := after, until
 	for high.Sub(low) > time.Second {
 		if middle := low.Add(high.Sub(low) / 2); due(middle) {
@@ -68,11 +70,11 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 	return tick
 }
 
-// stretch is a time between two changes of a zone's clock: a moment is what the wall shows, less offset.
+// stretch is the time between two changes of a zone's clock. UTC is the local time less offset.
 type stretch struct {
 	begin, end time.Time // zero where there is no change
 	offset     time.Duration
-	// shift is by how much the clock was put forward at the beginning; back, where it is negative.
+	// shift is by how much the clock went forward at the beginning; negative if it went back.
 	shift time.Duration
 }
 
@@ -80,7 +82,8 @@ func (t *Times) stretchAt(at time.Time) stretch {
 	local := at.In(t.zone)
 	var s stretch
 	s.begin, s.end = local.ZoneBounds()
-	// On the last day of leap years beyond its table ZoneBounds ends a zone's time at once, where it goes on (2040-12-31 in Europe/Vienna).
+	// On the last day of leap years beyond its table, ZoneBounds ends a zone's time too early (2040-12-31 in
+	// Europe/Vienna).
 	for !s.end.IsZero() && !s.end.After(at) {
 		local = local.Add(day)
 		_, s.end = local.ZoneBounds()
@@ -98,9 +101,9 @@ func offsetOf(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// next is the stretch's first tick after a moment; the zero time where it has none before the limit.
+// next returns the stretch's first tick after a time; zero if it has none before the limit.
 func (s stretch) next(t *Times, after, limit time.Time) time.Time {
-	// wall is a time of the wall, as if it were UTC's.
+	// wall returns the local time, written as UTC.
 	wall := func(at time.Time) time.Time { return at.UTC().Add(s.offset) }
 	from := wall(after).Add(1)
 	if !s.begin.IsZero() {
@@ -111,7 +114,7 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 				return s.begin.UTC()
 			}
 		case s.shift < 0 && !t.hourly():
-			begin = begin.Add(-s.shift) // until then everything comes for the second time
+			begin = begin.Add(-s.shift) // until then every local time occurs for the second time
 		}
 		if begin.After(from) {
 			from = begin
@@ -131,10 +134,10 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 // hourly reports whether a pattern has every hour.
 func (t *Times) hourly() bool { return t.hour == 1<<24-1 }
 
-// makesUp reports whether times that are skipped are to be made up for.
+// makesUp reports whether skipped times are made up for.
 func (t *Times) makesUp(shift time.Duration) bool { return !t.hourly() || shift%time.Hour != 0 }
 
-// match returns the first full minute of the pattern from one time of the wall on, and before another; the zero time where there is none.
+// match returns the first full minute of the pattern in the local times [from, to); zero if there is none.
 func (t *Times) match(from, to time.Time) time.Time {
 	at := from.Truncate(time.Minute)
 	if at.Before(from) {
@@ -158,7 +161,7 @@ func (t *Times) match(from, to time.Time) time.Time {
 	return time.Time{}
 }
 
-// allowsDay reports whether a pattern has a day. Where neither field is a star one of them is enough.
+// allowsDay reports whether a pattern has a day. If neither field is a star, either one is enough.
 func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	inMonth, inWeek := t.day&(1<<day) != 0, t.weekday&(1<<weekday) != 0
 	if t.anyDay || t.anyWeekday {
@@ -167,7 +170,8 @@ func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	return inMonth || inWeek
 }
 
-// Anchor is a moment from which on the first tick is a given one, as far as the schedule has it: what another operator said comes next.
+// Anchor returns a time after which the given tick is the first one, if the schedule has it. A take-over uses it with
+// the next run that the other operator announced.
 func (t *Times) Anchor(first time.Time) time.Time {
 	if t.every > 0 {
 		return first.Add(-t.every)
