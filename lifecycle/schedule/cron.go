@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Field says which of a schedule's two texts an error is about.
+// Field names the text that an error is about: the schedule or its zone.
 type Field string
 
 // The fields.
@@ -18,7 +18,7 @@ const (
 	FieldZone     Field = "zone"
 )
 
-// Error says what is wrong with a schedule or its zone, and what to write instead.
+// Error describes what is wrong with a schedule or its zone, and how to correct it.
 type Error struct {
 	Field   Field
 	Message string
@@ -27,33 +27,36 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Times are the ticks of a schedule in its zone: a pattern of the calendar, or an interval.
+// Times are the ticks of a schedule in its zone: a calendar pattern, or an interval.
 type Times struct {
 	every time.Duration // of an interval, in whole seconds; 0 for a pattern
 	zone  *time.Location
 	local bool // the zone was written as Local
-	// The values that a pattern allows, a bit each.
+	// The values that a pattern allows, one bit each.
 	minute, hour, day, month, weekday uint64
-	// anyDay and anyWeekday tell that the field is a star: the other one decides alone. Where both are given, a day that either allows is allowed.
+	// anyDay and anyWeekday report that the field is a star; the other field then decides alone. If neither is a star,
+	// a day that either one allows is allowed.
 	anyDay, anyWeekday bool
 }
 
-// Zones looks a zone of the IANA database up by its name, as time.LoadLocation does. The caller decides where that database is: the lookup must give
-// the same answer each time. Nil knows no zone but UTC.
+// Zones looks up a zone of the IANA database by its name, as time.LoadLocation does. The caller chooses the database,
+// and each lookup must give the same answer. A nil Zones has no zone but UTC.
 type Zones func(name string) (*time.Location, error)
 
-// maxSpec bounds a schedule's length: no sensible one is longer.
+// maxSpec limits a schedule's length; no sensible one is longer.
 const maxSpec = 1024
 
-// Parse reads a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor such as @daily, or @every with
-// a duration. CRON_TZ= or TZ= with a zone and a space may come before it; that zone counts then, not the other. A zone is a name of the IANA
-// database; empty means UTC, and so does Local: see Local. An error is an *Error.
+// Parse reads a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
+// such as @daily, or @every with a duration. CRON_TZ= or TZ= with a zone and a space may precede it; that zone then
+// replaces the parameter. A zone is a name of the IANA database. An empty zone means UTC, and so does Local: see Local.
+// An error is an *Error.
 //
-// Whatever is accepted means what robfig/cron v3.0.1 (ParseStandard) makes of it, for which users of this API have written. Some that it accepts are
-// refused, since nobody can mean them: a list without a value, a range from a star (*-5), a sign (+5), a step of more than six digits, an interval of
-// nothing, TZ= without a name.
+// An accepted schedule means what robfig/cron v3.0.1 (ParseStandard) makes of it, because users of this API have
+// written for that. Parse rejects some schedules that robfig/cron accepts but that nobody can mean: a list without a
+// value, a range from a star (*-5), a sign (+5), a step of more than six digits, an interval of zero, TZ= without a
+// name.
 //
-// A schedule that can never come due, such as the 30th of February, is an error too.
+// A schedule that can never be due, such as the 30th of February, is an error too.
 func Parse(spec, zone string, zones Zones) (*Times, error) {
 	if len(spec) > maxSpec {
 		return nil, wrong("has %d characters, more than %d", len(spec), maxSpec)
@@ -94,12 +97,12 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 	return parseFields(strings.Fields(rest), location)
 }
 
-// Local reports whether the schedule is read in a zone that was written as Local. Elsewhere in this API that is the zone of the machine which the
-// operator happens to run on, in a container mostly UTC; here it is UTC, wherever the operator runs.
+// Local reports whether the zone of the schedule is written as Local. In other implementations of this API, Local is
+// the zone of the operator's machine, which is usually UTC in a container. In this operator it is always UTC.
 func (t *Times) Local() bool { return t.local }
 
-// Key names what Parse reads, so that another schedule is known for an edit, and another spelling of the same one for none: blanks, and UTC written out
-// or left out, make no difference.
+// Key identifies what Parse reads. A different schedule has a different key and counts as an edit. Another spelling of
+// the same schedule has the same key: blanks do not matter, and neither does an explicit UTC.
 func Key(spec, zone string) string {
 	rest := strings.TrimSpace(spec)
 	if own, after, ok := cutZone(rest); ok {
@@ -116,7 +119,7 @@ func wrong(format string, args ...any) error {
 	return &Error{FieldSchedule, fmt.Sprintf(format, args...)}
 }
 
-// cutZone takes a schedule's own zone from its front.
+// cutZone splits a schedule's own zone from its front.
 func cutZone(spec string) (zone, rest string, found bool) {
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		if after, ok := strings.CutPrefix(spec, prefix); ok {
@@ -127,14 +130,14 @@ func cutZone(spec string) (zone, rest string, found bool) {
 	return "", spec, false
 }
 
-// zoneName is what names of the IANA database look like. A zone is looked up as a file's name where the system has the database: no dots, so that
-// it leads nowhere else.
+// zoneName matches names of the IANA database. If the system has the database, a lookup opens a file of that name. The
+// pattern therefore allows no dots, so that a name cannot lead out of the database.
 var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,3}$`)
 
-// notZones are files beside the database, or copies of it that count leap seconds.
+// notZones matches files beside the database, and copies of it that count leap seconds.
 var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
 
-// localZone is what robfig/cron and Go call the zone of the machine. Only this spelling is theirs.
+// localZone is the name that robfig/cron and Go use for the zone of the machine. They accept only this spelling.
 const localZone = "Local"
 
 func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
@@ -177,10 +180,11 @@ var descriptors = map[string]string{
 	"@annually": "0 0 1 1 *",
 }
 
-// maxEvery bounds an interval, well below where sums of times overflow.
+// maxEvery limits an interval, well below the point where sums of times overflow.
 const maxEvery = 100 * 365 * 24 * time.Hour
 
-// parseEvery reads an interval. A broken number of seconds is cut, and less than one is one, as users of this API know it.
+// parseEvery reads an interval. A fraction of a second is cut off, and less than one second counts as one, as users of
+// this API expect.
 func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
 	every, err := time.ParseDuration(text)
@@ -195,7 +199,7 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	return &Times{every: max(every.Truncate(time.Second), time.Second), zone: zone}, nil
 }
 
-// bounds are the values of one of the fields.
+// bounds are the valid values of a field.
 type bounds struct {
 	what     string
 	min, max int
@@ -231,8 +235,8 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	return t, nil
 }
 
-// parse reads a list of values, ranges and steps. A star is one with every value and no step: */1, but not */2. A comma too many (1,2,) is nothing, as
-// users of this API know it; a list of commas alone would never come due.
+// parse reads a list of values, ranges and steps. The result star reports a star without a step: */1 counts, */2 does
+// not. A superfluous comma (1,2,) is ignored, as users of this API expect; a list of commas alone would never be due.
 func (b bounds) parse(text string) (set uint64, star bool, err error) {
 	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 	if len(items) == 0 {
@@ -309,7 +313,7 @@ func (b bounds) value(text string) (int, bool) {
 	return n, ok && n >= b.min && n <= b.max
 }
 
-// digits reads a number without a sign, small enough to count with.
+// digits reads a number without a sign, small enough for a step.
 func digits(text string) (int, bool) {
 	if text == "" || len(text) > 6 || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -318,12 +322,13 @@ func digits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// never reports whether no day is ever allowed. Every weekday comes in every month; only the days of the month can be too many for it.
+// never reports whether no day is ever allowed. Every weekday occurs in every month, so only the days of the month can
+// exceed its length.
 func (t *Times) never() bool {
 	return t.anyWeekday && bits.TrailingZeros64(t.day) > t.longestMonth()
 }
 
-// longestMonth is the number of days of the longest month that is allowed.
+// longestMonth is the number of days of the longest allowed month.
 func (t *Times) longestMonth() int {
 	longest := 0
 	for month := time.January; month <= time.December; month++ {

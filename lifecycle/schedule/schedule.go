@@ -24,7 +24,7 @@ type Policy string
 // The policies.
 const (
 	Allow   Policy = "Allow"   // both run
-	Forbid  Policy = "Forbid"  // the new one waits until none is active; a later tick replaces it
+	Forbid  Policy = "Forbid"  // the new one waits until all others have ended; a later tick replaces it
 	Replace Policy = "Replace" // the active ones are deleted; the new one starts when they are gone
 )
 
@@ -60,7 +60,7 @@ type Schedule struct {
 // Memory is the state of a schedule that one decision passes to the next and that cannot be observed again. The zero
 // value belongs to a schedule that was never seen.
 type Memory struct {
-	Key   string    // of the schedule that the rest is about
+	Key   string    // of the schedule that the other fields describe
 	Since time.Time // when the schedule took effect: nothing at or before this time is ever started
 	// LastTick is the tick of the last run that was started or skipped: nothing at or before it is ever started.
 	LastTick    time.Time

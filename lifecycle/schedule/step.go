@@ -10,24 +10,27 @@ import (
 )
 
 const (
-	// lookAgain is after how long to look at the clock at the latest: a timer does not notice that it was set.
+	// lookAgain is the maximum requeue interval: a timer does not notice that the clock was set.
 	lookAgain = 10 * time.Minute
-	// reassert is after how long a deletion that shows no effect is asked for again, and bad weather is looked at again.
+	// reassert is the time after which a deletion without effect is requested again, and an action is retried after a
+	// transient error.
 	reassert = 15 * time.Second
-	// maxRetry is the longest wait for another try to create a run (lifecycle.AskAgain).
+	// maxRetry is the longest wait before another try to create a run (lifecycle.AskAgain).
 	maxRetry = time.Minute
-	// MaxActive is how many runs of a schedule may go on at a time, where its policy allows more than one.
+	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
 	MaxActive = 100
-	// skew is how far behind the last tick the clock may be before anybody is told.
+	// skew is how far the clock may be behind the last tick before that is reported.
 	skew = time.Minute
 )
 
-// Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Do is to be carried out before its Next is stored;
-// what is refused for good, or found by a live read, is decided about again with that fact. A run is deleted only if what was stored before tells why:
-// that runs are being replaced, or how the run ended.
+// Step makes one decision. It reads nothing but its arguments and is deterministic.
+//
+// The plan's Do must be carried out before its Next is stored. After a rejection or a live read, another decision is
+// made with that fact. A run is deleted only if the stored memory contains the reason: that runs are being replaced, or
+// how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
-		return Plan{Next: mem} // its runs go or stay as whoever deletes it asked for
+		return Plan{Next: mem} // the deletion request decides whether its runs stay
 	}
 	s := &step{want: want, stored: mem, m: mem, seen: seen, now: now}
 	s.begin()
@@ -43,20 +46,20 @@ func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Pla
 	return s.plan
 }
 
-// step is one decision in the making.
+// step is one decision while it is being made.
 type step struct {
 	want   Schedule
 	stored Memory
-	m      Memory // stored, moved on
+	m      Memory // stored, after the decision
 	seen   lifecycle.Observed
 	now    time.Time
 	plan   Plan
 }
 
-// candidate is a run to be started.
+// candidate is a run that may be started.
 type candidate struct {
 	name string
-	tick time.Time // zero of one that was asked for
+	tick time.Time // zero for a requested run
 }
 
 func (s *step) tell(reason, run, format string, args ...any) {
@@ -64,7 +67,7 @@ func (s *step) tell(reason, run, format string, args ...any) {
 		Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)}})
 }
 
-// check asks for another look after d at the latest.
+// check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.Check == 0 || d < s.plan.Check {
@@ -76,13 +79,13 @@ func (s *step) do(verb lifecycle.Verb, run string) {
 	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 }
 
-// confirms reports whether the decision waits for a live read: nothing else of it will come to pass.
+// confirms reports whether the decision waits for a live read. Its other results are then dropped.
 func (s *step) confirms() bool {
 	return slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 }
 
-// begin notices what changed of the spec. A schedule holds from its creation, and one that was edited from then on: what was due before is not made
-// up for by another schedule.
+// begin notices changes of the spec. A schedule takes effect at its creation, and an edited one at the edit: runs that
+// were due before are not made up for by another schedule.
 func (s *step) begin() {
 	switch {
 	case s.m.Since.IsZero():
@@ -109,7 +112,7 @@ func (s *step) begin() {
 	}
 }
 
-// accepted forgets refusals.
+// accepted forgets rejections.
 func (s *step) accepted() {
 	s.acceptedTick()
 	s.m.Asked = Waiting{Run: s.m.Asked.Run}
@@ -119,9 +122,10 @@ func (s *step) acceptedTick() {
 	s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{}
 }
 
-// adopt takes up what was started and is not remembered, because the operator died between a creation and its status write: the names of the runs
-// tell. Later ticks than now, which a clock that went back leaves, are found when their time comes. One that is Gone tells nothing: whose pods they are that
-// say so only their labels tell, by which nobody may have ticks passed over.
+// adopt continues with runs that were started and are not remembered, because the operator died between a creation and
+// its status write. It recognizes them by their names. It leaves ticks in the future, which a clock that went back may
+// produce, for their time. It ignores a run that is Gone: only the labels of its pods name it, and anyone could use
+// labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		if !run.Gone && s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
@@ -140,7 +144,7 @@ func (s *step) adopt() {
 		return
 	}
 	if s.want.Times != nil {
-		// Another operator names its runs for the moment when it made them.
+		// Another operator names its runs after the time of their creation.
 		if tick := s.want.Times.Latest(s.m.Since, s.base(), newest.tick); !tick.IsZero() {
 			s.giveUp(tick)
 		}
@@ -149,8 +153,11 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
-// honored takes up the run of the request. One that is known, or older than the last run, was started for the same value before others were asked for. One of
-// those that goes on may all the same be new, where the operator's clock was ahead: it is the last run then, which the policy looks for.
+// honored handles an existing run of the request. If the run is known, or older than the last run, it was started for
+// the same value before other requests came.
+//
+// An older run that is still active may nevertheless be new, if the operator's clock was ahead. It then becomes the
+// last run, which the policy looks for.
 func (s *step) honored(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
@@ -166,7 +173,7 @@ func (s *step) honored(run lifecycle.Run) {
 	s.tell(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
 }
 
-// earlier returns t, or now when t is not known or lies ahead: other machines' clocks are not ours.
+// earlier returns t, or now if t is unknown or in the future: the clocks of other machines may differ.
 func (s *step) earlier(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
@@ -174,7 +181,7 @@ func (s *step) earlier(t time.Time) time.Time {
 	return t
 }
 
-// started remembers a run. The time of the last one goes back only where it lies ahead.
+// started remembers a run. The time of the last run goes back only if it is in the future.
 func (s *step) started(c candidate, at time.Time) {
 	if at = at.UTC().Truncate(time.Second); at.After(s.m.LastRun) || s.m.LastRun.After(s.now) {
 		s.m.LastRun = at
@@ -189,7 +196,7 @@ func (s *step) started(c candidate, at time.Time) {
 	s.tell(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
 }
 
-// clock shows a tick as its zone's clocks do.
+// clock formats a tick in its local time.
 func (s *step) clock(tick time.Time) string {
 	if s.want.Times != nil {
 		tick = tick.In(s.want.Times.zone)
@@ -197,7 +204,7 @@ func (s *step) clock(tick time.Time) string {
 	return tick.Format(time.RFC3339)
 }
 
-// mayStart reports whether the spec lets runs be started.
+// mayStart reports whether the spec allows runs to be started.
 func (s *step) mayStart() bool {
 	if s.want.Invalid == nil && s.want.Times != nil {
 		if s.stored.Cause.Reason == lifecycle.ReasonInvalid {
@@ -217,7 +224,7 @@ func (s *step) mayStart() bool {
 	return false
 }
 
-// start starts the run that is due, or says why not.
+// start starts the due run, or remembers why it does not.
 func (s *step) start() {
 	if s.edited() {
 		return
@@ -234,7 +241,8 @@ func (s *step) start() {
 		s.check(reassert)
 		return
 	}
-	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) { // what was wrong with a tick is over
+	// the problem of the last tick is over
+	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) {
 		s.acceptedTick()
 		s.m.Cause = lifecycle.Cause{}
 	}
@@ -244,7 +252,7 @@ func (s *step) start() {
 	c := due[0]
 	switch {
 	case s.seen.Refusal != nil && !s.seen.Confirmed:
-		// A creation that is not remembered is refused the second time by the very quota that it took.
+		// The second try of an unremembered creation is rejected by the quota that the first one used.
 		s.do(lifecycle.Confirm, c.name)
 		return
 	case s.seen.Refusal != nil:
@@ -259,7 +267,7 @@ func (s *step) start() {
 	}
 }
 
-// idle is when nothing is due.
+// idle handles a pass in which no run is due.
 func (s *step) idle() {
 	s.accepted()
 	s.m.Cause = lifecycle.Cause{}
@@ -271,9 +279,11 @@ func (s *step) idle() {
 	}
 }
 
-// doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask
-// for: no tick is passed over without a live read (tick), nor an edit (edited). Where a run is asked for it may be that run, or that of an earlier request,
-// which nobody makes any more.
+// doubts requests a live read if the cache may miss an active run that matters to the policy.
+//
+// A read of the last remembered run is enough: both a skipped tick (tick) and an edit (edited) require a live read
+// themselves. For a requested run, the read covers all runs. The missing run may be the requested one, or that of an
+// earlier request, which no later decision would create again.
 func (s *step) doubts(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
@@ -304,10 +314,10 @@ func (s *step) edited() bool {
 	return true
 }
 
-// asked reports whether a run is asked for that is not remembered to be started.
+// asked reports whether a run is requested and not remembered as started.
 func (s *step) asked() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// news tells the cause unless it is the one that was told last.
+// news reports the cause unless it has the same reason as the stored one.
 func (s *step) news(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
 		s.tell(reason, run, "%s", s.m.Cause.Message)
@@ -329,8 +339,8 @@ func (s *step) create(c candidate) {
 	s.started(c, s.now)
 }
 
-// refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end. It is told once a cause: what becomes of
-// each tick is told with the next.
+// refused remembers that a run was rejected, and when to retry: after seconds at first, and after a minute in the end.
+// It reports each reason once. The next tick reports what became of this one.
 func (s *step) refused(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
 	since, told := s.m.RefusedSince, s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
@@ -340,7 +350,7 @@ func (s *step) refused(c candidate, why lifecycle.Cause) {
 	if since.IsZero() {
 		since = s.now
 	}
-	retry := s.now.Add(lifecycle.AskAgain(s.now.Sub(since)).Truncate(time.Microsecond)) // as a status can hold it
+	retry := s.now.Add(lifecycle.AskAgain(s.now.Sub(since)).Truncate(time.Microsecond)) // the precision of a status
 	if s.check(retry.Sub(s.now)); c.tick.IsZero() {
 		s.m.Asked = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
 	} else {
@@ -351,7 +361,7 @@ func (s *step) refused(c candidate, why lifecycle.Cause) {
 	}
 }
 
-// awaits is what the policy has the next run wait for; empty if it replaces the active runs.
+// awaits returns what the policy makes the next run wait for; empty if the run replaces the active ones.
 func (s *step) awaits(active []string) string {
 	switch s.want.Policy {
 	case Allow:
@@ -362,7 +372,7 @@ func (s *step) awaits(active []string) string {
 	return ""
 }
 
-// others deals with the runs that go on as the policy wants it. It reports whether the next one waits for them.
+// others applies the policy to the active runs. It reports whether the next run waits for them.
 func (s *step) others(c candidate) bool {
 	var active, stay, ahead []string
 	for _, run := range s.seen.Runs {
@@ -377,7 +387,7 @@ func (s *step) others(c candidate) bool {
 			case !s.remembered(run, s.m):
 				ahead = append(ahead, run.Name)
 			case !s.remembered(run, s.stored):
-				s.check(0) // it was found just now, and goes once that is written down
+				s.check(0) // it was found in this pass, and is deleted once that is stored
 			default:
 				stay = append(stay, run.Name)
 			}
@@ -399,13 +409,15 @@ func (s *step) others(c candidate) bool {
 			s.do(lifecycle.Delete, name)
 			continue
 		}
-		// Stored first: a status write that meets a change of the schedule must leave the run alone.
+		// The reason is stored first: a status write that conflicts with a change of the schedule must leave the run
+		// alone.
 		s.tell(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
 		s.check(0)
 	}
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
-		// By hand, or by a clock that was ahead. Without it the run of that time would be started, which may have been it.
+		// Somebody created such a run by hand, or the clock was ahead. If it were deleted, its tick would start it
+		// again.
 		s.m.Cause.Message += fmt.Sprintf("; not deleted, since the name is that of a run to come: %s", list(ahead))
 		if s.stored.Cause.Reason != ReasonReplacing {
 			s.tell(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
@@ -414,7 +426,7 @@ func (s *step) others(c candidate) bool {
 	return true
 }
 
-// list names some runs.
+// list names up to three runs and the number of the others.
 func list(names []string) string {
 	const most = 3
 	if len(names) <= most {
