@@ -26,8 +26,8 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 	return false
 }
 
-// unsubmitted ends a launched attempt that has no driver, which a live read has confirmed. It reports whether the
-// attempt used a submitter, and the result of end.
+// unsubmitted ends a launched attempt that has no driver, which a live read has confirmed. It reports whether it
+// ended the attempt, and the result of end.
 //
 // A failed submitter submitted nothing. An error such as "already exists" does not matter, because the driver would
 // exist then. A submitter that is gone or being deleted is no evidence: its driver may have run and been deleted with

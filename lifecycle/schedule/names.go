@@ -13,7 +13,7 @@ import (
 // Precision is the unit in which a run's name counts its tick, from the start of 1970.
 type Precision string
 
-// The precisions. Seconds distinguish all ticks, and leave as much room for the schedule's name as any other unit.
+// The precisions. Seconds distinguish all ticks, and their numbers are short.
 const (
 	Nanos   Precision = "nanos"
 	Micros  Precision = "micros"

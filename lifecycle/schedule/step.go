@@ -299,8 +299,8 @@ func (s *step) doubts(c candidate) bool {
 	return true
 }
 
-// edited asks for a live read after each edit. The status write that was to remember a run may have met it: what the schedule was for a moment, nobody can
-// tell afterwards, nor which tick's run it asked for. The edit is not taken notice of before that.
+// edited requests a live read after each edit. The status write for a new run may have failed because of the edit, and
+// afterwards the earlier spec, and the tick of that run, are unknown. The edit takes effect only after the read.
 func (s *step) edited() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
