@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestAskAgain: within 4 s for the first minute, then ever later, a minute at most.
+// TestAskAgain checks the intervals: 4 s for the first minute, then growing, a minute at most.
 func TestAskAgain(t *testing.T) {
 	for _, test := range []struct{ amiss, again time.Duration }{
 		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// clusterStates is what docs/states.md says of standalone clusters.
+// clusterStates writes the section on standalone clusters in docs/states.md.
 func clusterStates(b *strings.Builder) {
 	fmt.Fprint(b, `
 ## Standalone clusters

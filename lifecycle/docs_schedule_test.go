@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// What can become of a run of a schedule. A schedule itself has no phases.
+// The states of a schedule's run. A schedule itself has no phases.
 const (
 	awaited   = "Awaited"
 	waiting   = "Waiting"
@@ -25,16 +25,16 @@ const (
 	deleted   = "Deleted"
 )
 
-// situation is one in which a run goes from a state to another, as the machine decides it.
+// situation is one in which the machine moves a run from one state to another.
 type situation struct {
 	from, to, when string
-	policy         schedule.Policy // Allow where it is empty
+	policy         schedule.Policy // Allow if it is empty
 	deadline       time.Duration   // 0: none
 	after          time.Duration   // since the run was due
-	goesOn         bool            // another run does
+	goesOn         bool            // another run is active
 	ended          lifecycle.Outcome
 	refusal        bool
-	request        bool // it is one that was asked for
+	request        bool // the run is a requested one
 }
 
 var situations = []situation{
@@ -59,7 +59,7 @@ var situations = []situation{
 	{from: failed, to: deleted, when: "more failed than are kept", ended: lifecycle.Failed},
 }
 
-// decide lets the machine decide about a situation. It returns what became of the run, and the reasons of what is told.
+// decide lets the machine decide on a situation. It returns the new state of the run, and the reported reasons.
 func (s situation) decide(t *testing.T) (to string, told []string) {
 	t.Helper()
 	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
@@ -114,13 +114,13 @@ func (s situation) decide(t *testing.T) (to string, told []string) {
 			told = append(told, notice.Cause.Reason)
 		}
 	}
-	if slices.Contains(told, schedule.ReasonReplaced) { // which is stored before the run is deleted
+	if slices.Contains(told, schedule.ReasonReplaced) { // stored before the run is deleted
 		plan = schedule.Step(want, plan.Next, seen, now)
 	}
 	return s.becomes(plan, run, told), told
 }
 
-// becomes reads from a plan what it does with a run.
+// becomes reads the new state of a run from a plan.
 func (s situation) becomes(plan schedule.Plan, run string, told []string) string {
 	does := func(verb lifecycle.Verb) bool {
 		return slices.Contains(plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
@@ -148,7 +148,7 @@ func (s situation) becomes(plan schedule.Plan, run string, told []string) string
 	return awaited
 }
 
-// drawRuns writes what can become of a run: each edge is one that the machine makes.
+// drawRuns writes the states of a run. Each edge is one that the machine makes.
 func drawRuns(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write docs/states.md")
 
 const page = "../docs/states.md"
 
-// TestStatesPage keeps docs/states.md equal to what the tables of the machines say. Run it with -update after a change of one.
+// TestStatesPage keeps docs/states.md equal to the tables of the machines. Run it with -update after a change of a
+// table.
 func TestStatesPage(t *testing.T) {
 	want := statesPage(t)
 	if *update {
@@ -36,7 +37,7 @@ func TestStatesPage(t *testing.T) {
 	}
 }
 
-// parts names parts of an application.
+// parts returns the names of parts of an application.
 func parts(of []lifecycle.Part) string {
 	var names []string
 	for _, part := range of {
@@ -45,7 +46,7 @@ func parts(of []lifecycle.Part) string {
 	return strings.Join(names, ", ")
 }
 
-// statesPage is the page: the tables, and between them what no table tells.
+// statesPage is the page: the tables, and between them the text that no table contains.
 func statesPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -164,7 +165,7 @@ the time that it is due (docs/schedules.md). Each row is decided by the machine 
 	return b.String()
 }
 
-// draw writes a machine's diagram. What leads out of it is drawn at the end.
+// draw writes a machine's diagram. Edges to the outside come at the end.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
 	for _, e := range edges {
@@ -191,7 +192,7 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, out, "```\n")
 }
 
-// list writes the table of the edges that the diagram shows as one, or leaves out.
+// list writes the table of the edges that the diagram combines or omits.
 func list(b *strings.Builder, edges []application.Edge) {
 	fmt.Fprint(b, "The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
 	for _, e := range edges {
@@ -201,7 +202,7 @@ func list(b *strings.Builder, edges []application.Edge) {
 	}
 }
 
-// await writes the table of what is waited for.
+// await writes the table of waits.
 func await(b *strings.Builder, waits []application.Wait) {
 	fmt.Fprint(b, "| phase | waits for |\n|---|---|\n")
 	for _, w := range waits {

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestExecutorReadiness: an executor that runs is Unready where Kubernetes says so, and one of which nobody said anything is not.
+// TestExecutorReadiness checks that a running executor is Unready if Kubernetes reports that, and not if nothing is
+// reported.
 func TestExecutorReadiness(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -26,8 +27,8 @@ func TestExecutorReadiness(t *testing.T) {
 	}
 }
 
-// TestExecutorTaken: an executor was taken away if its container still runs in the last state of its pod, whoever asked
-// the pod to go before.
+// TestExecutorTaken checks that an executor counts as taken if its container still runs in the last state of its pod,
+// even after an earlier deletion with a grace period.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
 	grace := func(seconds int64) func(*corev1.Pod) {

@@ -19,7 +19,7 @@ var (
 	end   = metav1.NewTime(noon.Add(time.Hour))
 )
 
-// podIn is a driver pod of attempt 3 on a node, changed as asked.
+// podIn is a driver pod of attempt 3 on a node, with changes.
 func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -267,7 +267,7 @@ func TestDriverFacts(t *testing.T) {
 	}
 }
 
-// TestWaits: what a pending pod waits for, as far as its status says.
+// TestWaits checks the wait reason of a pending pod, as far as its status shows it.
 func TestWaits(t *testing.T) {
 	initWaits := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -306,7 +306,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestGates: facts of a driver and of a cluster's member show whether a queue holds the pod, and when it got a node.
+// TestGates checks that the facts of a driver and of a cluster's member show whether a queue holds the pod, and when
+// the pod was assigned to a node.
 func TestGates(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	scheduled := func(status corev1.ConditionStatus) func(*corev1.Pod) {
@@ -344,7 +345,8 @@ func gates(names ...string) func(*corev1.Pod) {
 	}
 }
 
-// TestSilent: a scheduler is silent as long as it neither places a pod nor says why not; Kubernetes' own is taken to run.
+// TestSilent checks that a scheduler is silent until it places a pod or gives a reason. The default scheduler of
+// Kubernetes never counts as silent.
 func TestSilent(t *testing.T) {
 	by := func(name string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = name, "" }
@@ -378,7 +380,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestLastWords: a failure quotes what the container said, from where it begins to tell of an error, and no more than is fit for a status.
+// TestLastWords checks that a failure quotes the container's output from the first error on, and no more than fits a
+// status.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
 	long := strings.Repeat("all is well é\n", 400)
@@ -494,7 +497,8 @@ func TestExecutorFacts(t *testing.T) {
 	}
 }
 
-// TestExitCodes: Spark's own codes have a name beside them, signals theirs, and those of a user's program none.
+// TestExitCodes checks that Spark's own exit codes and signals have a name, and that those of a user's program have
+// none.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		code             int32
@@ -575,7 +579,7 @@ func TestSubmitterFacts(t *testing.T) {
 	}
 }
 
-// TestDriverOfASubmitter: a driver that spark-submit made says which pod ran it.
+// TestDriverOfASubmitter checks that a driver made by spark-submit names the pod that ran it.
 func TestDriverOfASubmitter(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "d", Annotations: map[string]string{SubmitterAnnotation: "s"}}}
 	if got := DriverFacts(pod, "c").Submitter; got != "s" {
@@ -587,7 +591,8 @@ func TestDriverOfASubmitter(t *testing.T) {
 	}
 }
 
-// TestCutTrace: of a long trace Kubernetes keeps the end, which begins in the middle of a frame. The class in it is no account of the failure.
+// TestCutTrace checks a cut stack trace. Kubernetes keeps the end of a long trace, which starts in the middle of a
+// frame. The class in that frame does not explain the failure.
 func TestCutTrace(t *testing.T) {
 	const said = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +

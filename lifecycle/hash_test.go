@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAttemptID pins ids that may be in the status and on the pods of applications out there: a change doubles their attempts.
+// TestAttemptID pins ids that may be in the status and on the pods of existing applications. A change would duplicate
+// their attempts.
 func TestAttemptID(t *testing.T) {
 	for _, c := range []struct {
 		uid     string

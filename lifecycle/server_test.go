@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestServerFacts reads a Spark Connect server as the driver that it is, and calls it what its users do.
+// TestServerFacts checks that a Spark Connect server is read as a driver and called a server.
 func TestServerFacts(t *testing.T) {
 	server := func(pod *corev1.Pod) { pod.Labels["spark-role"] = "connect-server" }
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: noon} }

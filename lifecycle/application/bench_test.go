@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// steady is what is seen of a running application: its driver, ready, and so many executors, which is as many as it wants.
+// steady is a running application with a ready driver and the given number of executors, which is the wanted number.
 func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = int32(executors), int32(executors) })
 	seen := driver(lifecycle.DriverRunning, readyAt(10))
@@ -19,7 +19,7 @@ func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed)
 	return app, memoryIn(lifecycle.Running), seen
 }
 
-// BenchmarkStep tells what a decision costs of which most come to nothing: an executor of a running application changed.
+// BenchmarkStep measures the most frequent decision: an executor of a running application changed, and nothing follows.
 func BenchmarkStep(b *testing.B) {
 	for _, executors := range []int{5, 1000} {
 		b.Run(fmt.Sprintf("%d-executors", executors), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 
 func budgeted(a *lifecycle.App) { a.Budget = true }
 
-// having is a world in which the attempts given have budgets. They are objects of theirs like others.
+// having adds budgets of the given attempts to what is observed. They are objects of the attempts, like others.
 func having(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
 	o.Remains = append(o.Remains, attempts...)
@@ -70,7 +70,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetIsNoObstacle: without its budget an application lives as any other.
+// TestBudgetIsNoObstacle checks that an application without its budget runs normally.
 func TestBudgetIsNoObstacle(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}

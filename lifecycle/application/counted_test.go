@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestPolicies has each policy with each outcome.
+// TestPolicies checks each policy with each outcome.
 func TestPolicies(t *testing.T) {
 	infrastructure := []lifecycle.Outcome{lifecycle.StartTimedOut, lifecycle.ExecutorsTimedOut, lifecycle.Refused}
 	failures := append([]lifecycle.Outcome{
@@ -30,7 +30,7 @@ func TestPolicies(t *testing.T) {
 			if got := s.again(); got != want {
 				t.Errorf("%q after %s: again %v", policy, how, got)
 			}
-			// The other family's way of counting knows the policy as well.
+			// The count of the other API family supports the policies too.
 			s.app.Restart = lifecycle.Restart{Policy: policy, FailureRetries: 9, SubmissionRetries: 9}
 			s.m.Submissions++
 			if got := s.again(); got != want {
@@ -40,7 +40,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestRestartsAreCounted has what an end makes of the counters, and which limit stands against another attempt.
+// TestRestartsAreCounted checks the counters after an end, and the limit that prevents another attempt.
 func TestRestartsAreCounted(t *testing.T) {
 	type counts [3]int64 // all, failures, refusals
 	of := func(c counts) lifecycle.Restarts {
@@ -67,7 +67,7 @@ func TestRestartsAreCounted(t *testing.T) {
 		before counts
 		how    lifecycle.Outcome // after 50 s of life
 		want   counts            // of the next attempt
-		limit  string            // what stands against it; empty where it comes
+		limit  string            // the limit that prevents it; empty if it comes
 	}{
 		{"the first failure", none, counts{}, lifecycle.Failed, counts{1, 1, 0}, ""},
 		{"the second in a row", none, counts{1, 1, 0}, lifecycle.Evicted, counts{2, 2, 0}, ""},
@@ -117,7 +117,7 @@ func TestRestartsAreCounted(t *testing.T) {
 				if diff := cmp.Diff(of(c.want), plan.Next.Restarts); diff != "" {
 					t.Errorf("counters of the next attempt (-want +got):\n%s", diff)
 				}
-				// They count once, however often it is looked at, and hold the limit no worse than before.
+				// They count once, however many passes run, and do not exceed the limit.
 				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != of(c.want) {
 					t.Errorf("a second look: %s %+v", again.Next.Phase, again.Next.Restarts)
 				}
@@ -133,7 +133,8 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBackoffs has the interval after each kind of end, to the millisecond: nothing is launched before, and nobody needs to look.
+// TestBackoffs checks the interval after each kind of end, to the millisecond: nothing is launched earlier, and no
+// extra pass is needed.
 func TestBackoffs(t *testing.T) {
 	const base, failure, refusal = 30 * second, 7 * second, 90 * second
 	for _, c := range []struct {
@@ -179,7 +180,8 @@ func TestBackoffs(t *testing.T) {
 	}
 }
 
-// TestLimitsWhileWaiting: who lowers a limit, or changes the policy, while an attempt is waited for, has what ended by now; who raises one goes on.
+// TestLimitsWhileWaiting changes a limit or the policy while an attempt is waiting. A lower limit ends the application
+// at once; a higher one lets it continue.
 func TestLimitsWhileWaiting(t *testing.T) {
 	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
@@ -202,7 +204,8 @@ func TestLimitsWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestUnrememberedRestarts: a restart that the operator died on, before it was written down, is counted when its driver is found.
+// TestUnrememberedRestarts checks that a restart is counted when its driver is found, if the operator died before its
+// status write.
 func TestUnrememberedRestarts(t *testing.T) {
 	app := secondFamily(restarts(lifecycle.Always, 9))
 	before := lifecycle.Restarts{Total: 3, Failures: 1, Refusals: 1}

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestGroupGoesWithTheRun: what a batch scheduler keeps room by is gone when the driver has ended, also where its pod and its executors stay, and not
-// before.
+// TestGroupGoesWithTheRun checks that the object by which a batch scheduler reserves room is deleted after the driver
+// has ended, even if its pod and its executors stay, and not before.
 func TestGroupGoesWithTheRun(t *testing.T) {
 	group := func(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 		o.Groups, o.Remains = attempts, attempts
@@ -43,7 +43,7 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 			t.Errorf("%s: nobody looks whether it went", c.name)
 		}
 	}
-	// One that was refused is not asked for again in the same pass.
+	// A rejected deletion is not requested again in the same pass.
 	seen := group(driver(lifecycle.DriverSucceeded), 1)
 	seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	if plan := Step(appWith(), retained, seen, at(58)); slices.Contains(plan.Do, removeExecutors) {

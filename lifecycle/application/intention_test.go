@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkIntention holds a plan to Unstored: what it deletes is over by what was stored before the pass, or one of the exceptions.
+// checkIntention checks a plan against Unstored: every deleted attempt was over in the stored memory, or an exception
+// applies.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 	for _, a := range plan.Do {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
@@ -21,8 +22,8 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 	}
 }
 
-// reasonStored reports whether the status that the pass began with tells why something is deleted: a phase in which the attempt, or the application, is over
-// on purpose, and which the pass does not leave.
+// reasonStored reports whether the stored status of the pass gives the reason of a deletion: a phase in which the
+// attempt, or the application, is over on purpose, and which the pass does not leave.
 func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
 	switch {
 	case len(plan.Trail) > 0:
@@ -33,7 +34,7 @@ func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action)
 	return mem.Phase != lifecycle.New && !mem.Phase.Live()
 }
 
-// exceptions says for each of Unstored when it holds.
+// exceptions maps each exception of Unstored to the condition under which it applies.
 var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Action) bool{
 	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
 		return app.Deleting
@@ -52,7 +53,7 @@ var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Obse
 	},
 }
 
-// TestUnstoredIsWhatHappens holds every exception to being needed, and to having a rule of its own here.
+// TestUnstoredIsWhatHappens checks that every exception is needed and has a condition here.
 func TestUnstoredIsWhatHappens(t *testing.T) {
 	if len(exceptions) != len(Unstored) {
 		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))

@@ -11,9 +11,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// late is a pass in whose middle the operator loses its lease. It goes on with what it read before, for a time, while drivers run and end, users edit, and
-// the next operator waits or begins. Its writes are what any pass's are: a status patch with the resourceVersion that was read, creations that look first at
-// what is there, deletions of the very objects that were seen.
+// late is a pass during which the operator loses its lease. It continues for a time with the state that it read before.
+// Meanwhile drivers run and end, users edit, and the next operator waits or starts. Its writes are like those of any
+// pass: a status patch with the resourceVersion that was read, creations that first check for existing objects, and
+// deletions of the observed objects only.
 type late struct {
 	app     lifecycle.App
 	name    int
@@ -22,12 +23,12 @@ type late struct {
 	seen    lifecycle.Observed
 	now     time.Time
 	until   time.Time
-	acts    bool // now, and not the next operator
+	acts    bool // the late pass acts now, and not the next operator
 	resume  func() (struct{}, bool)
 	stop    func()
 }
 
-// overtake lets the operator lose its lease in the middle of a pass.
+// overtake makes the operator lose its lease in the middle of a pass.
 func (w *world) overtake() {
 	l := &late{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now, until: w.Now.Add(w.slow)}
 	l.resume, l.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -39,13 +40,13 @@ func (w *world) overtake() {
 	w.begin()
 }
 
-// begin is the next operator's: it lists everything.
+// begin starts the next operator, which lists everything.
 func (w *world) begin() {
 	w.sync()
 	w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
 }
 
-// lag lets the late pass come further, or ends it.
+// lag lets the late pass make its next step, or ends it.
 func (w *world) lag() {
 	for w.late != nil {
 		if w.Now.After(w.late.until) {
@@ -62,7 +63,8 @@ func (w *world) lag() {
 	}
 }
 
-// latePass goes on as pass does, and rests before each call. One that would have to wait for something is over: the queue that would bring it back is.
+// latePass runs like pass, and pauses before each call. It ends where it would have to wait, because its requeue is
+// lost with the old operator's queue.
 func (w *world) latePass(l *late, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
@@ -93,7 +95,7 @@ func (w *world) latePass(l *late, rest func() bool) {
 	}
 }
 
-// lateCall carries out one action of the late pass, by the specification that it read.
+// lateCall carries out one action of the late pass, with the spec that it read.
 func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
@@ -101,13 +103,13 @@ func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle
 	gone := w.gone
 	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Do: []lifecycle.Action{action}}, l.seen) })
 	if crash == nil && w.gone && !gone && w.version != l.version {
-		w.gone = false // the deletion asks for the resourceVersion that was read
+		w.gone = false // the deletion names the resourceVersion that was read
 	}
 	w.app, w.name, l.acts = app, name, false
 	return fact, crash != nil
 }
 
-// lateLives plays lives in which operators lose their leases in the middle of passes, until one has a breach.
+// lateLives plays lives in which operators lose their leases during passes, until one has a breach.
 func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
 	for seed := range uint64(count) {
 		w := newWorld(seed)
@@ -124,8 +126,8 @@ func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach stri
 	return overtaken, ""
 }
 
-// TestLateLives: a pass that is in flight when the lease is lost does no harm, as long as it is over when the next operator begins. The controller sees to
-// that: a pass is ended with the right to make it.
+// TestLateLives checks that a pass in flight at the loss of the lease does no harm if it ends before the next operator
+// starts. The controller ensures that: a pass ends with the lease.
 func TestLateLives(t *testing.T) {
 	t.Parallel()
 	count := lives.Count(t, 1000)
@@ -139,8 +141,8 @@ func TestLateLives(t *testing.T) {
 	}
 }
 
-// TestLatePassBesideAnother is why it has to be over: the next operator may have led the attempt to its end and cleaned up when a creation of the late pass
-// comes, which then finds nothing in its way.
+// TestLatePassBesideAnother shows why such a pass must end. The next operator may have finished and cleaned up the
+// attempt when a creation of the late pass arrives. Nothing then blocks that creation.
 func TestLatePassBesideAnother(t *testing.T) {
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)

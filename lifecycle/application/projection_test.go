@@ -10,14 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A projection shows the phases of an application as the states of spark.apache.org. It is the second family's vocabulary as the machine's tests need it:
-// a test of the claim that one machine has the exact state lists of both.
+// projection shows the phases of an application as the states of spark.apache.org. It is the vocabulary of the second
+// API family, as far as the tests of the machine need it. It tests the claim that one machine produces the exact state
+// lists of both families.
 type projection struct {
 	states []string
 	last   lifecycle.Phase
 }
 
-// The states that are named otherwise than the phase, or the outcome, that they show.
+// The states whose names differ from the phase, or the outcome, that they show.
 var (
 	stateOf = map[lifecycle.Phase]string{
 		lifecycle.Launched: "DriverRequested", lifecycle.Started: "DriverStarted", lifecycle.Ready: "DriverReady",
@@ -32,8 +33,8 @@ var (
 	}
 )
 
-// enter adds the state that a transition shows as. A lost node shows as nothing, and so does its return to where the driver was; a launch that was not
-// remembered is told after the restart that it was.
+// enter adds the state of a transition. A lost node, and its return to the driver's earlier phase, have no state. An
+// unremembered launch appears after its restart.
 func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
@@ -46,7 +47,8 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	case tr.To == lifecycle.Ended:
 		p.states = append(p.states, endOf[tr.Outcome])
 	case tr.To == lifecycle.Launched && p.last.Live():
-		p.states = append(p.states, "Failed", "ScheduledToRestart", "DriverRequested") // the end was not remembered either
+		// the end was not remembered either
+		p.states = append(p.states, "Failed", "ScheduledToRestart", "DriverRequested")
 	case tr.To == lifecycle.Launched && p.last == lifecycle.Ended:
 		p.states = append(p.states, "ScheduledToRestart", "DriverRequested")
 	default:
@@ -55,8 +57,9 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	p.last = tr.To
 }
 
-// follows has the states that may follow each other. What the reference has no row for: an application that starts with fewer executors than it must have
-// (its minimum holds also where no start awaits any), and a submission that fails in a pod of its own, which is requested by then.
+// follows lists the states that may follow each other. It has two cases that the reference lacks. An application may
+// start with fewer executors than its minimum, which also applies if no start waits for executors. A submission may
+// fail in a separate pod, after the driver was requested.
 var follows = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
@@ -92,13 +95,14 @@ func (p *projection) wrong() (pair []string) {
 	return nil
 }
 
-// A sight is what the operator sees from a time on.
+// sight is what the operator observes from a time on.
 type sight struct {
 	at   int // seconds
 	seen lifecycle.Observed
 }
 
-// play shows an application a story. It looks at each sight, and when it asked to, until the next; live reads find what is seen.
+// play runs the passes of a story: at each sight, and at each requested time until the next. Live reads find what is
+// observed.
 func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
@@ -130,7 +134,7 @@ func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m li
 	return p.states, m, done
 }
 
-// secondFamily is an application as the second family's dialect asks for it where the custom resource says nothing.
+// secondFamily is an application with the defaults of the second family's dialect.
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
 		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, Retrace: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
@@ -164,20 +168,20 @@ func thresholds(initial, least, most int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: initial, Min: least, Max: most} }
 }
 
-// standing is a driver of an attempt with what belongs to it.
+// standing is a driver of an attempt with its other objects.
 func standing(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	o := driver(phase, append(change, attempt(n))...)
 	o.Remains = []int32{n}
 	return o
 }
 
-// TestHistories has the lists of states that the second family's users rely on, exactly.
+// TestHistories checks the exact lists of states that the second family's users rely on.
 func TestHistories(t *testing.T) {
 	pending, running := lifecycle.DriverPending, lifecycle.DriverRunning
 	well := []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"}
 	then := func(more ...string) []string { return slices.Concat(well, more) }
 	image := func(d *lifecycle.Driver) { why("ImagePullBackOff")(d) }
-	neverStarted := func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) } // as the kubelet has it
+	neverStarted := func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) } // as the kubelet reports it
 	for _, c := range []struct {
 		name  string
 		app   lifecycle.App

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// second adds what applications of the second family ask for, remember and meet.
+// second adds random settings, memories and events of applications of the second family.
 func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
 	duration := func(n int) time.Duration { return time.Duration(a.of(n)-2) * time.Second }
 	maybe := func(n int) *time.Duration {
@@ -55,7 +55,7 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	case mem.Phase.Runs() && a.of(2) == 0:
 		mem.Phase = []lifecycle.Phase{lifecycle.Partial, lifecycle.Below}[a.of(2)]
 	}
-	if a.of(3) == 0 { // a driver like any that goes well, and executors in number
+	if a.of(3) == 0 { // a healthy driver with several executors
 		seen.Drivers = []lifecycle.Driver{{Name: "d", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning, Ready: true, StartedAt: now, ReadyAt: now}}
 		for range a.of(4) {
 			seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning})
@@ -63,7 +63,7 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	}
 }
 
-// checkSecond holds a plan to what thresholds, retention and counted restarts promise whatever the situation.
+// checkSecond checks a plan against the rules of thresholds, retention and counted restarts, in any situation.
 func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
 	enters := func(phases ...lifecycle.Phase) bool {
 		return slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })

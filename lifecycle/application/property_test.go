@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from
-// what was remembered to what is, a second step is quiet, and nothing is waited for without a bound or a named event.
+// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
+// the table. The trail leads from the remembered phase to the new one. A second step is quiet. Every wait has a time
+// limit or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -23,7 +24,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
-	// A plan that asks for a live read is never stored: the read is a fact to decide with again.
+	// A plan that requests a live read is never stored: another decision is made with the result.
 	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks && seen.Weather == nil {
 		t.Fatalf("New is stored: %+v", plan)
@@ -41,7 +42,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkAttempts: the number only grows, by one a launch, and nothing is created but the attempt that is remembered after it.
+// checkAttempts checks that the number only grows, by one for each launch, and that only the attempt that is remembered
+// afterwards is created.
 func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -70,7 +72,8 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWeather: nothing is asked for that cannot be had, but by a launch that is over and by what stands beside a decision.
+// checkWeather checks that nothing impossible is requested during transient errors. Exceptions are a launch whose time
+// is over, and actions that no decision waits for.
 func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.Weather == nil {
 		return
@@ -86,7 +89,8 @@ func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	}
 }
 
-// checkBounded: a phase with a timer has a Check, the rest are woken by an event of the pod or of the custom resource.
+// checkBounded checks that a phase with a timer has a Check. Events of the pod or of the custom resource wake the
+// others.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if plan.Check < 0 {
 		t.Fatalf("check %s", plan.Check)
@@ -115,12 +119,12 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	}
 }
 
-// checkQuiet: with nothing changed but what was remembered, a second step enters no phase and only asks again.
+// checkQuiet checks that a second step with only the memory changed enters no phase and only repeats requests.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Refusal != nil
 	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind, seen.Probed = nil, false, false, false, false, nil
 	second := Step(app, plan.Next, seen, now)
-	// A stored wait that is over at once (an interval of nothing) goes on in the next pass.
+	// A stored wait that is over at once (an interval of zero) continues in the next pass.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Trail) > 0 && !due {
 		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
@@ -135,7 +139,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything is a random decision to take: also such as no life comes to.
+// anything makes random situations, including unreachable ones.
 type anything struct{ r *rand.Rand }
 
 func (a anything) of(n int) int { return a.r.IntN(n) }
@@ -252,7 +256,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	return seen
 }
 
-// submitters adds pods that submit, and says of drivers that they were made by one.
+// submitters adds submitter pods, and marks drivers as made by one.
 func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
@@ -277,7 +281,7 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	}
 }
 
-// anytime is when everything decides.
+// anytime is the time of all decisions in everything.
 var anytime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // everything calls a function with decisions about random situations, reachable or not.
@@ -292,7 +296,7 @@ func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lif
 	}
 }
 
-// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.
+// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {

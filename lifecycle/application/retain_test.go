@@ -10,7 +10,7 @@ import (
 // forced is a deletion without a grace period.
 func forced(a lifecycle.Action) lifecycle.Action { a.Force = true; return a }
 
-// TestRetention has what becomes of the last attempt by policy and outcome.
+// TestRetention checks what happens to the last attempt, by policy and outcome.
 func TestRetention(t *testing.T) {
 	ended := func(o lifecycle.Outcome) lifecycle.Memory { return memoryIn(lifecycle.Ended, outcome(o, "r", 50)) }
 	retained := func(o lifecycle.Outcome) lifecycle.Memory {
@@ -63,7 +63,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestNothingIsRetainedBetweenAttempts: whatever is retained of the last, the next attempt comes when all of the one before is gone.
+// TestNothingIsRetainedBetweenAttempts checks that the next attempt waits until all objects of the last one are gone,
+// whatever the policy.
 func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	for _, policy := range []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainOnFailure, lifecycle.RetainNever} {
 		app := secondFamily(restarts(lifecycle.OnFailure, 3), retain(policy))
@@ -79,7 +80,8 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestForce has the time from which what is left goes without a grace period: to the second, and never for an attempt that goes on.
+// TestForce checks the time from which the rest is deleted without a grace period: to the second, and never for a
+// running attempt.
 func TestForce(t *testing.T) {
 	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 100*second, 0 })
 	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 0, 0 })

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestStopsCleanly: of an attempt that goes on the driver is stopped first, whatever for, and the rest goes when it has ended, is gone, or cannot be
-// reached any more.
+// TestStopsCleanly checks that the driver of a running attempt is stopped first, for any reason. The other objects are
+// deleted when it has ended, is gone, or is no longer reachable.
 func TestStopsCleanly(t *testing.T) {
 	whole := func(o lifecycle.Observed) lifecycle.Observed {
 		o = withExecutors(o, lifecycle.DriverRunning)

@@ -31,7 +31,7 @@ func submitterWaits(reason string) func(*lifecycle.Submitter) {
 
 func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
 
-// both is what is seen of a submitter and of the driver that it made.
+// both is a submitter and the driver that it made.
 func both(r, d lifecycle.Observed) lifecycle.Observed {
 	d.Submitters = r.Submitters
 	d.Drivers[0].Submitter = "app-submit"
@@ -43,13 +43,13 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 	return o
 }
 
-// reread is where all pods of the attempt are as a live read says.
+// reread reports that a live read of all pods of the attempt found what is observed.
 func reread(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.Reread = true, true
 	return o
 }
 
-// behind is where a live read found more than is seen.
+// behind reports that a live read found a later state than what is observed.
 func behind(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.Reread, o.Behind = true, true, true
 	return o
@@ -132,7 +132,8 @@ func TestSubmitter(t *testing.T) {
 	})
 }
 
-// TestInterruptedIsTriedAgain: a submission that died half way is made again once without the policy's leave, and not for ever.
+// TestInterruptedIsTriedAgain checks that an interrupted submission is retried once regardless of the policy, and not
+// forever.
 func TestInterruptedIsTriedAgain(t *testing.T) {
 	after := func(refusals int32) lifecycle.Memory {
 		return memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50), func(m *lifecycle.Memory) {
@@ -149,7 +150,8 @@ func TestInterruptedIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestSubmitterIsInTheWay: nothing is launched beside a pod that may still make a driver, and it goes with its attempt.
+// TestSubmitterIsInTheWay checks that nothing is launched beside a pod that may still make a driver, and that the pod
+// is deleted with its attempt.
 func TestSubmitterIsInTheWay(t *testing.T) {
 	going := submitter(lifecycle.DriverRunning)
 	lost := submitter(lifecycle.DriverUnknown)
@@ -185,7 +187,7 @@ func TestSubmitterIsInTheWay(t *testing.T) {
 	})
 }
 
-// TestSubmitterCounts: a submission that failed is none of the runs; one that may have run is.
+// TestSubmitterCounts checks that a failed submission is not counted as a run, and that one that may have run is.
 func TestSubmitterCounts(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -205,7 +207,8 @@ func TestSubmitterCounts(t *testing.T) {
 	}
 }
 
-// TestSubmitterIsToldOf: what it waits for is news once, by its name; that it does its work is none.
+// TestSubmitterIsToldOf checks that the wait reason of a submitter is reported once, with the pod's name, and its
+// normal work never.
 func TestSubmitterIsToldOf(t *testing.T) {
 	app := appWith(submitted)
 	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })

@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Pods that say they are of thousands of attempts make no decision of thousands of deletions.
+// TestAttemptsAreSweptInParts checks that pods with labels of thousands of attempts do not cause thousands of deletions
+// in one decision.
 func TestAttemptsAreSweptInParts(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const attempts = 5000

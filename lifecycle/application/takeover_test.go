@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestLaunchOfAnotherOperator: a driver whose launch is not remembered brings its attempt's id along where another operator launched it. The id is
-// how its pods are found again; one that we launched has the id that follows from its number.
+// TestLaunchOfAnotherOperator checks that a driver launched by another operator keeps its attempt's id. That id
+// identifies its pods. A driver launched by this operator has the id that follows from its number.
 func TestLaunchOfAnotherOperator(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	app := lifecycle.App{UID: "u", SpecHash: "1:a"}

@@ -9,16 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// lasting is a lack of executors that lasted for longer than lackGrace at 60 s.
+// lasting is a shortage of executors that has lasted for longer than lackGrace at 60 s.
 var lasting = lifecycle.Lacks{Min: at(50), Max: at(50)}
 
-// forLong adds a lack of executors to what is seen.
+// forLong adds such a shortage to what is observed.
 func forLong(o lifecycle.Observed) lifecycle.Observed {
 	o.Lacks = lasting
 	return o
 }
 
-// running is a driver that is Ready since 7 s, with so many executors that run.
+// running is a driver that has been Ready since 7 s, with the given number of running executors.
 func running(n int) lifecycle.Observed {
 	o := driver(lifecycle.DriverRunning, readyAt(7))
 	for range n {
@@ -27,8 +27,8 @@ func running(n int) lifecycle.Observed {
 	return o
 }
 
-// TestThresholds has where a Ready driver stands with so many executors, by where it stood before; a lack of them lasts
-// for long.
+// TestThresholds checks the phase of a Ready driver by its number of executors and its earlier phase. Each shortage has
+// lasted for long.
 func TestThresholds(t *testing.T) {
 	const ready, scaling, healthy, partial, below = lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type limits = lifecycle.Thresholds
@@ -70,8 +70,8 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestLackGrace: a driver that had enough executors keeps its phase until the lack of them has lasted for 5 s. The decision
-// asks for a pass at that time, and notes since when each threshold is not reached.
+// TestLackGrace checks that a driver that had enough executors keeps its phase until the shortage has lasted for 5 s.
+// The decision requests a pass at that time, and notes since when each threshold is not reached.
 func TestLackGrace(t *testing.T) {
 	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type lacks = lifecycle.Lacks
@@ -115,7 +115,8 @@ func TestLackGrace(t *testing.T) {
 	}
 }
 
-// TestLackOfALostDriver: a driver whose node is back has the whole time again, and a driver that is not Ready notes no lack.
+// TestLackOfALostDriver checks that a driver has the whole grace time again when its node is back, and that no shortage
+// is noted for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
 	lost := Step(app, mem, forLong(driver(lifecycle.DriverUnknown)), at(60))
@@ -131,7 +132,7 @@ func TestLackOfALostDriver(t *testing.T) {
 	}
 }
 
-// TestWhichExecutorsCount: those of the attempt that run now, however many came.
+// TestWhichExecutorsCount checks that only the attempt's currently running executors count.
 func TestWhichExecutorsCount(t *testing.T) {
 	app := secondFamily(thresholds(2, 2, 0))
 	other := func(o lifecycle.Observed) lifecycle.Observed {
@@ -159,7 +160,7 @@ func TestWhichExecutorsCount(t *testing.T) {
 	}
 }
 
-// TestLackIsTold: the transition says how many run, and how many should.
+// TestLackIsTold checks that the transition reports how many executors run, and how many should.
 func TestLackIsTold(t *testing.T) {
 	app := secondFamily(thresholds(0, 2, 3))
 	for n, want := range map[int]lifecycle.Cause{
@@ -176,7 +177,7 @@ func TestLackIsTold(t *testing.T) {
 	}
 }
 
-// TestExecutorDeadlines has the time that executors have to come, exactly, and how it counts anew.
+// TestExecutorDeadlines checks the exact deadline of the executors, and its restart.
 func TestExecutorDeadlines(t *testing.T) {
 	app := func(anew bool) lifecycle.App {
 		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart, a.Limits.ScalingAnew = 100*second, anew })
@@ -203,8 +204,9 @@ func TestExecutorDeadlines(t *testing.T) {
 	}
 }
 
-// TestLostNodeKeepsItsPlace: a driver whose node comes back goes on from where it was, also where its executors went meanwhile, and its start's deadlines
-// do not come back to life. A lack of executors is then reported after its time.
+// TestLostNodeKeepsItsPlace checks that a driver continues from its earlier phase when its node is back, even if its
+// executors are gone. The deadlines of its start do not return. A shortage of executors is reported after its grace
+// time.
 func TestLostNodeKeepsItsPlace(t *testing.T) {
 	app := secondFamily(thresholds(2, 2, 3))
 	for _, before := range up {
@@ -239,7 +241,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestRetrace has the phases that an end is led through, by where the driver was seen last.
+// TestRetrace checks the phases that an end is led through, by the last observed state of the driver.
 func TestRetrace(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

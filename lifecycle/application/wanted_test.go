@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// wants is an application that begins with some executors and never goes below others.
+// wants is an application with an initial and a minimum number of executors.
 func wants(initial, least int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = initial, least }
 }
@@ -23,7 +23,8 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
 
-// TestExecutorsThatAreNotMade: too few for 5 s, or none for 10 s, makes somebody ask why; the answer is what the application waits for.
+// TestExecutorsThatAreNotMade checks that too few executors for 5 s, or none for 10 s, cause a probe, and that its
+// answer becomes the wait reason.
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
@@ -57,7 +58,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		seen  lifecycle.Observed
 		do    []lifecycle.Action
 		check time.Duration
-		short int // seconds; -1 is enough
+		short int // seconds; -1 means enough
 		cause lifecycle.Cause
 		told  bool
 	}{
@@ -115,7 +116,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		if diff := cmp.Diff(c.do, plan.Do); diff != "" {
 			t.Errorf("%s: actions (-want +got):\n%s", c.name, diff)
 		}
-		// What a plan that asks remembers is never stored.
+		// The memory of a plan that requests a probe is never stored.
 		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Do, ask) {
 			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
 		}
@@ -125,8 +126,8 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 	}
 }
 
-// TestShortageIsToldOnce: however the figures of a quota change, and however long it lasts, it is one event and one cause; and another when it comes
-// back.
+// TestShortageIsToldOnce checks that a shortage is one event and one cause, however the numbers of a quota change and
+// however long it lasts. A shortage that returns is reported again.
 func TestShortageIsToldOnce(t *testing.T) {
 	app, m, told := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
@@ -169,7 +170,7 @@ func TestShortageIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestRampUpAsksNobody: executors that come one after the other, however many, are no shortage to ask about.
+// TestRampUpAsksNobody checks that executors that come one after the other, however many, cause no probe.
 func TestRampUpAsksNobody(t *testing.T) {
 	const all = 300
 	app, m := appWith(wants(all, all)), memoryIn(lifecycle.Ready)

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// in bad weather since some second after t0.
+// in adds transient errors since some second after t0.
 func in(seen lifecycle.Observed, since int) lifecycle.Observed {
 	seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: at(since)}
 	return seen
@@ -22,7 +22,8 @@ func runsFor(limit time.Duration) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Limits.Run = limit }
 }
 
-// TestWeather: what cannot be carried out is not asked for, the rest of a decision stands, and time goes on.
+// TestWeather checks a decision during transient errors: it requests nothing impossible, its other results stay, and
+// deadlines still pass.
 func TestWeather(t *testing.T) {
 	fresh := lifecycle.Memory{}
 	left := lifecycle.Observed{Remains: []int32{1}}
@@ -67,7 +68,7 @@ func TestWeather(t *testing.T) {
 	})
 }
 
-// TestWeatherIsTheCause: a deadline that passes in bad weather says what the weather was.
+// TestWeatherIsTheCause checks that a deadline that passes during transient errors reports them as its cause.
 func TestWeatherIsTheCause(t *testing.T) {
 	for _, mem := range []lifecycle.Memory{{}, memoryIn(lifecycle.Launched)} {
 		plan := Step(appWith(startsIn(second)), mem, in(confirmed, 0), at(60))
