@@ -55,7 +55,7 @@ func exits(code int32, reason, message string) func(*corev1.Pod) {
 	}})
 }
 
-// inits is an init container that ended.
+// inits adds an init container that ended.
 func inits(name string, code int32, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{

@@ -19,7 +19,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 
 const second = time.Second
 
-// appWith is an application of spec 1:a with the default grace, changed as asked.
+// appWith is an application of spec 1:a with the default grace, with changes.
 func appWith(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{UID: "uid", SpecHash: "1:a", MissingGrace: 10 * second, Restart: lifecycle.Restart{Policy: lifecycle.Never}}
 	for _, c := range change {
@@ -60,7 +60,7 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
-// sparing is after some runs, of which some were suspended.
+// sparing sets the counts of runs, and of those that were suspended.
 func sparing(runs, spared int32) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Spared = runs, runs, spared }
 }
@@ -96,7 +96,7 @@ func scheduledAt(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
 }
 
-// because is the deletion, eviction or hash of a driver.
+// The deletion and the eviction of a driver.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
 func dueToGo(seconds int) func(*lifecycle.Driver) {
@@ -133,7 +133,7 @@ func remove(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: n}
 }
 
-// stop is the deletion of what goes on, before the rest.
+// stop is the deletion of a running driver, before the other objects.
 func stop(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.DriverPod, Attempt: n}
 }
@@ -144,17 +144,17 @@ func confirm(n int32) lifecycle.Action {
 
 var removeExecutors = lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Executors, Attempt: 1}
 
-// want is what matters of a plan in a row of a table.
+// want is the checked part of a plan in a table row.
 type want struct {
 	trail   []lifecycle.Phase
 	do      []lifecycle.Action
 	check   time.Duration
 	attempt int32 // 0 stands for 1, the usual one
 	outcome lifecycle.Outcome
-	reason  string // of what is remembered
+	reason  string // the remembered reason
 }
 
-// none is the attempt of a plan before the first.
+// none is the attempt number before the first attempt.
 const none = -1
 
 type row struct {
@@ -192,7 +192,7 @@ func run(t *testing.T, rows []row) {
 	}
 }
 
-// stored is a decision with what it comes to do: where it ends something that lives, that is what the pass after the status write asks for.
+// stored makes a decision, and the next one after the status write if the first one postpones a deletion until then.
 func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	t.Helper()
 	plan := Step(app, mem, seen, now)
@@ -253,7 +253,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestForgedAttempts: a label that no launch of ours can have put on a pod moves nothing, and no number is followed by one that is not there.
+// TestForgedAttempts checks that a label that no launch of this operator can have written changes nothing, and that the
+// largest attempt number has no successor.
 func TestForgedAttempts(t *testing.T) {
 	const last = math.MaxInt32
 	executor := func(n int32) lifecycle.Observed {
@@ -280,7 +281,7 @@ func TestForgedAttempts(t *testing.T) {
 	})
 }
 
-// pending adds executors of attempt 1 that wait for something, each for the reason given.
+// pending adds waiting executors of attempt 1, each with the given reason.
 func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	o.Executors = slices.Clone(o.Executors)
 	for i, reason := range reasons {
@@ -293,7 +294,7 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	return o
 }
 
-// made says when executors were made.
+// made sets the creation time of the executors.
 func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	for i := range o.Executors {
 		o.Executors[i].CreatedAt = at(seconds)
@@ -301,8 +302,8 @@ func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	return o
 }
 
-// TestManyExecutorsWait: a scale-up that finds no room, and the nodes that come for it one by one, are one cause to remember, one event, and no more
-// writes than the counts make anyway.
+// TestManyExecutorsWait checks a scale-up that finds no room, and nodes that arrive one by one. They cause one
+// remembered cause, one event, and no more status writes than the counts need anyway.
 func TestManyExecutorsWait(t *testing.T) {
 	const many = 200
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })
@@ -318,13 +319,13 @@ func TestManyExecutorsWait(t *testing.T) {
 		events += len(plan.Tell)
 		m = plan.Next
 	}
-	for i := range many { // they come, and the scheduler words each of its refusals in another way
+	for i := range many { // each wait reason of the scheduler has another message
 		e := lifecycle.Executor{Name: fmt.Sprint("exec-", i), Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: at(60 + i/50)}
 		e.Why = lifecycle.Cause{Reason: "Unschedulable", Message: fmt.Sprintf("0/%d nodes are available", i)}
 		seen.Executors = append(seen.Executors, e)
 		pass(60 + i/20)
 	}
-	for i := range many { // room comes, for the first ones first
+	for i := range many { // room appears for the first executors first
 		seen.Executors[1+i].Phase, seen.Executors[1+i].Why = lifecycle.DriverRunning, lifecycle.Cause{}
 		pass(100 + i)
 	}
@@ -333,7 +334,8 @@ func TestManyExecutorsWait(t *testing.T) {
 	}
 }
 
-// TestExecutorsWait: what the first executor that is stuck waits for is what the application waits for, and is told once.
+// TestExecutorsWait checks that the wait reason of the first stuck executor becomes that of the application, and is
+// reported once.
 func TestExecutorsWait(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 3 })
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
@@ -392,7 +394,7 @@ func TestExecutorsWait(t *testing.T) {
 	}
 }
 
-// TestExecutorsWaitInADeadline: an application that times out for want of executors says what they waited for.
+// TestExecutorsWaitInADeadline checks that a timeout for lack of executors reports their wait reason.
 func TestExecutorsWaitInADeadline(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Limits.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
@@ -403,7 +405,8 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	}
 }
 
-// TestGatedDriver: the time that a queue holds the driver up does not count against its start, but against the run.
+// TestGatedDriver checks that time behind scheduling gates does not count against the driver's start, but does against
+// the run.
 func TestGatedDriver(t *testing.T) {
 	limited := func(a *lifecycle.App) { a.Limits.DriverStart = 60 * second }
 	queued := func(m *lifecycle.Memory) {
@@ -791,7 +794,7 @@ func TestEdit(t *testing.T) {
 	})
 }
 
-// TestSuspensionsAreSpared: a run that is suspended while it goes on is counted, and apart; one that has failed already is not.
+// TestSuspensionsAreSpared checks that a suspended run is counted separately, and a run that had already failed is not.
 func TestSuspensionsAreSpared(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -816,8 +819,8 @@ func TestSuspensionsAreSpared(t *testing.T) {
 	}
 }
 
-// TestEditsOfAQueue: what a queue writes together with a suspension, or its end, starts no new counting. Preempted and admitted three times, an
-// application with one retry has it still, and no more.
+// TestEditsOfAQueue checks that edits that a queue writes together with a suspension, or its end, do not reset the
+// counts. After three preemptions and admissions, an application with one retry still has exactly that one.
 func TestEditsOfAQueue(t *testing.T) {
 	now, hash := 60, 0
 	app := appWith(retries(1))
@@ -856,7 +859,7 @@ func TestEditsOfAQueue(t *testing.T) {
 	if m.Phase != lifecycle.Retained || m.Runs != 5 {
 		t.Fatalf("after its second failure it is %s with %d runs", m.Phase, m.Runs)
 	}
-	// What is over is a new application when it is edited, suspended or not.
+	// A finished application is a new one after an edit, suspended or not.
 	write(true)
 	pass(confirmed)
 	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.Spared != 0 {
@@ -896,7 +899,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestStuckDeletion: a driver that cannot be deleted shows by name and by time, and the words do not change from look to look.
+// TestStuckDeletion checks that a driver that cannot be deleted is reported by name and time, and that the message is
+// the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
 	want := "driver pod app-driver is being deleted and should be gone since 2026-03-01T12:01:00Z; no other is launched before it is: its node may be dead"
@@ -910,7 +914,7 @@ func TestStuckDeletion(t *testing.T) {
 	}
 }
 
-// TestTellsOnce: what a driver waits for is news when its reason changes, not with every wording.
+// TestTellsOnce checks that a wait reason is reported when it changes, and not with every message.
 func TestTellsOnce(t *testing.T) {
 	waiting := func(message string) lifecycle.Observed {
 		return driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: message} })
@@ -928,7 +932,7 @@ func TestTellsOnce(t *testing.T) {
 	}
 }
 
-// TestUnasked: while nobody may be asked what a driver waits for, what is known of it holds; and no longer.
+// TestUnasked checks that the last known wait reason stays valid only while no query is allowed.
 func TestUnasked(t *testing.T) {
 	known := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "FailedMount", Message: "no such secret"} })
 	for _, test := range []struct {
@@ -954,7 +958,7 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// TestLongMessages: a message that no condition may hold would keep the status from being stored, for ever.
+// TestLongMessages checks long messages. A message that no condition may hold would prevent every status write.
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("é", 40000)
 	seen := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Invalid", Message: long}}

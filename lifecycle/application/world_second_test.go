@@ -12,21 +12,23 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A ledger follows a life as the second family's rules have it, by what was stored and nothing else: its states, its restarts, its intervals.
+// ledger follows a life by the second family's rules, from stored states only: its states, its restarts, its intervals.
 type ledger struct {
 	states projection
 	begun  time.Time // the launch of the current attempt
-	ended  time.Time // zero while it goes on
+	ended  time.Time // zero while the attempt runs
 	how    lifecycle.Outcome
 	failed bool // the attempt is over, and no restart was counted for it yet
 	counts [3]int64
-	due    time.Time                     // when the next attempt may come
-	lacks  map[lifecycle.Phase]time.Time // since when executors were seen to lack, by the phase that says so
-	hasty  time.Time                     // when such a phase was entered last before the lack had lasted for lackGrace
-	stops  int                           // drivers that ended well a moment after their executors
+	due    time.Time // when the next attempt may come
+	// since when executors were observed to be missing, by the phase that expresses it
+	lacks map[lifecycle.Phase]time.Time
+	// when such a phase was last entered before the shortage had lasted for lackGrace
+	hasty time.Time
+	stops int // drivers that ended successfully just after their executors
 }
 
-// newSecondWorld is a world whose application asks for what the second family's do.
+// newSecondWorld is a world with an application of the second family.
 func newSecondWorld(seed uint64) *world {
 	w := newWorld(seed)
 	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}}
@@ -48,7 +50,7 @@ func newSecondWorld(seed uint64) *world {
 	return w
 }
 
-// ask makes up what a tenant may change at any time.
+// ask chooses random values for the settings that a tenant may change at any time.
 func (w *world) ask(r *rand.Rand) {
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	maybe := func(n int) *time.Duration {
@@ -77,7 +79,8 @@ func (w *world) ask(r *rand.Rand) {
 	}
 }
 
-// stop is the normal end of a driver: its executors exit, and it does a moment later. Spark deletes the pods of some.
+// stop is the normal end of a driver: its executors exit, and the driver exits just after them. Spark deletes some of
+// the pods.
 func (w *world) stop(p *pod) {
 	p.stopping = true
 	for _, q := range slices.Clone(w.pods) {
@@ -108,7 +111,7 @@ func (w *world) stops() bool {
 	return false
 }
 
-// see notes since when fewer executors are seen to run than the thresholds ask for.
+// see notes since when fewer executors are observed than the thresholds want.
 func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	running, t := int32(0), w.app.Thresholds
 	for i := range seen.Executors {
@@ -125,10 +128,10 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	}
 }
 
-// holds: a run that ends well enters no phase for a lack of executors in its last second, unless that lack had lasted for
-// lackGrace. A driver that ended unseen enters none at all.
+// holds checks that a run that ends successfully enters no phase for a shortage in its last second, unless the shortage
+// had lasted for lackGrace. A driver whose end was not observed enters none at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
-	unseen := false // a phase for a lack was entered in this plan
+	unseen := false // this plan entered a phase for a shortage
 	for _, tr := range plan.Trail {
 		switch {
 		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
@@ -152,7 +155,7 @@ func (w *world) endOf(attempt int32) time.Time {
 	return w.Now
 }
 
-// tenant is the owner of the application. Edits count with the next attempt, and some of them at once.
+// tenant simulates the owner of the application. Edits apply to the next attempt, and some of them at once.
 func (w *world) tenant() {
 	switch {
 	case w.Chance(0.02):
@@ -184,7 +187,7 @@ func counted(c *lifecycle.Counted) string {
 	return fmt.Sprintf("most %d/%s/%s", c.Most, show(c.MostFailures), show(c.MostRefusals))
 }
 
-// enter follows what a plan entered.
+// enter follows the phases that a plan entered.
 func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	for i, tr := range plan.Trail {
 		launch := !slices.ContainsFunc(plan.Trail[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
@@ -201,7 +204,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 			}
 		case lifecycle.Ended:
 			if !was.Live() {
-				l.begun = tr.At // refused before it was one
+				l.begun = tr.At // rejected before the attempt existed
 			}
 			l.how, l.failed, l.ended = tr.Outcome, true, tr.At
 			if last {
@@ -221,8 +224,8 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
 		w.Fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
 	}
-	// Who changes the restart policy to and fro between a launch that is not remembered and the next look sees an application come back: better than a
-	// live read before each end.
+	// If the restart policy changes back and forth between an unremembered launch and the next pass, a finished
+	// application continues. That is better than a live read before each end.
 	back := func(pair []string) bool {
 		return w.edits > 0 && pair[0] == "ResourceReleased" && pair[1] == "DriverRequested"
 	}
@@ -233,7 +236,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.holds(w, plan)
 }
 
-// launched counts what a launch that was not remembered had come after, and holds one that is decided on to its interval.
+// launched counts the end before an unremembered launch, and checks the interval before a decided one.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase) {
 	switch {
 	case was.Live():
@@ -247,7 +250,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase
 	l.failed = false
 }
 
-// count is reference 2.9: what the counters become with the next attempt.
+// count implements reference 2.9: the counters of the next attempt.
 func (l *ledger) count(w *world) {
 	rule := w.app.Restart.Counted
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
@@ -264,7 +267,7 @@ func (l *ledger) count(w *world) {
 	l.counts, l.failed = next, false
 }
 
-// decided holds the choice between another attempt and none to the policy and the limits of reference 2.9.
+// decided checks the choice between another attempt and none against the policy and the limits of reference 2.9.
 func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase, again bool) {
 	if was == lifecycle.Retained {
 		return
@@ -290,7 +293,7 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 	case l.how != lifecycle.Succeeded && rule.Counted.MostFailures != nil:
 		limited = next[1] > *rule.Counted.MostFailures
 	}
-	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // made again once, whatever the policy
+	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // retried once, whatever the policy
 	if want := wanted && !limited; again != want && !interrupted {
 		w.Fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Counted), again)
 	}
@@ -299,7 +302,7 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 	}
 }
 
-// backoff is what reference 1.3 says of the interval.
+// backoff implements the intervals of reference 1.3.
 func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
 	byKind := []*time.Duration{c.RefusalBackoff, c.FailureBackoff, &c.Backoff}
 	switch how {
@@ -317,7 +320,7 @@ func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
 	return 0
 }
 
-// leads holds a driver that succeeded to having been led through all states, as far as its executors were no condition.
+// leads checks that a successful driver passed all states, as far as they do not depend on its executors.
 func (w *world) leads(plan lifecycle.Plan) {
 	for i, tr := range plan.Trail {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
@@ -325,7 +328,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 		}
 		before := tr.From
 		if i == 0 && before == lifecycle.Unknown {
-			continue // it was where it stays
+			continue // it stays where it was
 		}
 		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
 			w.Fail("succeeded from %s, with %d executors to wait for", before, init)
@@ -333,7 +336,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 	}
 }
 
-// timely holds what has a time to it.
+// timely checks everything that has a time limit.
 func (w *world) timely() {
 	m, limits := w.stored, w.app.Limits
 	var d *pod
@@ -364,7 +367,7 @@ func (w *world) timely() {
 	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && (d == nil || !d.deleting):
 		from := m.NextAttempt
 		if w.cleared.After(from) {
-			from = w.cleared // on a node that is gone a driver stops when it is forced to, and the next pass launches
+			from = w.cleared // a driver on a lost node stops when it is force-deleted, and the next pass launches
 		}
 		late("next attempt", from, time.Nanosecond)
 	case m.Phase == lifecycle.Retained && w.app.Retain.For != nil:
@@ -374,7 +377,7 @@ func (w *world) timely() {
 	}
 }
 
-// restful reports whether a life of the second family has come to its end.
+// restful reports whether a life of the second family has ended.
 func (w *world) restful() bool {
 	empty := len(w.pods) == 0 && len(w.remains) == 0
 	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil
@@ -383,7 +386,7 @@ func (w *world) restful() bool {
 		return true
 	case w.app.Deleting:
 		return empty
-	case w.app.TTL != nil: // it goes as a whole
+	case w.app.TTL != nil: // everything is deleted together
 		return false
 	case retained:
 		return w.quiet()
@@ -391,7 +394,8 @@ func (w *world) restful() bool {
 	return w.stored.Phase == lifecycle.Done && w.quiet() && (empty || w.app.Retain.Policy != lifecycle.RetainNever)
 }
 
-// liveSecond plays one life of the second family: a time of trouble, then one of peace, at whose end it must have come to an end.
+// liveSecond plays one life of the second family: a time with trouble, then a time without, after which it must have
+// ended.
 func (w *world) liveSecond(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -406,7 +410,7 @@ func (w *world) liveSecond(t *testing.T) {
 	w.Due, w.held = w.Now, time.Time{}
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.edits++
-		w.app.Restart.Policy = lifecycle.Never // one that lives long enough each time goes on for ever
+		w.app.Restart.Policy = lifecycle.Never // attempts that live long enough would restart forever
 	}
 	for turns := 0; turns < 600 && !w.restful() && w.Breach == ""; turns++ {
 		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {

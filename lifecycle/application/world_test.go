@@ -12,43 +12,43 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A world is a small cluster that one application lives in. It obeys plans as the controller carries them out (docs/architecture.md), and does
-// everything to them that a real one can: drivers end in every way, events are late, calls fail before and after they took effect, and
-// the operator dies between any two of them.
+// world is a small cluster with one application. It carries out plans as the controller does (docs/architecture.md),
+// and applies every kind of trouble that a real cluster can. Drivers end in every way. Events are late. Calls fail
+// before and after they took effect. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
 
-	stored  lifecycle.Memory // the status as it was written last
+	stored  lifecycle.Memory // the last written status
 	gone    bool             // the custom resource was deleted
 	pods    []*pod           // what exists
-	cache   []pod            // what the operator sees of it
-	cleared time.Time        // when the last of the pods that are gone went
+	cache   []pod            // the pods in the operator's cache
+	cleared time.Time        // when the last deleted pod disappeared
 	remains []int32          // attempts with ConfigMaps and Services
 	budgets []int32          // attempts whose driver has a budget
-	full    bool             // a quota lets no more executors in
-	name    int              // the driver pod's name as the spec has it
+	full    bool             // a quota rejects more executors
+	name    int              // the driver pod's name in the spec
 	hash    int
 
 	started map[int32]int // driver pods made, by attempt
-	never   int           // drivers that went without having had what they mount: no runs
+	never   int           // drivers that disappeared without the objects that they mount: no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
 	spared  int             // runs that a suspension stopped
 	faults  bool            // calls fail and the operator dies
 	users   bool            // suspend, edit, delete pods
-	held    time.Time       // since when no pass went through; zero where the last did
+	held    time.Time       // since when no pass succeeded; zero if the last one did
 	stopped map[int32]bool  // attempts whose driver the operator stopped
-	earlier spec            // before it was changed last
-	clashes int             // status writes that met a change of the spec
+	earlier spec            // before the last change
+	clashes int             // status writes that conflicted with a change of the spec
 	lacks   lifecycle.Lacks // what the operator's process noted last
-	second  *ledger         // of a life that the second family's rules hold for; nil else
+	second  *ledger         // of a life under the second family's rules; else nil
 
-	version   int           // of the custom resource: each write and each edit makes another
-	slow      time.Duration // for which a pass whose operator loses its lease may go on; 0: none does
-	beside    bool          // the next operator begins at once, and not when that is over
-	late      *late         // such a pass
-	overtaken int           // how many there were
+	version   int           // of the custom resource: each write and each edit increases it
+	slow      time.Duration // how long a pass may continue after its operator lost the lease; 0: no such pass
+	beside    bool          // the next operator starts at once, and not after the late pass
+	late      *late         // the current late pass
+	overtaken int           // how many late passes there were
 }
 
 // pod is a driver, a pod that submits one, or an executor.
@@ -56,7 +56,7 @@ type pod struct {
 	driver   bool
 	submits  bool
 	done     bool // a submitter has made its driver pod
-	torn     bool // a driver that has not what it mounts
+	torn     bool // a driver without the objects that it mounts
 	by       bool // a driver that a submitter made
 	name     int  // of the driver pod
 	attempt  int32
@@ -65,9 +65,9 @@ type pod struct {
 	deleting bool
 	goneBy   time.Time
 	stopping bool      // a driver whose executors have exited
-	dead     bool      // its node will never again do what it is told
+	dead     bool      // its node will never carry out an order again
 	hung     bool      // its kubelet does nothing, and nobody has noticed yet
-	silent   time.Time // since when Kubernetes knows; zero where it does not say since when
+	silent   time.Time // since when Kubernetes knows; zero if it gives no time
 	evicted  bool
 	ready    bool
 	made     time.Time
@@ -76,14 +76,14 @@ type pod struct {
 	exec     int
 	gated    bool // by a queue
 	ungated  time.Time
-	placed   bool // it was given a node when its gates were gone
+	placed   bool // assigned to a node after its gates were gone
 }
 
 func (p *pod) over() bool {
 	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
 }
 
-// why is what a pod waits for.
+// why is the wait reason of a pod.
 func (p *pod) why() lifecycle.Cause {
 	if p.gated && p.phase == lifecycle.DriverPending {
 		return lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "gated"}
@@ -117,7 +117,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// chooseMode says who makes the driver pods of a spec.
+// chooseMode chooses the submission mode of a spec.
 func (w *world) chooseMode() {
 	w.app.Submitter = nil
 	if w.IntN(2) == 0 {
@@ -125,7 +125,7 @@ func (w *world) chooseMode() {
 	}
 }
 
-// tick lets time pass and everybody but the operator act.
+// tick lets time pass, and everybody except the operator act.
 func (w *world) tick() {
 	if w.second != nil && w.stops() {
 		return
@@ -156,7 +156,7 @@ func (w *world) use() {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// fate moves one pod on.
+// fate makes one pod progress.
 func (w *world) fate(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -181,7 +181,7 @@ func (w *world) fate(p *pod) {
 		} else if !p.over() && w.Chance(0.3) {
 			p.phase, p.ended = lifecycle.DriverFailed, w.Now
 		} else if p.submits && p.phase == lifecycle.DriverRunning {
-			w.submit(p) // it has its time to stop
+			w.submit(p) // until its grace period is over
 		}
 	case p.submits && p.phase == lifecycle.DriverRunning:
 		w.submit(p)
@@ -213,7 +213,8 @@ func (w *world) fate(p *pod) {
 	}
 }
 
-// submit is what spark-submit does: a driver pod, what it mounts, the end; and it may die before each.
+// submit simulates spark-submit: it makes a driver pod and the objects that this mounts, then ends. It may die before
+// each step.
 func (w *world) submit(p *pod) {
 	trouble := 0.1
 	if !w.faults {
@@ -251,7 +252,7 @@ func (w *world) remove(p *pod) {
 	w.pods, w.cleared = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p }), w.Now
 }
 
-// user is the owner of the application, who does as users do.
+// user simulates the owner of the application.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -275,8 +276,8 @@ func (w *world) user() {
 		w.Tell("user: budget=%v", w.app.Budget)
 	case w.Chance(0.02):
 		for _, p := range w.pods {
-			// A driver that was made, ran and was removed by somebody else before its launch was written down can be launched again: the one
-			// window that is left (docs), and not a breach.
+			// A driver may be made, run, and be deleted by somebody else before the status write for its launch. It can
+			// then be launched again. This is the one remaining window (docs), and not a breach.
 			if p.driver && p.attempt <= w.stored.Attempt {
 				p.deleting, w.lost = true, true
 				w.Tell("user: deletes driver of attempt %d", p.attempt)
@@ -334,18 +335,18 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// weather fails a call sometimes.
+// weather sometimes fails a call.
 func (w *world) weather(where string) {
 	often := 0.06
 	if !w.held.IsZero() {
-		often = 0.5 // it lasts
+		often = 0.5 // a long outage
 	}
 	if w.faults && (w.late == nil || !w.late.acts) && w.Chance(often) {
 		lives.CutShort(where)
 	}
 }
 
-// pass is one reconcile. It reports how long the operator wants to wait at most.
+// pass is one reconcile. It returns the longest time until the next one.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -379,7 +380,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			}
 			w.Tell("bad weather: %s", failed.Where)
 			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
-			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false // the action that failed may have changed what was read
+			// the failed action may have changed what was read
+			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
 		case failed != nil:
 			panic(*failed)
 		case fact != nil:
@@ -401,7 +403,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	return 0
 }
 
-// attempt carries a plan out. Where a call fails the operator lives on.
+// attempt carries out a plan. The operator survives a failed call.
 func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -410,7 +412,7 @@ func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func
 	return fact, failed
 }
 
-// spec is what a user may change.
+// spec is the part that a user may change.
 type spec struct {
 	app  lifecycle.App
 	name int
@@ -418,8 +420,8 @@ type spec struct {
 
 func (w *world) spec() spec { return spec{w.app, w.name} }
 
-// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
-// of the time to what it was before the change that the pass is about.
+// conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
+// read it and acted. Half of the time the user restores the earlier spec.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -493,7 +495,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// budget makes or drops what keeps a driver from evictions, which may be refused.
+// budget creates or deletes the driver's budget, which may be rejected.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
@@ -505,7 +507,7 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	return nil
 }
 
-// guarded holds budgets to what they are for, after a pass that nothing kept from seeing and doing what it wanted.
+// guarded checks the budgets after a pass that could observe and do everything.
 func (w *world) guarded() {
 	if w.stored.Since.Equal(w.Now) {
 		return // a pass that enters a phase deletes nothing
@@ -521,7 +523,7 @@ func (w *world) guarded() {
 	}
 }
 
-// confirm looks live for what the operator does not see, and at what a driver mounts.
+// confirm reads live the pods that are missing in the cache, and the objects that a driver mounts.
 func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if a.Part == lifecycle.Executors {
 		return w.probe(a.Attempt, seen)
@@ -552,7 +554,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	}
 }
 
-// behind reports whether a pod is further than it is seen.
+// behind reports whether a pod is in a later state than in the cache.
 func (w *world) behind(seen lifecycle.Observed) bool {
 	return slices.ContainsFunc(w.pods, func(p *pod) bool {
 		d := seen.Driver(p.attempt)
@@ -560,7 +562,8 @@ func (w *world) behind(seen lifecycle.Observed) bool {
 	})
 }
 
-// untimely fails where a driver that started, or has ended, is stopped for its time: only where nobody could be asked may that be.
+// untimely fails if a deadline stops a driver that has started or ended. That is allowed only if no live read was
+// possible.
 func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
 	for _, tr := range plan.Trail {
 		if tr.To != lifecycle.Ended || seen.Weather != nil {
@@ -605,7 +608,7 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// probe asks whether another executor could be made.
+// probe checks whether another executor could be created.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if d := seen.Driver(attempt); seen.Probed != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
 		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.Probed)
@@ -617,7 +620,8 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.Probed = &answer }
 }
 
-// explained holds a shortage of executors to being told: why, if anything stands in their way, after 5 s, and no longer than it does.
+// explained checks that a shortage of executors with a known reason is reported after 5 s, and only as long as it
+// lasts.
 func (w *world) explained() {
 	m := w.stored
 	told := m.Cause.Reason == "QuotaExceeded"
@@ -629,13 +633,13 @@ func (w *world) explained() {
 	case !slices.ContainsFunc(w.pods, func(p *pod) bool {
 		return p.driver && p.attempt == m.Attempt && p.phase == lifecycle.DriverRunning && !p.deleting
 	}):
-		// What becomes of the driver comes first.
+		// The state of the driver takes precedence.
 	case told && (!short || !w.full), !told && short && w.full && m.Cause.Reason == "":
 		w.Fail("told: %v, room: %v, short since %s: %+v", told, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
 	}
 }
 
-// inTime holds a run to its deadline, whatever its driver does, and whether or not anybody hears from it.
+// inTime checks that a run keeps its deadline, whatever its driver does, and even if its node does not respond.
 func (w *world) inTime() {
 	m, limit := w.stored, w.app.Limits.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
@@ -643,7 +647,7 @@ func (w *world) inTime() {
 	}
 }
 
-// launchSubmitter makes the pod that submits an attempt, or adopts it.
+// launchSubmitter creates the pod that submits an attempt, or adopts it.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
@@ -662,7 +666,7 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	return nil
 }
 
-// makeDriver is the API server, which the invariant is held at.
+// makeDriver simulates the API server, where the invariant is checked.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)
@@ -671,7 +675,8 @@ func (w *world) makeDriver(made *pod) {
 		if p.driver && (!p.over() || w.second != nil) {
 			w.Fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
 		}
-		// A first launch that was not written down may be followed by one of an edited spec: then the driver pod's name decides between them.
+		// An unremembered first launch may be followed by a launch of an edited spec. The driver pod's name then
+		// decides between them.
 		if !made.by && p.submits && p.attempt != made.attempt && !p.over() {
 			w.Fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
 		}
@@ -680,7 +685,7 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
-// create makes what an attempt has, and adopts what is there already.
+// create makes the objects of an attempt, and adopts existing ones.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.weather("between the Secret and the pod")
@@ -715,7 +720,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks what the operator sees.
+// delete marks the observed objects as deleted.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range slices.Clone(w.pods) {
 		known := seen.Driver(p.attempt) != nil
@@ -755,8 +760,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// stopsWell holds the deletion of an attempt's executors to its driver having ended, or being gone, or on a node that is taken to be dead, as far as the
-// operator can see.
+// stopsWell checks the deletion of an attempt's executors. As far as the operator can observe, their driver must have
+// ended, be gone, or be on a node that counts as dead.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
 	if d != nil && !over(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
@@ -769,8 +774,8 @@ func (w *world) settled() bool {
 	return w.gone || p.Terminal() || p == lifecycle.Suspended
 }
 
-// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come. It reports
-// whether there was a look.
+// turn lets time pass. A pass runs only if the observed state changed or the requested time has come. It reports
+// whether a pass ran.
 func (w *world) turn(t *testing.T, sync bool) bool {
 	app, name, before := w.app, w.name, w.observed()
 	w.tick()
@@ -797,7 +802,7 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 	return true
 }
 
-// live plays one life: a time of trouble, then one of peace, at whose end the application must have come to an end.
+// live plays one life: a time with trouble, then a time without, after which the application must have ended.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -835,12 +840,12 @@ func (w *world) live(t *testing.T) {
 	w.policyHeld()
 }
 
-// quiet reports whether nothing runs any more that belongs to an application at rest.
+// quiet reports whether no pod of an application at rest runs.
 func (w *world) quiet() bool {
 	return !slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.over() })
 }
 
-// policyHeld compares the runs with what the restart policy allows, in a life without edits.
+// policyHeld compares the runs with the restart policy, in a life without edits.
 func (w *world) policyHeld() {
 	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
@@ -848,11 +853,11 @@ func (w *world) policyHeld() {
 	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
 		w.Fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
-	// Nor fewer: a suspension uses up none.
+	// There must not be fewer either: a suspension uses up no run.
 	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
 		w.Fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
 	}
-	// One that was interrupted is made again once, whatever the policy.
+	// An interrupted submission is retried once, whatever the policy.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {
 		w.Fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
 	}

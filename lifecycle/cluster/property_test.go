@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
-// remembered to what is, nothing is waited for without a timer or a named event, and a second step is quiet.
+// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
+// the table. The trail leads from the remembered phase to the new one. Every wait has a timer or a named event. A
+// second step is quiet.
 func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -36,7 +37,7 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	checkQuiet(t, want, seen, objects, now, plan)
 }
 
-// checkRules holds a plan to the rules of the package.
+// checkRules checks a plan against the rules of the package.
 func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	ends := slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
@@ -76,7 +77,7 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	}
 }
 
-// checkQuiet: with nothing changed but what was remembered, a second step enters no phase and tells nothing.
+// checkQuiet checks that a second step with only the memory changed enters no phase and reports nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Trail) > 0 || len(second.Tell) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
@@ -87,7 +88,7 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 	}
 }
 
-// anything is a random situation: also such as no life comes to.
+// anything makes random situations, including unreachable ones.
 type anything struct{ *rand.Rand }
 
 func pick[T any](a anything, of ...T) T { return of[a.IntN(len(of))] }
@@ -144,7 +145,8 @@ func (a anything) observed() lifecycle.Observed {
 	return seen
 }
 
-// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
+// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan. It also
+// checks that every edge of the table occurs.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {

@@ -79,7 +79,7 @@ func of(members ...lifecycle.Member) lifecycle.Observed {
 
 var whole = of(member("master"), member("w-0"), member("w-1"))
 
-// memory is of a cluster that entered a phase, and whose objects stand, since the beginning.
+// memory is the memory of a cluster that entered a phase, and whose objects have stood since the beginning.
 func memory(phase lifecycle.Phase, change ...func(*Memory)) Memory {
 	m := Memory{Phase: phase, Since: began, Attempt: 1, Generation: 1, Begun: began}
 	if phase == lifecycle.Running {
@@ -97,7 +97,7 @@ func because(reason string) func(*Memory) {
 }
 func rolling(m *Memory) { m.Begun, m.Complete, m.Generation = began.Add(time.Second), time.Time{}, 2 }
 
-// row is one decision: the phases entered, the reasons told, the reason remembered, and when to look again.
+// row is one decision: the entered phases, the reported reasons, the remembered reason, and the requeue interval.
 type row struct {
 	name    string
 	want    Cluster
@@ -129,7 +129,7 @@ func (r row) run(t *testing.T) {
 	}
 }
 
-// unasked are pods of which nobody may be asked what they wait for.
+// unasked are pods whose wait reason may not be queried.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
 	seen := of(members...)
 	seen.Unasked = true
@@ -325,7 +325,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestMessages holds what people read.
+// TestMessages checks the messages for users.
 func TestMessages(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

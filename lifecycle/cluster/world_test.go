@@ -11,29 +11,30 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A world is a small Kubernetes that one cluster lives in. It keeps the objects as the machine wants them, makes pods of them, and does what a real one
-// does: pods die, nodes are lost, images are missing, quotas refuse, caches are late, users edit, and the operator dies before it wrote anything down.
+// world is a small Kubernetes with one Spark cluster. It ensures the objects that the machine wants, makes pods from
+// them, and applies trouble. Pods die, nodes are lost, images are missing, quotas reject objects, and caches are late.
+// Users edit, and the operator dies before a status write.
 type world struct {
 	lives.Life
 	want Cluster
 
-	stored  Memory  // the status as it was written last
-	known   Objects // of it
+	stored  Memory  // the last written status
+	known   Objects // their last known state
 	objects int     // how many exist
 	made    map[lifecycle.Role]string
-	workers int32 // what the StatefulSet is to have
+	workers int32 // the wanted number in the StatefulSet
 	pods    []lifecycle.Member
 	cache   []lifecycle.Member
 	seen    int // objects in the cache
 
-	quota   bool // an object is refused
+	quota   bool // an object is rejected
 	noImage bool // no new pod becomes ready
-	kind    bool // nothing fails any more, and nobody does anything
+	kind    bool // no more failures, and nobody acts
 	edits   int
-	earlier Cluster // before it was changed last
-	clashes int     // status writes that met a change of the spec
+	earlier Cluster // before the last change
+	clashes int     // status writes that conflicted with a change of the spec
 	entered []lifecycle.Phase
-	ready   time.Time // when the master was ready last, as far as the operator could see; or when its time began
+	ready   time.Time // when the operator last observed the master as ready, or when its time began
 }
 
 func newWorld(seed uint64) *world {
@@ -48,7 +49,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// tick lets time pass and everybody but the operator act.
+// tick lets time pass, and everybody except the operator act.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(20)) * time.Second)
 	if !w.kind {
@@ -60,7 +61,7 @@ func (w *world) tick() {
 	}
 }
 
-// trouble is what others do.
+// trouble simulates everybody else.
 func (w *world) trouble() {
 	switch {
 	case w.Chance(0.04):
@@ -78,7 +79,7 @@ func (w *world) trouble() {
 	}
 }
 
-// edit is a change of the spec.
+// edit changes the spec.
 func (w *world) edit() {
 	w.earlier = w.want
 	w.edits++
@@ -92,8 +93,8 @@ func (w *world) edit() {
 	w.Tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
 }
 
-// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after the objects were brought to
-// it: half of the time to what it was before the change that the pass is about.
+// conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
+// read it and ensured the objects. Half of the time the user restores the earlier spec.
 func (w *world) conflict() {
 	w.clashes++
 	if w.earlier.Made == nil || w.Chance(0.5) {
@@ -108,7 +109,7 @@ func (w *world) conflict() {
 	w.Due = w.Now
 }
 
-// keepPods is what StatefulSets, nodes and the garbage collector do.
+// keepPods simulates StatefulSets, nodes and the garbage collector.
 func (w *world) keepPods() {
 	if w.objects == 0 {
 		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.Chance(0.5) })
@@ -147,7 +148,8 @@ func keys(of map[string]lifecycle.Role) func(func(string) bool) {
 	}
 }
 
-// pass is one of the operator's: decide, bring the objects to what is wanted, decide by what became of them, and store it all, unless the operator dies.
+// pass is one pass of the operator. It decides, ensures the objects, decides again by their state, and stores the
+// result, unless the operator dies.
 func (w *world) pass(t *testing.T) {
 	w.Passes++
 	seen := lifecycle.Observed{Members: slices.Clone(w.cache), Beside: w.seen}
@@ -173,12 +175,12 @@ func (w *world) pass(t *testing.T) {
 	}
 	w.judge(before, plan.Next, trail, seen)
 	if w.stored = plan.Next; goes {
-		w.objects = 0 // once it is stored that nothing is wanted
+		w.objects = 0 // after it is stored that the objects are not wanted
 	}
 	w.Wake(check)
 }
 
-// bring brings the objects to what is wanted.
+// bring ensures the objects.
 func (w *world) bring() Objects {
 	switch {
 	case w.quota && (w.objects < 7 || !reflect.DeepEqual(w.made, w.want.Made)):
@@ -190,7 +192,7 @@ func (w *world) bring() Objects {
 	return stand
 }
 
-// judge holds what was decided to what a user may expect.
+// judge checks a decision against the expectations of a user.
 func (w *world) judge(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
 		w.ready = w.Now
@@ -215,7 +217,7 @@ func (w *world) judge(before, after Memory, trail []lifecycle.Transition, seen l
 	}
 }
 
-// settled reports whether the cluster is where it is to be when nothing fails any more.
+// settled reports whether the cluster is in its final state after all failures have ended.
 func (w *world) settled() bool {
 	m := w.stored
 	switch m.Phase {
@@ -227,8 +229,8 @@ func (w *world) settled() bool {
 	return false
 }
 
-// TestWorlds lets many clusters live through whatever comes, and then holds that each comes to where it belongs once nothing fails any more: it runs, whole
-// and of its spec, or it failed and everything is gone.
+// TestWorlds lets many clusters live through trouble. After the trouble, each must run completely and match its spec,
+// or have failed with everything gone.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
 	count := lives.Play(t, 200, func(seed uint64) *lives.Life {
@@ -253,7 +255,8 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// TestIdleWorld holds that a cluster that is whole asks for nothing, and that one whose time is bounded is looked at in time without any event.
+// TestIdleWorld checks that a complete cluster requests nothing, and that a time limit causes a pass in time without
+// any event.
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true

@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
-// remembered to what is, one server is made at most, a second step is quiet, and nothing is waited for without a timer or a named event.
+// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
+// the table. The trail leads from the remembered phase to the new one. At most one server is made. A second step is
+// quiet. Every wait has a timer or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -37,7 +38,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkMade: a plan makes one server at most, of a number that was never used, and asks for nothing else beside it.
+// checkMade checks that a plan makes one server at most, with an unused number, and requests nothing else beside it.
 func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -52,7 +53,7 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWoken: what waits for time has a timer, the rest is woken by an event of the pod or of the custom resource.
+// checkWoken checks that a wait for time has a timer. Events of the pod or of the custom resource end the others.
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
 	m := plan.Next
 	switch {
@@ -64,7 +65,7 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 	}
 }
 
-// checkQuiet: with nothing changed but what was remembered, a second step enters no phase, makes nothing and tells nothing.
+// checkQuiet checks that a second step with only the memory changed enters no phase, makes nothing and reports nothing.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Refusal != nil
 	seen.Refusal, seen.Confirmed, seen.Probed = nil, false, nil
@@ -83,7 +84,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything is a random situation: also such as no life comes to.
+// anything makes random situations, including unreachable ones.
 type anything struct{ *rand.Rand }
 
 func (a anything) time(now time.Time) time.Time {
@@ -158,7 +159,8 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	return seen
 }
 
-// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
+// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan. It also
+// checks that every edge of the table occurs.
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := lives.Used{}

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// story plays passes one after the other and remembers in between.
+// story plays passes one after the other and keeps the memory between them.
 type story struct {
 	t    *testing.T
 	app  lifecycle.App
@@ -24,14 +24,15 @@ func tell(t *testing.T) *story {
 	return &story{t: t, now: began, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
 }
 
-// after lets time pass, and the operator look at what is there then.
+// after lets time pass, then runs a pass with the given observation.
 func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	s.plan = Step(s.app, s.m, seen, s.now)
 	checkPlan(s.t, s.app, s.m, seen, s.now, s.plan)
 	s.m = s.plan.Next
-	if len(s.plan.Trail) > 0 && s.plan.Check == time.Millisecond { // what ends a server is asked for in the pass after the status write
+	// the pass after the status write requests the deletion of a server
+	if len(s.plan.Trail) > 0 && s.plan.Check == time.Millisecond {
 		next := Step(s.app, s.m, seen, s.now)
 		checkPlan(s.t, s.app, s.m, seen, s.now, next)
 		s.plan.Do, s.plan.Check = next.Do, next.Check
@@ -39,7 +40,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	return s
 }
 
-// is holds where the server stands.
+// is checks the phase and the reason of the server.
 func (s *story) is(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
@@ -48,7 +49,7 @@ func (s *story) is(phase lifecycle.Phase, reason string) *story {
 	return s
 }
 
-// does holds what the operator asks for.
+// does checks the requested actions.
 func (s *story) does(want ...lifecycle.Action) *story {
 	s.t.Helper()
 	if !slices.Equal(s.plan.Do, want) {
@@ -65,7 +66,7 @@ func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt}
 }
 
-// server is what is seen of one; mods change it.
+// server is an observed server; mods change it.
 func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: began, SpecHash: "1:a"}
 	for _, mod := range mods {
@@ -82,7 +83,7 @@ var (
 	serves  = func(attempt int32) lifecycle.Observed { return server(attempt, lifecycle.DriverRunning, ready) }
 )
 
-// running is a server that serves since began.
+// running is a server that has been Running since began.
 func running(t *testing.T) *story {
 	return tell(t).after(0, nothing).does(makes(1)).is(lifecycle.Launched, "").after(0, serves(1)).is(lifecycle.Running, "")
 }
@@ -95,7 +96,7 @@ func TestServerComesUp(t *testing.T) {
 	if len(s.plan.Tell) != 1 || !s.plan.Tell[0].Waits {
 		t.Errorf("told of the image: %+v", s.plan.Tell)
 	}
-	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).is(lifecycle.Launched, "") // for as long as it takes
+	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).is(lifecycle.Launched, "") // without a time limit
 	s.after(time.Second, server(1, lifecycle.DriverRunning)).is(lifecycle.Started, "")
 	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
 	if s.plan.Check != 0 {
@@ -103,7 +104,8 @@ func TestServerComesUp(t *testing.T) {
 	}
 }
 
-// TestBackOff lets servers end as soon as they run: the interval doubles up to the longest, and one that ran well for a while is followed after the first.
+// TestBackOff ends servers as soon as they run. The interval doubles up to the longest, and after a server that ran
+// well for a while it is the first one again.
 func TestBackOff(t *testing.T) {
 	s := running(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
@@ -128,7 +130,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestHowServersEnd tells each end by its cause, and makes the next after it.
+// TestHowServersEnd checks the cause of each end, and that the next server follows.
 func TestHowServersEnd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  []lifecycle.Observed
@@ -186,7 +188,8 @@ func TestNotReady(t *testing.T) {
 	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
 }
 
-// TestServerThatGoes: no Service leads to a pod that is being deleted, whatever its readiness says. Why it goes is told, and what it was is not forgotten.
+// TestServerThatGoes checks a server that is being deleted. No Service leads to its pod, whatever its readiness. The
+// reason is reported, and the earlier state stays remembered.
 func TestServerThatGoes(t *testing.T) {
 	evicted := func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"}
@@ -220,7 +223,7 @@ func TestServerThatGoes(t *testing.T) {
 	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).is(lifecycle.Started, lifecycle.ReasonDriverDeleting)
 }
 
-// TestLostNode waits for a server that nobody can see: no other is made before it is gone or has failed.
+// TestLostNode waits for a server on a lost node: no other is made before it is gone or has failed.
 func TestLostNode(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
@@ -231,7 +234,8 @@ func TestLostNode(t *testing.T) {
 	s.after(time.Hour, nothing).does(makes(2))
 }
 
-// TestUnusableEdit leaves a server alone whose spec became one of which none can be made, until that can be used; and makes none when it ends meanwhile.
+// TestUnusableEdit checks an edit to a spec that cannot be rendered. The server stays unchanged until the spec is
+// valid. If it ends meanwhile, no other is made.
 func TestUnusableEdit(t *testing.T) {
 	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
 	edited := func(seen lifecycle.Observed) *story {
@@ -246,7 +250,7 @@ func TestUnusableEdit(t *testing.T) {
 	}
 	s := edited(serves(1)).is(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:a", nil
-	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "") // taken back
+	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "") // the edit is reverted
 	s.app.SpecHash, s.app.Invalid = "1:c", wrong
 	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:d", nil
@@ -255,7 +259,7 @@ func TestUnusableEdit(t *testing.T) {
 
 	s = edited(serves(1)).after(time.Minute, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
 	s.after(time.Hour, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
-	s.app.SpecHash, s.app.Invalid = "1:a", nil // also what ran last is an edit of what did not
+	s.app.SpecHash, s.app.Invalid = "1:a", nil // the spec of the last server counts as an edit of the invalid one
 	s.after(time.Minute, server(1, lifecycle.DriverFailed)).is(lifecycle.Editing, lifecycle.ReasonEdited)
 	s.after(time.Minute, nothing).does(makes(2))
 
@@ -266,7 +270,8 @@ func TestUnusableEdit(t *testing.T) {
 	s.after(time.Minute, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
-// TestEdit replaces the server: its pod first, its executors after it, and the next when nothing is left. The counts begin anew.
+// TestEdit replaces the server: its pod first, its executors next, and the new server when nothing is left. The counts
+// are reset.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6
@@ -286,7 +291,7 @@ func TestEdit(t *testing.T) {
 	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().is(lifecycle.Running, "")
 }
 
-// TestEditOfSettledServer: what an edit forgets is not brought back by the server having run well.
+// TestEditOfSettledServer checks that counts reset by an edit do not return because the server had run well.
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
@@ -304,7 +309,7 @@ func TestSuspend(t *testing.T) {
 	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
 	s.after(time.Second, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.after(time.Hour, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
-	s.app.SpecHash = "1:b" // what is edited meanwhile is what is resumed
+	s.app.SpecHash = "1:b" // the resumed server uses the spec edited meanwhile
 	s.after(time.Second, nothing).is(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
 	s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
@@ -313,7 +318,7 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestRefused tries again and again what the API server refuses: nobody edits a spec when a quota is raised.
+// TestRefused retries a creation that the API server rejects, without end: raising a quota needs no edit of the spec.
 func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
@@ -327,7 +332,7 @@ func TestRefused(t *testing.T) {
 	s.after(0, nothing).does(makes(8)).is(lifecycle.Launched, "")
 }
 
-// TestInvalid waits for an edit, or for an operator that takes the spec.
+// TestInvalid waits for an edit, or for an operator that accepts the spec.
 func TestInvalid(t *testing.T) {
 	for name, mend := range map[string]func(*lifecycle.App){
 		"edited":                      func(app *lifecycle.App) { app.SpecHash, app.Invalid = "1:b", nil },
@@ -347,7 +352,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestTakenOver lets a server that another operator made go on, whatever its spec is now.
+// TestTakenOver keeps a server that another operator made, whatever its spec is now.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
 	s := tell(t).after(0, theirs).does().is(lifecycle.Running, "")
@@ -358,7 +363,7 @@ func TestTakenOver(t *testing.T) {
 	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
 }
 
-// TestShortOfExecutors asks what is said against executors that are wanted and not there, and tells it.
+// TestShortOfExecutors probes why wanted executors are missing, and reports it.
 func TestShortOfExecutors(t *testing.T) {
 	s := running(t)
 	s.app.MinExecutors = 2
@@ -377,7 +382,7 @@ func TestShortOfExecutors(t *testing.T) {
 	s.after(time.Second, there).does().is(lifecycle.Running, "")
 }
 
-// TestWeather asks for nothing that cannot be had, and makes the server when it can.
+// TestWeather requests nothing impossible during transient errors, and makes the server afterwards.
 func TestWeather(t *testing.T) {
 	bad := lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
 	s := tell(t).after(time.Minute, bad).does().is(lifecycle.New, "")
@@ -387,7 +392,7 @@ func TestWeather(t *testing.T) {
 	s.after(time.Minute, nothing).does(makes(1)).is(lifecycle.Launched, "")
 }
 
-// TestDeleted takes everything at once, as the garbage collector would, and leaves what is to be orphaned.
+// TestDeleted deletes everything at once, as the garbage collector would, and leaves objects that should be orphaned.
 func TestDeleted(t *testing.T) {
 	s := running(t)
 	s.app.Deleting = true
@@ -396,11 +401,11 @@ func TestDeleted(t *testing.T) {
 	s.after(time.Second, serves(1)).does()
 }
 
-// TestUnremembered finds the server of a launch that was not written down, and makes no other.
+// TestUnremembered adopts the server of an unremembered launch, and makes no other.
 func TestUnremembered(t *testing.T) {
 	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
 	s.m = lifecycle.Memory{}
-	s.app.SpecHash = "1:b" // edited meanwhile: the pod knows what it is of
+	s.app.SpecHash = "1:b" // edited meanwhile: the pod carries the hash of its spec
 	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)

@@ -14,26 +14,26 @@ import (
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A world is a small cluster that one server lives in. It obeys plans as the controller carries them out, and does to them what a real one does: servers
-// end in every way, nodes are lost, caches are late, calls fail before and after they took effect, quotas refuse, and the operator dies between any two
-// of them.
+// world is a small cluster with one server. It carries out plans as the controller does, and applies trouble. Servers
+// end in every way, nodes are lost, and caches are late. Calls fail before and after they took effect, and quotas
+// reject objects. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
 
-	stored  lifecycle.Memory // the status as it was written last
+	stored  lifecycle.Memory // the last written status
 	pods    []*pod           // what exists
-	cache   []pod            // what the operator sees of it
+	cache   []pod            // the pods in the operator's cache
 	remains []int32          // attempts with a ConfigMap
-	quota   bool             // no server can be made
-	short   bool             // no executor can be made
+	quota   bool             // no server can be created
+	short   bool             // no executor can be created
 
 	made    map[int32]bool // servers, by attempt
-	stopped map[int32]bool // those of them that the operator stopped
-	earlier lifecycle.App  // before it was changed last
-	clashes int            // status writes that met a change of the spec
+	stopped map[int32]bool // those that the operator stopped
+	earlier lifecycle.App  // before the last change
+	clashes int            // status writes that conflicted with a change of the spec
 
-	kind  bool // nothing fails any more, and nobody does anything
+	kind  bool // no more failures, and nobody acts
 	edits int
 }
 
@@ -70,7 +70,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// tick lets time pass and everybody but the operator act.
+// tick lets time pass, and everybody except the operator act.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
@@ -90,7 +90,7 @@ func (w *world) tick() {
 	}
 }
 
-// fate moves one pod on.
+// fate makes one pod progress.
 func (w *world) fate(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -134,12 +134,12 @@ func (w *world) fate(p *pod) {
 	}
 }
 
-// remove takes a pod away, and with a server its executors, which it owns.
+// remove deletes a pod, and with a server the executors that it owns.
 func (w *world) remove(p *pod) {
 	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
 }
 
-// user is the owner of the server, who does as users do.
+// user simulates the owner of the server.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -188,14 +188,14 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// weather fails a call sometimes.
+// weather sometimes fails a call.
 func (w *world) weather(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)
 	}
 }
 
-// pass is one reconcile. It returns how long the operator wants to wait at most.
+// pass is one reconcile. It returns the longest time until the next one.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -238,8 +238,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	return 0
 }
 
-// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
-// of the time to what it was before the change that the pass is about.
+// conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
+// read it and acted. Half of the time the user restores the earlier spec.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -260,7 +260,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	return true
 }
 
-// judge fails where a server that the operator stopped is taken to have ended by itself.
+// judge fails if a server that the operator stopped counts as one that ended by itself.
 func (w *world) judge(plan lifecycle.Plan) {
 	for _, tr := range plan.Trail {
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
@@ -269,7 +269,7 @@ func (w *world) judge(plan lifecycle.Plan) {
 	}
 }
 
-// backsOff holds the intervals between servers to the rule: the first, twice as long each time, never more than the longest.
+// backsOff checks the intervals between servers: each is twice the last one, up to the longest.
 func (w *world) backsOff(plan lifecycle.Plan) {
 	for _, tr := range plan.Trail {
 		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
@@ -309,7 +309,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// create makes what an attempt has, and adopts what is there already.
+// create makes the objects of an attempt, and adopts existing ones.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
@@ -346,7 +346,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks what the operator sees.
+// delete marks the observed objects as deleted.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := p.server && seen.Driver(p.attempt) != nil ||
@@ -364,7 +364,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come.
+// turn lets time pass. A pass runs only if the observed state changed or the requested time has come.
 func (w *world) turn(t *testing.T) {
 	app, before := w.app, w.observed()
 	if w.tick(); !reflect.DeepEqual(app, w.app) {
@@ -379,7 +379,7 @@ func (w *world) turn(t *testing.T) {
 	w.Wake(w.pass(t))
 }
 
-// servers counts those that may take sessions.
+// servers counts the servers that may accept sessions.
 func (w *world) servers() (n int) {
 	for _, p := range w.pods {
 		if p.server && !p.over() {
@@ -389,7 +389,7 @@ func (w *world) servers() (n int) {
 	return n
 }
 
-// arrived says what of a kind world is not as the spec wants it; "" where all is.
+// arrived returns what differs from the spec in a world without trouble, or "".
 func (w *world) arrived() string {
 	m := w.stored
 	var server *pod
@@ -416,7 +416,7 @@ func (w *world) arrived() string {
 	return ""
 }
 
-// live plays one life: a time of trouble, then one in which the world is kind, at whose end everything must be as the spec wants it.
+// live plays one life: a time with trouble, then a time without, after which everything must match the spec.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 250 {
