@@ -154,7 +154,7 @@ type want struct {
 	reason  string // the remembered reason
 }
 
-// none is the attempt number before the first attempt.
+// none marks the attempt number before the first attempt.
 const none = -1
 
 type row struct {

@@ -67,7 +67,7 @@ type pod struct {
 	stopping bool      // a driver whose executors have exited
 	dead     bool      // its node will never carry out an order again
 	hung     bool      // its kubelet does nothing, and nobody has noticed yet
-	silent   time.Time // since when Kubernetes knows; zero if it gives no time
+	silent   time.Time // when Kubernetes noticed the lost node; zero if it gives no time
 	evicted  bool
 	ready    bool
 	made     time.Time
@@ -335,7 +335,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// weather sometimes fails a call.
+// weather fails some calls.
 func (w *world) weather(where string) {
 	often := 0.06
 	if !w.held.IsZero() {

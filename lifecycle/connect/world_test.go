@@ -188,7 +188,7 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// weather sometimes fails a call.
+// weather fails some calls.
 func (w *world) weather(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the tests need no database of the system's
+	_ "time/tzdata" // the tests need no database of the system
 )
 
 func parse(t testing.TB, spec, zone string) *Times {
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"0 */24 * * *", "", "2026-02-02T00:00:00Z"},
 		{"0-10/5,50 11-12 * * *", "", "2026-02-01T11:00:00Z"},
 		{"007 * * * *", "", "2026-02-01T11:07:00Z"},
-		{"40,45, * * * *", "", "2026-02-01T10:40:00Z"}, // a comma too many is nothing
+		{"40,45, * * * *", "", "2026-02-01T10:40:00Z"}, // a superfluous comma is ignored
 		{",40,,45 ,12 * * *", "", "2026-02-01T12:40:00Z"},
 		{"0 12 10, * *", "", "2026-02-10T12:00:00Z"},
 		{"? ? ? ? ?", "", "2026-02-01T10:31:00Z"},
@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		{"0 0 1 jan,Jul *", "", "2026-07-01T00:00:00Z"},
 		{"0 0 * * SUN", "", "2026-02-08T00:00:00Z"},
 		{"0 0 13 * 5", "", "2026-02-06T00:00:00Z"},     // the 13th or a Friday
-		{"0 0 13 * */2", "", "2026-02-03T00:00:00Z"},   // a step is no star: the 13th or every other day
+		{"0 0 13 * */2", "", "2026-02-03T00:00:00Z"},   // a step is not a star: the 13th or every other day
 		{"0 0 */13 * MON", "", "2026-02-02T00:00:00Z"}, // the same from the other side
 		{"0 0 13 * */1", "", "2026-02-13T00:00:00Z"},
 		{"0 0 29 2 *", "", "2028-02-29T00:00:00Z"},
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 		{"@every 10ms", "", "2026-02-01T10:30:01Z"},
 		{"30 2 * * *", "Europe/Vienna", "2026-02-02T01:30:00Z"},
 		{"CRON_TZ=Europe/Vienna 30 2 * * *", "", "2026-02-02T01:30:00Z"},
-		{"TZ=Asia/Kolkata   30 2 * * *", "Europe/Vienna", "2026-02-01T21:00:00Z"}, // the schedule's own wins
+		{"TZ=Asia/Kolkata   30 2 * * *", "Europe/Vienna", "2026-02-01T21:00:00Z"}, // the schedule's own zone wins
 		{"TZ=UTC @daily", "Europe/Vienna", "2026-02-02T00:00:00Z"},
 		{"TZ=America/New_York @every 1h", "", "2026-02-01T11:30:00Z"},
 		{"30 2 * * *", "Local", "2026-02-02T02:30:00Z"},
@@ -133,9 +133,9 @@ func TestParseRefuses(t *testing.T) {
 		{"CRON_TZ=local 30 2 * * *", "", FieldSchedule, "not in the IANA database"},
 		{"CRON_TZ=../../etc/passwd @daily", "", FieldSchedule, "no name of the IANA database"},
 		{"@daily", "Mars/Olympus", FieldZone, "not in the IANA database"},
-		{"@daily", "local", FieldZone, "not in the IANA database"}, // nor does Go know it
+		{"@daily", "local", FieldZone, "not in the IANA database"}, // Go does not accept it either
 		{"@daily", "LOCAL", FieldZone, "not in the IANA database"},
-		{"TZ=UTC @daily", "Nowhere", FieldZone, "not in the IANA database"}, // both are looked at, as ever
+		{"TZ=UTC @daily", "Nowhere", FieldZone, "not in the IANA database"}, // both are checked
 		{"@daily", "/etc/localtime", FieldZone, "no name"},
 		{"@daily", "../Europe/Vienna", FieldZone, "no name"},
 		{"@daily", "Europe/../Europe/Vienna", FieldZone, "no name"},
@@ -156,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestLocal: it is told where it counts, and only there.
+// TestLocal checks that Local is reported if it takes effect, and only then.
 func TestLocal(t *testing.T) {
 	for _, test := range []struct {
 		spec, zone string
@@ -176,7 +176,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestKey: spellings of one schedule have one key, which is one for Parse too and the same schedule; others have others.
+// TestKey checks that all spellings of one schedule have one key, that Parse accepts that key as the same schedule, and
+// that other schedules have other keys.
 func TestKey(t *testing.T) {
 	keys := map[string]bool{}
 	for _, test := range []struct {
@@ -213,7 +214,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// FuzzParse holds whatever is accepted to what the machine relies on: ticks that come one after the other, found in no time, the same backwards.
+// FuzzParse checks that an accepted schedule has what the machine relies on: ticks in ascending order, fast searches,
+// and the same ticks backwards.
 func FuzzParse(f *testing.F) {
 	for _, spec := range []string{"*/5 2-3 * * *", "0 0 29 2 *", "@every 7h", "TZ=America/New_York 30 1,2 * * 0", "@weekly", "59 23 31 12 ?", "0 0 1 1 0/3"} {
 		f.Add(spec, "Europe/Vienna", int64(1_774_745_999))

@@ -22,8 +22,8 @@ func TestRunName(t *testing.T) {
 		{"etl", minute, Millis, "etl-1795262400000"},
 		{"etl", minute, Seconds, "etl-1795262400"},
 		{"etl", minute, Minutes, "etl-29921040"},
-		{"etl", second, Minutes, "etl-1795262430"},  // the minute would have the name of another tick
-		{long, minute, Nanos, long + "-1795262400"}, // else it would be too long
+		{"etl", second, Minutes, "etl-1795262430"},  // minutes would give the name of another tick
+		{long, minute, Nanos, long + "-1795262400"}, // nanoseconds would make it too long
 		{long, minute, Minutes, long + "-29921040"},
 		{"etl", minute, "fortnights", "etl-1795262400"},
 		{strings.Repeat("b", 43), minute, Nanos, strings.Repeat("b", 43) + "-1795262400000000000"}, // 63 characters
@@ -44,7 +44,7 @@ func TestRunName(t *testing.T) {
 
 func TestTickOf(t *testing.T) {
 	for run, want := range map[string]string{
-		"etl-1795262400123456789": "2026-11-21T12:00:00.123456Z", // another operator's
+		"etl-1795262400123456789": "2026-11-21T12:00:00.123456Z", // from another operator
 		"etl-1795262400":          "2026-11-21T12:00:00Z",
 		"etl-29921040":            "2026-11-21T12:00:00Z",
 		"etl-0795262400":          "",
@@ -69,7 +69,8 @@ func TestTickOf(t *testing.T) {
 	}
 }
 
-// TestNamesTellTicksApart walks ticks at random: one name a tick, a tick for each name, and none that does not fit.
+// TestNamesTellTicksApart checks random ticks: each tick has its own name, each name gives its tick, and every name has
+// a valid length.
 func TestNamesTellTicksApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	label := regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)

@@ -12,13 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// stage carries plans out where nothing else happens: live reads find nothing new, and creations are refused where refuses says so.
+// stage carries out plans in a cluster without other events. Live reads find nothing new, and creations are rejected if
+// refuses returns true.
 type stage struct {
 	want    Schedule
 	mem     Memory
 	seen    []lifecycle.Run
 	refuses func(run string) bool
-	creates []string // tries, refused or not
+	creates []string // tries, rejected or not
 	told    map[string]int
 }
 
@@ -49,7 +50,7 @@ func (g *stage) pass(now time.Time) Plan {
 	}
 }
 
-// until lets time pass as the plans ask for it, and returns how many passes that took.
+// until lets time pass as the plans request it, and returns the number of passes.
 func (g *stage) until(now, end time.Time) (passes int) {
 	g.told = map[string]int{}
 	for now.Before(end) && passes < 100_000 {
@@ -59,7 +60,8 @@ func (g *stage) until(now, end time.Time) (passes int) {
 	return passes
 }
 
-// A request whose run is refused, for ever, takes no tick with it, whatever the deadline.
+// TestRefusedRequestHoldsUpNoTick checks that a request whose run is always rejected delays no tick, whatever the
+// deadline.
 func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 	now := RequestName("etl", "u", "1")
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
@@ -78,7 +80,7 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 	}
 }
 
-// Nor does the run of a tick that is refused hold up a request, or the tick after it.
+// TestRefusedTickHoldsUpNothingElse checks that the rejected run of a tick delays neither a request nor the next tick.
 func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
 	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
@@ -91,7 +93,7 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	if g.mem.LastRequest != "1" || g.mem.Refused != twelve || g.mem.Cause.Reason != "NameTaken" {
 		t.Errorf("%s, %+v", said(plan), g.mem)
 	}
-	// 13:00 is refused as well, and 14:00 is not, with no time to lose.
+	// 13:00 is rejected as well, and 14:00 is not, with no time to lose.
 	g.want.Deadline = new(time.Second)
 	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
 	g.until(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
@@ -100,7 +102,7 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// Where both are refused each has its own next try, and neither has the other forgotten.
+// TestBothRefused checks that two rejected runs have separate retries, and that neither resets the other.
 func TestBothRefused(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Request = "1" })
 	g := stage{want: want, mem: ran(want), refuses: func(string) bool { return true }}
@@ -110,7 +112,7 @@ func TestBothRefused(t *testing.T) {
 		tries[run]++
 	}
 	for _, run := range []string{twelve, RequestName("etl", "u", "1")} {
-		if tries[run] < 60 || tries[run] > 80 { // every 4 s for a minute, then ever later
+		if tries[run] < 60 || tries[run] > 80 { // every 4 s for a minute, then with growing intervals
 			t.Errorf("%s is tried %d times in half an hour", run, tries[run])
 		}
 	}
@@ -119,7 +121,8 @@ func TestBothRefused(t *testing.T) {
 	}
 }
 
-// A run of the schedule's own that somebody made by hand, or a clock that was ahead, with a name that is that of a tick to come.
+// TestRunNamedAheadOfTime checks a run of the schedule with the name of a future tick. Somebody created it by hand, or
+// the clock was ahead.
 func TestRunNamedAheadOfTime(t *testing.T) {
 	const ahead = "etl-2026112114"
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
@@ -142,7 +145,7 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 	}
 }
 
-// Nothing that a spec can hold makes a schedule look at itself again and again.
+// TestNothingIsAHotLoop checks that no spec makes a schedule requeue without a pause.
 func TestNothingIsAHotLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour, math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}
@@ -180,11 +183,11 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		for looks < 60 {
 			plan := g.pass(now)
 			if looks++; plan.Check <= 0 {
-				break // nothing to wait for but a change
+				break // only a change can end the wait
 			}
 			now = now.Add(plan.Check)
 		}
-		// A tick may come every second, and one that is refused has its next try between two.
+		// A tick may be due every second, and the retry of a rejected one comes between two.
 		if took := now.Sub(began); looks == 60 && took < 15*time.Second {
 			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.told)
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A value that was honored, and is asked for again after others, has no second RunStarted while its run is kept, and moves nothing back.
+// TestRequestAsBefore checks a value that was honored and is requested again after others. While its run is kept, there
+// is no second RunStarted, and no remembered time goes back.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
 	at := noon.Add(-10 * time.Minute)
@@ -31,17 +32,18 @@ func TestRequestAsBefore(t *testing.T) {
 		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Tell != nil || again.Do != nil {
 			t.Errorf("%s: again %s", outcome, said(again))
 		}
-		// One that is not kept is asked for like any other.
+		// If the run is not kept, it is requested normally.
 		if plan = Step(want, mem, lifecycle.Observed{}, at); said(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
 			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
 		}
 	}
 }
 
-// The time of the last run goes back only where it was ahead of the clock.
+// TestLastRunGoesForward checks that the time of the last run goes back only if it was ahead of the clock.
 func TestLastRunGoesForward(t *testing.T) {
 	want := hourly(t)
-	seen := lifecycle.Observed{Runs: []lifecycle.Run{{Name: twelve, CreatedAt: noon.Add(-2 * time.Minute)}}} // by another clock
+	// by another clock
+	seen := lifecycle.Observed{Runs: []lifecycle.Run{{Name: twelve, CreatedAt: noon.Add(-2 * time.Minute)}}}
 	for _, test := range []struct{ last, want time.Time }{
 		{noon.Add(-time.Minute), noon.Add(-time.Minute)},
 		{noon.Add(-time.Hour), noon.Add(-2 * time.Minute)},
@@ -54,7 +56,8 @@ func TestLastRunGoesForward(t *testing.T) {
 	}
 }
 
-// A request that waits, for whatever reason, is told where another takes its place or it is taken back; one that was started is not.
+// TestRequestOvertaken checks that a waiting request is reported if another one replaces it or it is withdrawn, and
+// that a started one is not.
 func TestRequestOvertaken(t *testing.T) {
 	at := noon.Add(-10 * time.Minute)
 	a := RequestName("etl", "u", "a")
@@ -85,7 +88,7 @@ func TestRequestOvertaken(t *testing.T) {
 				t.Errorf("%s, then %q, told twice: %s", test.about, next, said(again))
 			}
 		}
-		// The operator died after it had started the run, and before it was written down.
+		// The operator died after it had started the run and before the status write.
 		want.Request = "b"
 		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}}, at); said(plan) != ReasonWaiting && said(plan) != "" {
 			t.Errorf("%s: %s", test.about, said(plan))
@@ -93,7 +96,8 @@ func TestRequestOvertaken(t *testing.T) {
 	}
 }
 
-// A run that waits has passed its time, also where nobody can know yet whether those before it are to be given up.
+// TestNextRunInBadWeather checks that a waiting run is past its time, even if transient errors leave open whether
+// earlier ticks are skipped.
 func TestNextRunInBadWeather(t *testing.T) {
 	weather := lifecycle.Observed{Weather: &lifecycle.Weather{}}
 	for _, test := range []struct {
@@ -113,7 +117,7 @@ func TestNextRunInBadWeather(t *testing.T) {
 	}
 }
 
-// What is only spelled in another way is no edit, also where it was written down as it was spelled.
+// TestSpellingIsNoEdit checks that another spelling is not an edit, even if the stored key has the old spelling.
 func TestSpellingIsNoEdit(t *testing.T) {
 	for _, test := range []struct {
 		was, is string

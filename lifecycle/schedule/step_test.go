@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// noon is when the schedules of these tests have a tick; they were made at half past ten, and have hourly ones.
+// noon is a tick of the schedules in these tests. They were created at half past ten and have hourly ticks.
 var noon = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
 
 func hourly(t *testing.T, change ...func(*Schedule)) Schedule {
@@ -37,7 +37,7 @@ func going(name string) lifecycle.Run {
 	return lifecycle.Run{Name: name, UID: name, CreatedAt: noon.Add(-time.Hour)}
 }
 
-// leftOf is what is seen of a run that is gone while its driver stops.
+// leftOf is a deleted run whose driver still stops.
 func leftOf(name string) lifecycle.Run {
 	run := going(name)
 	run.Deleting, run.Gone = true, true
@@ -48,7 +48,7 @@ func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run
 	return lifecycle.Run{Name: name, UID: name, Outcome: outcome, CreatedAt: noon.Add(-time.Duration(minutesAgo) * time.Minute)}
 }
 
-// said shows what a plan does and tells, in short.
+// said lists the actions and reports of a plan in a short form.
 func said(p Plan) string {
 	var out []string
 	for _, a := range p.Do {
@@ -64,7 +64,8 @@ const (
 	eleven, twelve = "etl-1769943600", "etl-1769947200"
 )
 
-// TestEditIsNotLostInWeather: an edit that no live read could follow is not taken notice of, so that the read comes afterwards.
+// TestEditIsNotLostInWeather checks that an edit has no effect while no live read is possible, so that the read comes
+// afterwards.
 func TestEditIsNotLostInWeather(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
 	mem := ran(want, func(m *Memory) { m.Generation = 2 })
@@ -94,9 +95,9 @@ func TestStep(t *testing.T) {
 		want  []func(*Schedule)
 		mem   func(*Memory)
 		seen  lifecycle.Observed
-		late  time.Duration // after noon
+		late  time.Duration // time after noon
 		said  string
-		next  string // run, by the clock
+		next  string // next run, in local time
 		check time.Duration
 	}{
 		{about: "not due", late: -time.Minute, next: "12:00:00", check: time.Minute},
@@ -195,13 +196,14 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A schedule that was never seen holds from its creation on: what came due before the operator came is made up for, once.
+// TestNewSchedule checks that a schedule takes effect at its creation: ticks that were due before the first pass are
+// made up for, once.
 func TestNewSchedule(t *testing.T) {
 	plan := Step(hourly(t), Memory{}, lifecycle.Observed{Confirmed: true}, noon.Add(time.Minute))
 	if got := said(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
 		t.Errorf("%s, since %s", got, plan.Next.Since)
 	}
-	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock is not ours
+	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock may differ
 	if plan = Step(ahead, Memory{}, lifecycle.Observed{}, noon); !plan.Next.Since.Equal(noon) || plan.Do != nil {
 		t.Errorf("%+v", plan)
 	}
@@ -227,7 +229,7 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Do != nil || third.Tell != nil {
 		t.Errorf("%s%+v", diff, third)
 	}
-	// One whose tick is not remembered would be started again if it were gone.
+	// A run whose tick is not remembered would start again if it were deleted.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
 	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
 	if plan.Do != nil || plan.Check != lookAgain {
@@ -235,7 +237,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Of runs that were created in the same second the one that was started last is kept, whatever their names are; else the one that ended last.
+// TestHistoryOfOneSecond checks which of the runs created in the same second is kept: the one that was started last,
+// whatever their names, else the one that ended last.
 func TestHistoryOfOneSecond(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Successful = 1 })
 	now := noon.Add(-30 * time.Minute)
@@ -262,7 +265,8 @@ func TestHistoryOfOneSecond(t *testing.T) {
 	}
 }
 
-// The jitter is the same for every run of a schedule, another for others, and never reaches the next tick.
+// TestJitter checks that the jitter is the same for every run of a schedule, differs between schedules, and never
+// reaches the next tick.
 func TestJitter(t *testing.T) {
 	offsets := map[time.Duration]int{}
 	for n := range 300 {
@@ -291,7 +295,7 @@ func offsetIs(p Plan, offset time.Duration) bool {
 	return p.NextRun.Equal(noon.Add(time.Hour + offset))
 }
 
-// goingAll are so many runs that go on, which were made by hand.
+// goingAll returns the given number of active runs, which were created by hand.
 func goingAll(n int) (runs []lifecycle.Run) {
 	for i := range n {
 		runs = append(runs, going("by-hand-"+strconv.Itoa(i)))

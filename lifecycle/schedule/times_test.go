@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// A model is a pattern with its sets spelled out: what the text says is known without reading it.
+// model is a pattern with its values listed, so that a test need not parse the text.
 type model struct {
 	text                              string
 	minute, hour, day, month, weekday []int
@@ -30,13 +30,13 @@ func (m model) matches(wall time.Time) bool {
 	return onDay && slices.Contains(m.minute, wall.Minute()) && slices.Contains(m.hour, wall.Hour()) && slices.Contains(m.month, int(wall.Month()))
 }
 
-// wallOf is what a clock in a zone shows, written in UTC so that it can be counted with.
+// wallOf is the local time in a zone, written in UTC for arithmetic.
 func wallOf(at time.Time, zone *time.Location) time.Time {
 	l := at.In(zone)
 	return time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 }
 
-// bruteForce looks at the clock on the wall every minute, as a person would who has the rules of the page on schedules in hand.
+// bruteForce checks the local time of every minute against the rules in the documentation of schedules.
 func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []time.Time) {
 	everyHour := len(m.hour) == 24
 	seen := map[time.Time]bool{}
@@ -57,7 +57,7 @@ func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []tim
 	return ticks
 }
 
-// randomModel is a pattern from sparse to dense, which prefers the hours in which clocks are changed.
+// randomModel is a pattern from sparse to dense, which prefers the hours of clock changes.
 func randomModel(r *rand.Rand) model {
 	m := model{day: span(1, 31), month: span(1, 12), weekday: span(0, 6), starDay: true, starWeekday: true}
 	minute, hour, day, weekday := "*", "*", "*", "*"
@@ -125,8 +125,9 @@ func join(values []int) string {
 	return strings.Join(out, ",")
 }
 
-// zones change their clocks in every way there is: by an hour at 1, 2 and 3, at midnight, by half an hour, by two hours, on Fridays and Saturdays,
-// around Ramadan, backwards in winter, not at all; and they skipped or repeated a whole day once.
+// zones cover every kind of clock change. Some change by an hour at 1, 2 or 3, at midnight, by half an hour, or by two
+// hours. Some change on Fridays or Saturdays, around Ramadan, backwards in winter, or never. Some skipped or repeated a
+// whole day once.
 var zones = []struct {
 	name  string
 	years []int
@@ -141,7 +142,7 @@ var zones = []struct {
 	{"America/Sao_Paulo", []int{2018, 2026}},
 	{"America/Asuncion", []int{2023}},
 	{"America/Nuuk", []int{2026}},          // on Saturday evening
-	{"America/Caracas", []int{2007, 2016}}, // by half an hour, for good
+	{"America/Caracas", []int{2007, 2016}}, // by half an hour, permanently
 	{"Asia/Beirut", []int{2026}},
 	{"Asia/Gaza", []int{2026}},
 	{"Asia/Amman", []int{2021}}, // from midnight
@@ -160,7 +161,8 @@ var zones = []struct {
 	{"UTC", []int{2026}},
 }
 
-// TestTicksAroundChanges compares with the look at the clock, around every change of every zone, and at one moment without any.
+// TestTicksAroundChanges compares the ticks with bruteForce around every change of every zone, and at one time without
+// a change.
 func TestTicksAroundChanges(t *testing.T) {
 	models := lives.Count(t, 5)
 	compared, changes := 0, 0
@@ -217,7 +219,7 @@ func compare(t *testing.T, m model, name string, zone *time.Location, begin, end
 	return len(want)
 }
 
-// TestChangesOfTheClock has the cases that users ask about, by hand.
+// TestChangesOfTheClock has the cases that users ask about, written by hand.
 func TestChangesOfTheClock(t *testing.T) {
 	for _, test := range []struct {
 		about, spec, zone, from string
@@ -266,7 +268,7 @@ func TestChangesOfTheClock(t *testing.T) {
 	}
 }
 
-// TestFarAhead walks the years for which a zone's changes follow from a rule, with a rare pattern and with a common one.
+// TestFarAhead covers the years in which a zone's changes follow from a rule, with a rare and a common pattern.
 func TestFarAhead(t *testing.T) {
 	for _, zone := range []string{"Europe/Vienna", "America/New_York", "Australia/Sydney", "UTC"} {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -287,7 +289,7 @@ func TestFarAhead(t *testing.T) {
 	}
 }
 
-// TestLongAgo finds the latest of millions of ticks as fast as of two.
+// TestLongAgo checks that the latest of millions of ticks is found as fast as that of two.
 func TestLongAgo(t *testing.T) {
 	since := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	until := time.Date(2026, 7, 1, 12, 0, 30, 0, time.UTC)
@@ -308,7 +310,7 @@ func TestLongAgo(t *testing.T) {
 	}
 }
 
-// An interval's ticks follow from the moment since when it holds, whoever asks when.
+// TestIntervalsHaveAnAnchor checks that an interval's ticks depend only on the time at which the schedule took effect.
 func TestIntervalsHaveAnAnchor(t *testing.T) {
 	times, since := parse(t, "@every 7m", ""), time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
 	first := times.Next(since, since)

@@ -13,27 +13,28 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A world is a small cluster that one schedule lives in. It obeys plans as the controller carries them out (docs/architecture.md), and does to them what
-// a real one can: runs end in every way, the cache is late, calls fail before and after they took effect, the operator dies between any two
-// of them, users edit, suspend, ask and delete, and the operator's clock is set forward and back.
+// world is a small cluster with one schedule. It carries out plans as the controller does (docs/architecture.md), and
+// applies trouble. Runs end in every way, and the cache is late. Calls fail before and after they took effect. The
+// operator dies between any two calls. Users edit, suspend, request and delete, and the operator's clock is set forward
+// and back.
 type world struct {
 	lives.Life
 	drift time.Duration // of the operator's clock
 	want  Schedule
-	spec  int // which of specs
+	spec  int // index in specs
 
-	earlier Schedule // before it was changed last
+	earlier Schedule // before the last change
 
 	stored Memory
 	runs   []*run
 	cache  []run
 	made   map[string]int // runs made, by name
-	full   bool           // a quota lets no more runs in
-	taken  string         // a run's name that is another's
+	full   bool           // a quota rejects more runs
+	taken  string         // a run's name that another object uses
 	faults bool
 	users  bool
 	held   time.Time
-	counts map[string]int // of what happened
+	counts map[string]int // of events, by kind
 	asked  int
 }
 
@@ -47,7 +48,7 @@ type run struct {
 
 var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *", "@every 45s", "@every 5m", "10 * * * *", "", "30 2 * * *"}
 
-// dawn is an hour before the clock is put back in Vienna, where some of the schedules are at home.
+// dawn is an hour before the clock goes back in Vienna, the zone of some schedules.
 var dawn = time.Date(2026, 10, 25, 0, 0, 17, 0, time.UTC)
 
 func newWorld(seed uint64) *world {
@@ -59,7 +60,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// edit writes another schedule; one of them is none.
+// edit writes another schedule; one of the choices is invalid.
 func (w *world) edit() {
 	w.spec = w.IntN(len(specs))
 	zone := []string{"", "Europe/Vienna"}[w.IntN(2)]
@@ -70,10 +71,10 @@ func (w *world) edit() {
 	}
 }
 
-// configure is what an administrator does, with a restart of the operator.
+// configure simulates an administrator, together with a restart of the operator.
 func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.IntN(4)] }
 
-// choose writes everything else of the spec.
+// choose writes the other fields of the spec.
 func (w *world) choose() {
 	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.IntN(4)]
 	w.want.Successful, w.want.Failed = w.IntN(4), w.IntN(4)
@@ -92,7 +93,7 @@ func (w *world) choose() {
 	}
 }
 
-// forEver is what the longest numbers of seconds come to.
+// forEver is the largest number of whole seconds.
 const forEver = math.MaxInt64 / time.Second * time.Second
 
 func (w *world) now() time.Time { return w.Now.Add(w.drift) }
@@ -110,11 +111,11 @@ func (w *world) observed() (seen lifecycle.Observed) {
 	return seen
 }
 
-// tick lets time pass and everybody but the operator act.
+// tick lets time pass, and everybody except the operator act.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(40)) * time.Second)
 	if w.users && w.Chance(0.01) {
-		w.Now = w.Now.Add(time.Duration(w.IntN(7200)) * time.Second) // nobody looks for long: the operator is down
+		w.Now = w.Now.Add(time.Duration(w.IntN(7200)) * time.Second) // no pass for long: the operator is down
 		w.sync()
 		w.Due = w.Now
 	}
@@ -140,7 +141,7 @@ func (w *world) tick() {
 	}
 }
 
-// user is whoever owns the schedule, and the machine that the operator runs on.
+// user simulates the owner of the schedule, and the clock of the operator's machine.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.01):
@@ -164,14 +165,16 @@ func (w *world) user() {
 		w.Tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
 	case w.asked > 0 && w.Chance(0.005):
 		before := w.want.Request
-		if w.want.Request = []string{"", strconv.Itoa(w.IntN(w.asked + 1))}[w.IntN(2)]; w.want.Request == before { // taken back, or as once before
+		// withdrawn, or an earlier value
+		if w.want.Request = []string{"", strconv.Itoa(w.IntN(w.asked + 1))}[w.IntN(2)]; w.want.Request == before {
 			break
 		}
 		w.made[RequestName("etl", w.want.UID, w.want.Request)], w.taken = 0, ""
 		w.Tell("user: run now, %q", w.want.Request)
 	case w.Chance(0.02):
 		for _, r := range w.runs {
-			// One that is deleted before it was written down can be started again: the one window that is left (docs), and not a breach.
+			// A run that is deleted before the status write can be started again. This is the one remaining window
+			// (docs), and not a breach.
 			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.Chance(0.5) {
 				w.Tell("user: deletes run %s", r.name)
 				r.deleting = true
@@ -190,7 +193,7 @@ func (w *world) writtenDown(name string) bool {
 	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
 }
 
-// weather fails a call sometimes.
+// weather fails some calls.
 func (w *world) weather(where string) {
 	often := 0.04
 	if !w.held.IsZero() {
@@ -201,7 +204,7 @@ func (w *world) weather(where string) {
 	}
 }
 
-// pass is one reconcile. It reports how long the operator wants to wait at most.
+// pass is one reconcile. It returns the longest time until the next one.
 func (w *world) pass() (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile() })
 	if crash == nil {
@@ -252,7 +255,7 @@ func (w *world) reconcile() (check time.Duration) {
 	return 0
 }
 
-// attempt carries a plan out. Where a call fails the operator lives on, or not.
+// attempt carries out a plan. The operator survives a failed call, or not.
 func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -284,7 +287,7 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 	return nil
 }
 
-// deleted holds deletions to what they are for.
+// deleted checks that a deletion has a valid reason.
 func (w *world) deleted(r *run) {
 	w.Tell("do Delete %s (%s)", r.name, r.outcome)
 	r.deleting = true
@@ -300,7 +303,7 @@ func (w *world) deleted(r *run) {
 	}
 }
 
-// create is the API server, at which the invariants are held.
+// create simulates the API server, where the invariants are checked.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {
@@ -355,12 +358,12 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 		}
 	}
 	if !there {
-		found = nil // only that one was looked for
+		found = nil // the read covered only that run
 	}
 	return func(o *lifecycle.Observed) { o.Runs, o.Confirmed = append(o.Runs, found...), true }
 }
 
-// shape holds every plan to what the controller relies on.
+// shape checks every plan for what the controller relies on.
 func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
 	for i, a := range plan.Do {
@@ -385,8 +388,8 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	}
 }
 
-// conflict is a status write that the API server does not take, since a user changed the schedule after the pass had read it, and after its actions took effect:
-// half of the time to what it was before it was changed last.
+// conflict simulates a status write that the API server rejects, because a user changed the schedule after the pass had
+// read it and acted. Half of the time the user restores the earlier schedule.
 func (w *world) conflict(plan Plan) bool {
 	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -420,7 +423,7 @@ func (w *world) record(plan Plan) {
 	w.weather("after the status write")
 }
 
-// told holds the last tick to going forward, and every tick that it passes to having been started or told of.
+// told checks that the last tick only goes forward, and that every tick that it passes was started or reported.
 func (w *world) told(plan Plan) {
 	before, after := w.stored, plan.Next
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
@@ -441,7 +444,8 @@ func (w *world) told(plan Plan) {
 		for _, p := range []Precision{Nanos, Seconds, Minutes} {
 			started = started || w.made[RunName("etl", tick, p)] > 0
 		}
-		// A run of no tick of this schedule, which was edited since, stands for the latest one before it, as another operator's does (adopt).
+		// After an edit, a run may belong to no tick of this schedule. It then counts for the latest tick before it,
+		// like the run of another operator (adopt).
 		next := w.want.Times.Next(after.Since, tick)
 		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) && w.made[after.LastRunName] > 0 &&
 			TickOf("etl", after.LastRunName).Equal(after.LastTick)
@@ -451,7 +455,7 @@ func (w *world) told(plan Plan) {
 	}
 }
 
-// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come.
+// turn lets time pass. A pass runs only if the observed state changed or the requested time has come.
 func (w *world) turn(sync bool) bool {
 	want, before := w.want, w.observed()
 	w.tick()
@@ -461,12 +465,12 @@ func (w *world) turn(sync bool) bool {
 	if w.Waits() && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
-	// The operator wakes when it asked to, and not at the end of the turn.
+	// The operator wakes at the requested time, and not at the end of the turn.
 	w.Wake(w.pass())
 	return true
 }
 
-// live plays one life: a time of trouble, then one of peace, in which everything must be as it is asked for.
+// live plays one life: a time with trouble, then a time without, in which everything must match the spec.
 func (w *world) live() {
 	w.Due = w.Now
 	for range 300 {
@@ -488,12 +492,13 @@ func (w *world) live() {
 	}
 }
 
-// peaceful holds a world without trouble to its rules.
+// peaceful checks a world without trouble against its rules.
 func (w *world) peaceful() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
 	for _, r := range w.runs {
-		if !r.deleting && w.writtenDown(r.name) { // others are kept until the clock, which went back, comes to their tick
+		// other runs are kept until the clock, which went back, reaches their tick
+		if !r.deleting && w.writtenDown(r.name) {
 			ended[r.outcome]++
 		}
 	}
@@ -517,7 +522,7 @@ func (w *world) peaceful() {
 	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
 		return
 	}
-	// A turn is 40 s at most, and a pass comes at the end of one.
+	// A turn is 40 s at most, and a pass comes at its end.
 	base := w.stored.Since
 	if w.stored.LastTick.After(base) {
 		base = w.stored.LastTick
