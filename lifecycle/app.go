@@ -20,7 +20,8 @@ type App struct {
 	Deleting bool // the custom resource has a deletion timestamp
 	// DeletedAt is the deletion timestamp; zero if it is unknown. Only ForceAfter counts from it.
 	DeletedAt time.Time
-	// the custom resource is being deleted, and its dependents are to stay (kubectl delete --cascade=orphan)
+	// Orphan is set if the custom resource is being deleted and its dependents must stay (kubectl delete
+	// --cascade=orphan).
 	Orphan  bool
 	Suspend bool
 	Invalid *Cause // set if no attempt of this spec can ever be rendered
@@ -136,7 +137,7 @@ type Restart struct {
 type Counted struct {
 	Most         int64  // restarts, after any outcome
 	MostFailures *int64 // in a row after failures; nil: only Most limits them
-	MostRefusals *int64 // in a row after rejections, which then do not count towards MostFailures; nil: MostFailures
+	MostRefusals *int64 // in a row after rejections, to which MostFailures then does not apply; nil: it does
 	// The intervals are counted from the end of the failed attempt. They do not grow.
 	Backoff        time.Duration
 	FailureBackoff *time.Duration

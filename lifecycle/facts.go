@@ -33,7 +33,7 @@ const (
 	executorIDLabel  = "spark-exec-id"      // Spark's own
 	versionLabel     = "spark-version"      // Spark's own
 	roleLabel        = "spark-role"         // Spark's own
-	// value of roleLabel on a Spark Connect server, as in the sparkoperator.k8s.io API
+	// connectServer is the value of roleLabel on a Spark Connect server, as in the sparkoperator.k8s.io API.
 	connectServer = "connect-server"
 )
 
@@ -94,7 +94,7 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 }
 
 // ExecutorFacts reads an executor pod. An executor that was deleted and stopped by a stop signal counts as succeeded,
-// unless Kubernetes took the pod away.
+// unless Kubernetes took the pod away: Spark and the operator delete executors that way.
 func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
 	e := Executor{

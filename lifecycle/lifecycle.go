@@ -20,7 +20,7 @@ type Phase string
 // waits for.
 const (
 	New Phase = "" // seen for the first time; nothing was created
-	// before another attempt: during the backoff, or until the last attempt's objects are gone
+	// Waiting is the time before another attempt: during the backoff, or until the last attempt's objects are gone.
 	Waiting  Phase = "Waiting"
 	Launched Phase = "Launched" // the attempt's objects exist; the driver container does not run yet
 	Started  Phase = "Started"  // the driver container runs, the pod is not Ready yet
@@ -30,7 +30,7 @@ const (
 	Partial  Phase = "Partial"  // runs with fewer executors than it may have (App.Thresholds)
 	Below    Phase = "Below"    // runs with fewer executors than it must have (App.Thresholds)
 	Unknown  Phase = "Unknown"  // the driver's node does not respond; nothing is concluded until it does
-	// the attempt is over; the next step is still waiting, for example for the driver to be gone
+	// Ended is an attempt that is over while the next step still waits, for example for the driver to be gone.
 	Ended      Phase = "Ended"
 	Retained   Phase = "Retained"   // permanently over; the driver pod is kept
 	Done       Phase = "Done"       // permanently over; nothing is left to release
@@ -65,7 +65,7 @@ const (
 	Failed    Outcome = "Failed"    // the driver container ended with another exit code
 	Lost      Outcome = "Lost"      // the driver pod is gone and its end was not observed
 	Evicted   Outcome = "Evicted"   // the driver pod was evicted or preempted
-	// the attempt could not be rendered, or the API server rejected one of its objects
+	// Refused is an attempt that could not be rendered, or of which the API server rejected an object.
 	Refused           Outcome = "Refused"
 	StartTimedOut     Outcome = "StartTimedOut"     // Deadlines.DriverStart passed
 	ReadyTimedOut     Outcome = "ReadyTimedOut"     // Deadlines.DriverReady passed
@@ -84,13 +84,15 @@ type Cause struct {
 type Memory struct {
 	Phase Phase
 	Since time.Time // when Phase was entered
-	// number of the current or last attempt, from 1; 0 before the first. Never reused, even after an edit
+	// Attempt is the number of the current or last attempt, from 1; 0 before the first. It is never reused, even after
+	// an edit.
 	Attempt int32
 	// AttemptID is the submission id of the current or last attempt. It is computed at the launch and read from here
 	// afterwards.
 	AttemptID string
 	SpecHash  string // of the spec that the attempt was launched from
-	// attempts whose objects were all created, since the last edit or the last settled run (Restart.Settled)
+	// Runs counts the attempts whose objects were all created, since the last edit or the last settled run
+	// (Restart.Settled).
 	Runs        int32
 	Submissions int32 // attempts to create them, since the same time
 	Spared      int32 // of Runs, those that a suspension stopped: they use up no retry
@@ -98,7 +100,8 @@ type Memory struct {
 	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
 	EndedAt     time.Time // end of the last attempt; zero while an attempt runs
 	NextAttempt time.Time // in Unknown, the phase before the node was lost if App.Thresholds is set; else New
-	// since when fewer executors exist than are wanted and none has been created; zero while enough exist
+	// ShortSince is since when fewer executors exist than are wanted and no new one was created; zero while enough
+	// exist.
 	ShortSince time.Time
 	Restarts   Restarts // the counts for Restart.Counted; zero if that is not set
 	Before     Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
@@ -127,7 +130,7 @@ type Driver struct {
 	Ready    bool
 	Address  string // of the pod; empty before it has one
 	Deleting bool   // has a deletion timestamp
-	// the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted
+	// GoneBy is the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted.
 	GoneBy time.Time
 	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not respond; zero if that time is
 	// unknown. A node that does respond corrects its pods quickly, so the machine doubts a recent SilentSince.
@@ -232,7 +235,8 @@ type Run struct {
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool // has a deletion timestamp
-	// the application no longer exists, but pods of it still stop. They are the only trace of it. Deleting is set too
+	// Gone is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting is
+	// set too.
 	Gone    bool
 	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
 	EndedAt time.Time // zero while it runs, or if the application has no such time

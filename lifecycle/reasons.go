@@ -13,11 +13,12 @@ const (
 	ReasonDriverFailed    = "DriverFailed"    // the driver pod failed and gives no reason
 	ReasonDriverDeleting  = "DriverDeleting"  // somebody is deleting the driver pod
 	ReasonDriverDeleted   = "DriverDeleted"   // somebody deleted the driver pod before it ended
-	// somebody deleted a running executor pod without a grace period
+	// ReasonExecutorDeleted means that somebody deleted a running executor pod without a grace period.
 	ReasonExecutorDeleted  = "ExecutorDeleted"
 	ReasonSubmitFailed     = "SparkSubmitFailed" // the submitter pod failed and gives no one-word reason
 	ReasonSubmitterDeleted = "SubmitterDeleting" // somebody is deleting the submitter pod
-	// the submitter pod ended after it made the driver pod and before it made the objects that the driver mounts
+	// ReasonInterrupted means that the submitter pod ended after it made the driver pod and before it made the objects
+	// that the driver mounts.
 	ReasonInterrupted       = "SubmissionInterrupted"
 	ReasonDeadlineExceeded  = "DeadlineExceeded"        // a pod was active for longer than its own deadline
 	ReasonStartTimedOut     = "DriverStartTimedOut"     // Deadlines.DriverStart passed

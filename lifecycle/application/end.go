@@ -154,7 +154,7 @@ func (s *step) waiting() bool {
 		return s.suspend()
 	}
 	if !s.m.NextAttempt.IsZero() {
-		// an unfit spec may be corrected until then; else the attempt fails because of it
+		// An unfit spec may be corrected until the interval is over; else the attempt fails because of it.
 		if !s.again() && s.unfit() == "" {
 			return s.finish()
 		}
@@ -190,7 +190,7 @@ func (s *step) over() bool {
 		s.check(left)
 	}
 	if s.app.Serves && s.again() {
-		// the operator's configuration made the spec invalid, and it has changed
+		// The operator's configuration had made the spec invalid, and it has changed.
 		return s.to(lifecycle.Waiting, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Retained && s.lapsed() {

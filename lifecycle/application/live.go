@@ -208,7 +208,7 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	s.check(left)
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
-		// the real state appears when the node reports again
+		// The real state appears when the node reports again.
 		doubted.Phase, doubted.Why, doubted.Deleting = lifecycle.DriverRunning, s.m.Cause, false
 		*d = &doubted
 	}
@@ -285,7 +285,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	switch {
 	case d.Phase == lifecycle.DriverPending:
 		return lifecycle.Launched
-	// a pod that is being deleted has left its Service and receives no new session
+	// A pod that is being deleted has left its Service and receives no new session.
 	case !d.Ready, s.app.Serves && d.Deleting:
 		return lifecycle.Started
 	case s.app.Serves:

@@ -21,9 +21,9 @@ type ledger struct {
 	failed bool // the attempt is over, and no restart was counted for it yet
 	counts [3]int64
 	due    time.Time // when the next attempt may come
-	// since when executors were observed to be missing, by the phase that expresses it
+	// lacks are the times since which executors were observed to be missing, by the phase that expresses it.
 	lacks map[lifecycle.Phase]time.Time
-	// when such a phase was last entered before the shortage had lasted for lackGrace
+	// hasty is when such a phase was last entered before the shortage had lasted for lackGrace.
 	hasty time.Time
 	stops int // drivers that ended successfully just after their executors
 }

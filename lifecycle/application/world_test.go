@@ -380,7 +380,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			}
 			w.Tell("bad weather: %s", failed.Where)
 			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
-			// the failed action may have changed what was read
+			// The failed action may have changed the objects that were read.
 			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
 		case failed != nil:
 			panic(*failed)

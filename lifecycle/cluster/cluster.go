@@ -55,7 +55,8 @@ type Memory struct {
 	// Adopted reports that another operator made the cluster and that nobody has edited it since: its pods stay
 	// unchanged.
 	Adopted bool
-	// Begun is when all objects stood for the first time, or when the rollout of an edited spec began; zero before.
+	// Begun is when the current time limit started: when all objects stood, when the master was lost during the start,
+	// or when the rollout of a spec began; zero before.
 	Begun time.Time
 	// Complete is when all pods were of the spec and ready; zero until then, and again after an edit.
 	Complete time.Time
@@ -71,7 +72,8 @@ func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Comple
 // Plan is a decision about a cluster. All changes in the Kubernetes cluster follow from the phase (Memory.Wants).
 type Plan struct {
 	Trail []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
-	// about a pod (Part Members), or about the cluster (Part Application) with a reason of this package
+	// Tell holds notices about a pod (Part Members), or about the cluster (Part Application) with a reason of this
+	// package.
 	Tell  []lifecycle.Notice
 	Next  Memory
 	Check time.Duration // requeue after this time; 0 = only on a change

@@ -128,7 +128,7 @@ func (s *step) tell(reason, format string, args ...any) {
 // reported: Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(what lack) {
 	cause := what.cause.Bounded()
-	// the cluster still lacks something, and the last known reason stays valid
+	// The cluster still lacks something, and the last known reason stays valid.
 	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
@@ -203,7 +203,7 @@ func (s *step) starting() bool {
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
-		// this operator's StatefulSets differ from those of its predecessor
+		// This operator's StatefulSets differ from those of its predecessor.
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
 	s.rolledOut(counts)

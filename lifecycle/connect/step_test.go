@@ -31,7 +31,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	s.plan = Step(s.app, s.m, seen, s.now)
 	checkPlan(s.t, s.app, s.m, seen, s.now, s.plan)
 	s.m = s.plan.Next
-	// the pass after the status write requests the deletion of a server
+	// The pass after the status write requests the deletion of a server.
 	if len(s.plan.Trail) > 0 && s.plan.Check == time.Millisecond {
 		next := Step(s.app, s.m, seen, s.now)
 		checkPlan(s.t, s.app, s.m, seen, s.now, next)

@@ -42,7 +42,7 @@ func TestRequestAsBefore(t *testing.T) {
 // TestLastRunGoesForward checks that the time of the last run goes back only if it was ahead of the clock.
 func TestLastRunGoesForward(t *testing.T) {
 	want := hourly(t)
-	// by another clock
+	// The creation time comes from another clock.
 	seen := lifecycle.Observed{Runs: []lifecycle.Run{{Name: twelve, CreatedAt: noon.Add(-2 * time.Minute)}}}
 	for _, test := range []struct{ last, want time.Time }{
 		{noon.Add(-time.Minute), noon.Add(-time.Minute)},

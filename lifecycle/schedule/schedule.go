@@ -97,7 +97,8 @@ type Waiting struct {
 // Plan is a decision about a schedule.
 type Plan struct {
 	Next Memory
-	// about runs, by name, or about the schedule; the cause's reason is one of this package or of the API server
+	// Tell holds notices about runs, by name, or about the schedule. The reason of a cause is one of this package or of
+	// the API server.
 	Tell []lifecycle.Notice
 	// Do creates, deletes and confirms ScheduledRuns. It creates one run at most. To confirm a run is to read it live;
 	// an action without a name reads all runs.

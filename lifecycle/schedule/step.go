@@ -241,7 +241,7 @@ func (s *step) start() {
 		s.check(reassert)
 		return
 	}
-	// the problem of the last tick is over
+	// The problem of the last tick is over.
 	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) {
 		s.acceptedTick()
 		s.m.Cause = lifecycle.Cause{}

@@ -72,7 +72,7 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 
 // stretch is the time between two changes of a zone's clock. UTC is the local time less offset.
 type stretch struct {
-	begin, end time.Time // zero where there is no change
+	begin, end time.Time // zero if there is no change
 	offset     time.Duration
 	// shift is by how much the clock went forward at the beginning; negative if it went back.
 	shift time.Duration

@@ -165,7 +165,7 @@ func (w *world) user() {
 		w.Tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
 	case w.asked > 0 && w.Chance(0.005):
 		before := w.want.Request
-		// withdrawn, or an earlier value
+		// The request was withdrawn, or has an earlier value.
 		if w.want.Request = []string{"", strconv.Itoa(w.IntN(w.asked + 1))}[w.IntN(2)]; w.want.Request == before {
 			break
 		}
@@ -497,7 +497,7 @@ func (w *world) peaceful() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
 	for _, r := range w.runs {
-		// other runs are kept until the clock, which went back, reaches their tick
+		// Other runs are kept until the clock, which went back, reaches their tick.
 		if !r.deleting && w.writtenDown(r.name) {
 			ended[r.outcome]++
 		}
