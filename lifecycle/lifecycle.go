@@ -99,7 +99,7 @@ type Memory struct {
 	SubmittedAt time.Time
 	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
 	EndedAt     time.Time // end of the last attempt; zero while an attempt runs
-	NextAttempt time.Time // when a waiting retry is due; zero if none is waiting
+	NextAttempt time.Time // when a waiting retry is due; zero if no retry waits
 	// ShortSince is since when fewer executors exist than are wanted and no new one was created; zero while enough
 	// exist.
 	ShortSince time.Time
