@@ -49,14 +49,14 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		said = left
 	}
 	if drives(role) && strings.Contains(said, "TimeoutException") && strings.Contains(said, "AsyncUtils") {
-		how += "; " + apiServerTimeout
+		how += "; the " + role + " " + apiServerTimeout
 	}
 	return Cause{reason, sentence(how, said)}
 }
 
 // apiServerTimeout explains a timeout of the Kubernetes client in the driver. The exception has no message: it is a
 // java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
-const apiServerTimeout = "the driver got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
+const apiServerTimeout = "got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
 	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
 	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 

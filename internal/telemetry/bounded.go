@@ -164,7 +164,7 @@ func init() {
 		reasons[string(outcome)] = true
 	}
 	for _, reason := range []string{
-		"New", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
+		"New", "AwaitingExecutors", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,

@@ -164,4 +164,8 @@ func TestLastStateKeepsTheCause(t *testing.T) {
 	if now := l.app.Status.CurrentState; now.Message != "the application has ended and its objects are gone" {
 		t.Errorf("after a success it says %s", now.Message)
 	}
+	rejected := endedBy(lifecycle.Transition{Outcome: lifecycle.Refused, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.mainClass: Required"}})
+	if rejected != "; it was rejected: "+lifecycle.ReasonInvalid+": spec.mainClass: Required" {
+		t.Errorf("a spec that was never launched says %q", rejected)
+	}
 }

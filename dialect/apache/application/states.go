@@ -182,6 +182,8 @@ func endedBy(t lifecycle.Transition) string {
 		return exhausted(t)
 	case t.Outcome == lifecycle.Undecided || t.Outcome == lifecycle.Succeeded || dialect.CauseText(t.Cause) == "":
 		return ""
+	case t.Outcome == lifecycle.Refused: // an invalid spec had no attempt
+		return "; it was rejected: " + dialect.CauseText(t.Cause)
 	}
 	return "; the last attempt failed: " + dialect.CauseText(t.Cause)
 }
