@@ -10,29 +10,31 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// shown is how much of a story is printed, in lines.
+// shown is the number of lines of a story that are printed.
 const shown = 60
 
-// Life is what the simulated worlds of all state machines share: chance, the time, and the story of what happened.
+// Life holds the state that the simulated worlds of all state machines share: the random source, the time, and the
+// story, which is a log of what happened.
 type Life struct {
 	*rand.Rand
 	// Now is the time of the API server.
 	Now time.Time
-	// Due is when the operator wants to look again. It is zero while only an event brings the next pass.
+	// Due is the time at which the operator requested its next pass. It is zero if only an event starts the next pass.
 	Due time.Time
-	// Passes is how many passes the operator began.
+	// Passes counts the passes that the operator began.
 	Passes int
-	// Breach is the first rule that was broken, or "".
+	// Breach describes the first broken rule. It is empty if no rule was broken.
 	Breach string
 	log    []string
 }
 
-// New begins a life. Its seed and the number of its machine's sequence decide everything that happens by chance.
+// New returns a life that begins at a time. The seed and the number of the machine's sequence determine all random
+// choices.
 func New(seed, sequence uint64, began time.Time) Life {
 	return Life{Rand: rand.New(rand.NewPCG(seed, sequence)), Now: began}
 }
 
-// Chance is true that often.
+// Chance returns true with the given probability.
 func (l *Life) Chance(of float64) bool { return l.Float64() < of }
 
 // Tell adds a line to the story.
@@ -40,7 +42,7 @@ func (l *Life) Tell(format string, args ...any) {
 	l.log = append(l.log, l.Now.Format("15:04:05.0 ")+fmt.Sprintf(format, args...))
 }
 
-// Fail notes a broken rule. Later ones follow from the first, so that only the first counts.
+// Fail records a broken rule. It records only the first, because later ones follow from it.
 func (l *Life) Fail(format string, args ...any) {
 	if l.Breach == "" {
 		l.Breach = fmt.Sprintf(format, args...)
@@ -48,26 +50,26 @@ func (l *Life) Fail(format string, args ...any) {
 	}
 }
 
-// Story is the end of the story.
+// Story returns the last lines of the story.
 func (l *Life) Story() string { return strings.Join(l.log[max(0, len(l.log)-shown):], "\n") }
 
-// Waits reports whether the time that the operator asked for has not come.
+// Waits reports whether the pass that the operator requested is not due yet, or none was requested.
 func (l *Life) Waits() bool { return l.Due.IsZero() || l.Now.Before(l.Due) }
 
-// Wake makes the operator look again after some time, or only at an event if that is zero.
+// Wake makes the next pass due after a duration. If the duration is zero, only an event starts the next pass.
 func (l *Life) Wake(after time.Duration) {
 	if l.Due = (time.Time{}); after > 0 {
 		l.Due = l.Now.Add(after)
 	}
 }
 
-// Crash ends a pass: a call failed, or the operator died.
+// Crash is the panic that ends a pass early, because a call failed or the operator died.
 type Crash struct{ Where string }
 
-// CutShort ends the pass that Caught runs.
+// CutShort ends the pass that Caught runs, by a panic.
 func CutShort(where string) { panic(Crash{where}) }
 
-// Caught runs a part of a pass and returns the crash that ended it, if one did.
+// Caught runs a part of a pass. It returns the crash that ended it, or nil.
 func Caught(run func()) (crash *Crash) {
 	defer func() {
 		switch r := recover().(type) {
@@ -82,7 +84,8 @@ func Caught(run func()) (crash *Crash) {
 	return nil
 }
 
-// Copied is what a cache holds once it is in step with what exists. The old contents give the memory.
+// Copied returns the content of a cache that has caught up with the existing objects. It reuses the memory of the old
+// content.
 func Copied[T any](cache []T, exists []*T) []T {
 	cache = cache[:0]
 	for _, item := range exists {
@@ -91,8 +94,8 @@ func Copied[T any](cache []T, exists []*T) []T {
 	return cache
 }
 
-// Play plays the lives of the first seeds, few or LIVES times as many, and returns their number. A breach fails the test with the seed and the
-// story.
+// Play plays one life for each of the first seeds and returns their number: few, or LIVES times as many. A breach fails
+// the test, which then prints the seed and the story.
 func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	t.Helper()
 	count, passes := Count(t, few), 0
@@ -106,7 +109,8 @@ func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test if no life came to something: then the world is too tame to prove anything.
+// CameTo fails a test if no life reached one of the given outcomes. In that case the world is too tame to prove
+// anything.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
@@ -117,7 +121,8 @@ func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	}
 }
 
-// Trail says what is wrong with transitions that should lead from one phase to another, each by a way that is allowed, or "".
+// Trail checks that transitions lead from one phase to another, and that each of them is allowed. It returns a
+// description of the first problem, or an empty string.
 func Trail(from, to lifecycle.Phase, trail []lifecycle.Transition, allowed func(from, to lifecycle.Phase) bool) string {
 	at := from
 	for _, tr := range trail {
@@ -135,17 +140,17 @@ func Trail(from, to lifecycle.Phase, trail []lifecycle.Transition, allowed func(
 	return ""
 }
 
-// Used are the transitions that happened.
+// Used is the set of transitions that happened.
 type Used map[[2]lifecycle.Phase]bool
 
-// Add notes the transitions of a plan.
+// Add records the transitions of a plan.
 func (u Used) Add(trail []lifecycle.Transition) {
 	for _, tr := range trail {
 		u[[2]lifecycle.Phase{tr.From, tr.To}] = true
 	}
 }
 
-// Holds fails a test if a transition that the table of a machine promises never happened.
+// Holds fails a test if a transition in a machine's table never happened.
 func (u Used) Holds(t *testing.T, from []lifecycle.Phase, to lifecycle.Phase, when string) {
 	t.Helper()
 	for _, f := range from {

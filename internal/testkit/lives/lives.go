@@ -1,5 +1,5 @@
-// Package lives says how many lives the simulators of the state machines play, and has what these simulators share: chance, time, stories and
-// crashes.
+// Package lives has what the simulators of the state machines share: the number of lives to play, random choices, time,
+// stories and crashes.
 package lives
 
 import (
@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// variable is by how many times more lives are played than in a developer's loop: make test and make soak set it.
+// variable is the environment variable that multiplies the number of lives. The targets test and soak of the Makefile
+// set it.
 const variable = "LIVES"
 
-// Count returns few, or LIVES times as many. The lives are always those of the first seeds, so that a breach is found
-// again by the same number.
+// Count returns few, or LIVES times as many. Lives always use the first seeds, so that the number of a life reproduces
+// a breach.
 func Count(t testing.TB, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// KeyFamilies are keys of Spark's configuration of which an application may have many, each with a value.
+// KeyFamilies maps templates of Spark configuration keys to values. An application may set many keys of each family, or
+// one key whose value is a long list. KeysOf replaces %d with a number.
 var KeyFamilies = map[string]string{
 	"spark.kubernetes.driverEnv.E%d":                          "v",
 	"spark.kubernetes.driver.label.l%d":                       "v",
@@ -48,7 +49,7 @@ var KeyFamilies = map[string]string{
 	"spark.driver.memory":                                     "${spark.driver.cores}",
 }
 
-// KeysOf returns n keys of a family, or one key with a list of n.
+// KeysOf returns n keys of a family. If the key has no %d, KeysOf returns one key whose value is a list of n items.
 func KeysOf(key, value string, n int) map[string]string {
 	numbered := func(text string, i int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(i)) }
 	out := map[string]string{}

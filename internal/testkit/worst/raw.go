@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Raw is a value of a type with a field full of items, less what a fuller object has of itself.
+// Raw returns the JSON of a value of type T whose field holds n items. The change functions then adjust the value, for
+// example to remove parts that the surrounding object sets itself.
 func Raw[T any](t *testing.T, field Field, n int, change ...func(*T)) *runtime.RawExtension {
 	t.Helper()
 	value := new(T)

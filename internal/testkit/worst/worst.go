@@ -1,5 +1,5 @@
-// Package worst fills objects with long lists and maps, and measures what code does with them. Tests use it to find work that grows faster
-// than its input.
+// Package worst fills objects with long lists and maps, and measures the cost of the code that processes them. Tests
+// use it to find work that grows faster than its input.
 package worst
 
 import (
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDepth bounds the nesting of fields that Fields looks at: some types of Kubernetes contain themselves.
+// maxDepth bounds the nesting of the fields that Fields returns, because some Kubernetes types contain themselves.
 const maxDepth = 14
 
 // Field is a list or a map of a type.
@@ -27,14 +27,15 @@ type Field struct {
 	way  []step
 }
 
-// step leads from a value to one of its fields, or with field -1 to the element of a pointer, list or map.
+// step leads from a value to one of its fields. If field is -1, it leads to the element of a pointer, list or map.
 type step struct{ field int }
 
-// everything is the value of the environment variable COSTS with which tests look at every field and log what each costs.
+// everything is the value of the environment variable COSTS that makes tests measure every field and log each cost.
 const everything = "all"
 
-// Fields returns the lists and maps that values of a type can hold, except lists of bytes and lists inside of lists. With COSTS=all in the
-// environment it returns these too: there are thousands.
+// Fields returns the lists and maps that values of a type can hold. By default it leaves out lists inside lists and the
+// fields of affinities. If the environment variable COSTS is "all", it returns these too, which are thousands. Lists of
+// bytes are never returned.
 func Fields(t reflect.Type) []Field {
 	var found []Field
 	walk(t, "", nil, map[reflect.Type]int{}, &found)
@@ -72,7 +73,7 @@ func walk(t reflect.Type, path string, way []step, open map[reflect.Type]int, fo
 	}
 }
 
-// opaque types write themselves as JSON: what they hold inside is not for a user to fill.
+// opaque reports whether a type has its own JSON encoding. Users cannot set the Go fields inside such a type.
 func opaque(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
@@ -88,8 +89,8 @@ func nameOf(f reflect.StructField) string {
 	return "." + name
 }
 
-// Fill puts n different items into the field of an object, given by a pointer to it. Structures on the way are made where they are missing, and
-// lists on the way get one item.
+// Fill puts n different items into the field of an object, which is passed as a pointer. Fill creates missing
+// structures on the path to the field, and gives each list on the path one item.
 func (f Field) Fill(object any, n int) {
 	fill(reflect.ValueOf(object).Elem(), f.way, n)
 }
@@ -142,7 +143,7 @@ func many(v reflect.Value, n int) {
 	}
 }
 
-// distinct fills the texts and numbers of a value so that it differs from the same value with another number.
+// distinct fills the strings and numbers of a value. Values that are filled with different numbers differ.
 func distinct(v reflect.Value, i int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -166,8 +167,8 @@ func distinct(v reflect.Value, i int) {
 	}
 }
 
-// CPU is the processor time that a function takes on its own thread: the load of other processes and the garbage collector's own threads do
-// not count. It is the least of the tries.
+// CPU returns the processor time that a function takes on its own thread, as the minimum of several tries. The load of
+// other processes and the garbage collector's own threads do not count.
 func CPU(tries int, run func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -182,7 +183,8 @@ func CPU(tries int, run func()) time.Duration {
 	return least
 }
 
-// threadTime reads the clock of the thread, which is exact. The times that getrusage returns are as of the thread's last tick.
+// threadTime returns the processor time of the thread from its clock, which is exact. The times that getrusage returns
+// are only as recent as the thread's last tick.
 func threadTime() time.Duration {
 	var spent unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
@@ -191,7 +193,8 @@ func threadTime() time.Duration {
 	return time.Duration(spent.Nano())
 }
 
-// Allocated is how many bytes a function allocates, with what other goroutines allocate meanwhile.
+// Allocated returns the number of bytes that are allocated while a function runs. Allocations of other goroutines count
+// too.
 func Allocated(run func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -200,29 +203,29 @@ func Allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Linear compares the cost of a list of few items with the cost of a list with factor times as many.
+// Bounds of Linear, which compares the cost of few items with the cost of factor times as many.
 const (
 	few    = 80
 	factor = 5
-	// enough is a cost that is acceptable however it grows: ten times as many items cost at most 300 ms.
+	// enough is a cost that is always accepted, however it grows: ten times as many items cost at most 300 ms.
 	enough = 3 * time.Millisecond
-	// growth is the accepted ratio of the two costs. A quadratic cost has a ratio of 25. A cost that is half
-	// linear, half quadratic at 450 items has a ratio of 8.
+	// growth is the accepted ratio of the two costs. A quadratic cost has a ratio of 25. A cost that is half linear and
+	// half quadratic at 450 items has a ratio of 8.
 	growth = 8
 	// plain is a ratio that needs no second measurement.
 	plain = 7
-	// comparisons is how many times a ratio above plain is measured.
+	// comparisons is the number of measurements if the first ratio is above plain.
 	comparisons = 5
 )
 
-// Linear fails a test if the cost of an object grows faster than the object. The function work receives a number of items and returns the
-// work on an object with that many items. Linear measures only the returned work.
+// Linear fails a test if the cost of an object grows faster than the object. The function work receives a number of
+// items and returns the work on an object with that many items. Linear measures only the returned work.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	run := work(few * factor)
 	var fewer func()
 	small, large, linear := compare(func() time.Duration { return CPU(1, run) }, func(repeat int) time.Duration {
-		if fewer == nil { // Cheap objects are never measured twice, so they need no smaller twin.
+		if fewer == nil { // A cheap large object needs no comparison, so the small object is built on demand.
 			fewer = work(few)
 		}
 		return CPU(1, func() {
@@ -239,10 +242,13 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 	}
 }
 
-// compare reports the cost of an object with few items, the cost of an object with factor times as many, and whether the growth between them is
-// accepted. The first argument measures the large object once. The second one returns the mean cost of repeated runs on the small object. One
-// measurement can meet a garbage collection or cold caches. A growth above plain is therefore measured several times, and each side keeps its
-// lowest cost. Both sides run equally long, so that both meet as many interruptions.
+// compare returns the cost of a small object with few items, the cost of a large object with factor times as many, and
+// whether the growth between them is accepted. measureLarge measures the large object once. measureSmall returns the
+// mean cost of repeated runs on the small object.
+//
+// A single measurement may include a garbage collection or cold caches. So compare measures a growth above plain
+// several times, and keeps the lowest cost of each side. Both sides run equally long, so that both meet as many
+// interruptions.
 func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
 	large = measureLarge()
 	if large <= enough {

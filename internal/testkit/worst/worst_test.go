@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestCompareFindsQuadraticWork checks that compare separates work that grows with the square of its input from work that grows with its
-// input, even if each item has a fixed cost. The costs are computed, not measured: a measurement on a busy machine would make this test flaky.
+// TestCompareFindsQuadraticWork checks that compare accepts linear work, even with a fixed cost, and rejects quadratic
+// work. The costs are computed and not measured, because measurements on a busy machine would make this test flaky.
 func TestCompareFindsQuadraticWork(t *testing.T) {
 	const item = 100 * time.Microsecond
 	for name, test := range map[string]struct {
@@ -33,7 +33,7 @@ func TestCompareFindsQuadraticWork(t *testing.T) {
 	}
 }
 
-// slowAtFirst adds a garbage collection to the first measurement, which is a measurement of the large object.
+// slowAtFirst doubles the first measurement, as a garbage collection would. compare measures the large object first.
 func slowAtFirst(cost func(n int) time.Duration) func(n int) time.Duration {
 	measured := false
 	return func(n int) time.Duration {
@@ -53,8 +53,8 @@ type fails struct {
 
 func (f *fails) Errorf(string, ...any) { f.failed = true }
 
-// TestLinearMeasuresItsWork checks that Linear reports real work. Its cost grows with the fourth power of the input: 625 times for five times
-// as many items, far above what a busy machine adds to a measurement.
+// TestLinearMeasuresItsWork checks that Linear measures real work. The cost grows with the fourth power of the input:
+// 625 times for five times as many items, far above what a busy machine adds to a measurement.
 func TestLinearMeasuresItsWork(t *testing.T) {
 	f := &fails{TB: t}
 	text := make([]byte, 64)
