@@ -20,17 +20,18 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 	return nil
 }
 
-// A Gap is one thing in which our definition keeps less than theirs, or keeps it otherwise.
+// Gap is one difference that makes our definition less compatible than theirs.
 type Gap struct {
-	// Path of the property, for example .spec.driver.env[].name; additional properties are {}.
+	// Path names the property, for example .spec.driver.env[].name. Values of additional properties are written as {}.
 	Path string
-	// What differs.
+	// What describes the difference.
 	What string
 }
 
-// Gaps compares two definitions of one kind, and returns in what ours is not a drop-in for theirs: names and columns that users type and
-// see, and for every property of theirs whether ours has it with the same type and accepts every value that theirs accepts. Properties
-// that only ours has are no gaps as long as they are optional.
+// Gaps compares two definitions of one kind. It returns every difference that prevents ours from being a drop-in
+// replacement for theirs. It compares the names and columns that users type and see. For each of their properties it
+// checks that ours exists, has the same type and accepts every value that theirs accepts. Properties that only ours has
+// are no gaps if they are optional.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	var gaps []Gap
 	differ := func(path string, theirs, ours any) {
@@ -70,7 +71,7 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 	c.bounds(path, theirs, ours)
 	c.lists(path, theirs, ours)
 
-	// What ours does not spell out and keeps as it is misses nothing.
+	// A property that our schema does not list is no gap if the schema preserves unknown fields.
 	kept := set(ours.XPreserveUnknownFields)
 	for name, property := range theirs.Properties {
 		if o, ok := ours.Properties[name]; ok {
@@ -100,7 +101,7 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 	}
 }
 
-// kind compares what sort of value is accepted at all.
+// kind compares types and formats, and how unknown fields and null are treated.
 func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if theirs.Type != ours.Type {
 		c.found(path, "type %q, theirs %q", ours.Type, theirs.Type)
@@ -173,7 +174,8 @@ func (c *comparison) bounds(path string, theirs, ours *apiextensionsv1.JSONSchem
 	c.rules(path, theirs, ours)
 }
 
-// rules compares what is not a limit. Another pattern or rule than theirs counts as narrower: texts are all that can be compared.
+// rules compares patterns, rules and other constraints that are not bounds. A pattern or rule that differs from theirs
+// counts as stricter, because only their texts can be compared.
 func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if ours.ExclusiveMinimum && !theirs.ExclusiveMinimum || ours.ExclusiveMaximum && !theirs.ExclusiveMaximum {
 		c.found(path, "excludes its bounds")

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// decodeLimit is how long a probe may take to be decoded. It takes microseconds; a value that a decoder computes with takes hours.
+// decodeLimit bounds the time to decode a probe. Decoding takes microseconds, unless a decoder computes with a value
+// such as a huge exponent, which can take hours.
 const decodeLimit = 30 * time.Second
 
-// MustDecode fails the test if an object that a definition accepts cannot be decoded, exceeds a limit of the package bounds, or takes for ever. Path names the
-// property that the object probes.
+// MustDecode fails the test if an accepted object cannot be decoded, exceeds a limit of the package bounds, or is not
+// decoded within decodeLimit. The path names the property that the object probes.
 func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byte) {
 	t.Helper()
 	type result struct {

@@ -8,13 +8,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes are values for Full of the properties of sparkoperator.k8s.io that take no "a".
+// Sizes holds values for Full: those of the properties of sparkoperator.k8s.io that do not accept "a".
 var Sizes = map[string]any{".memory": "1g", ".memoryOverhead": "512m", ".podName": "a.b"}
 
-// Full returns an object with every property of a version of a definition, one element in every list and map. Values that a schema chooses
-// from are chosen by turn: variant 0 takes the first of every enumeration and numbers where texts are possible too, variant 1 the second and
-// texts, and so on, so that Variants of them show every value. Override gives the values of properties by the end of their path, such as
-// ".memory", where "a" or 1 does not do.
+// Full returns an object that sets every property of a version of a definition, with one element in each list and map.
+// The variant selects values: variant 0 uses the first value of each enumeration, and numbers where both numbers and
+// texts are accepted. Variant 1 uses the second value, and texts. All Variants together use every value. The override
+// gives the values of properties that do not accept "a" or 1, by the end of their path, such as ".memory".
 func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
 	root := schemaOf(crd, version)
 	obj := map[string]any{
@@ -29,7 +29,7 @@ func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant
 	return obj
 }
 
-// Variants is how many variants of Full show every value that a version's schema can choose.
+// Variants returns the number of variants of Full that together use every value of a version's enumerations.
 func Variants(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
 	most := 2
 	var walk func(s *apiextensionsv1.JSONSchemaProps)

@@ -7,8 +7,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Limits returns the limits that a version of a definition has for its lists, maps, quantities and texts, by their sort and path, for example
-// "list .spec.driver.env". What has none is there with 0, but for texts, which are left out then.
+// Limits returns the limits that a version of a definition sets for lists, maps, quantities and texts. The keys are the
+// sort and the path, for example "list .spec.driver.env". A list, map or quantity without a limit has the value 0.
+// Texts without a limit are left out.
 func Limits(crd *apiextensionsv1.CustomResourceDefinition, version string) map[string]int {
 	found := map[string]int{}
 	root := schemaOf(crd, version)
@@ -30,7 +31,7 @@ func limitsOf(path string, s *apiextensionsv1.JSONSchemaProps, found map[string]
 	case s.XIntOrString && s.Pattern != "":
 		found["quantity "+path] = number(s.MaxLength)
 		if !strings.Contains(s.Pattern, "[0-9]{1,2}))?$") {
-			found["quantity "+path] = -1 // its exponent is not bounded
+			found["quantity "+path] = -1 // the exponent is not bounded
 		}
 	case s.Type == "string" && s.MaxLength != nil:
 		found["text "+path] = number(s.MaxLength)

@@ -11,11 +11,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Probes returns objects that try the limits of what a version of a definition accepts: each sets one property, however deep, to one
-// value of a kind that types in Go are known to stumble over (numbers beyond int32 and int64, odd quantities and times, null), and
-// everything that this property requires to plain values. Many of them are meant to be refused: Admit tells.
+// Probes returns objects that try the limits of what a version of a definition accepts. Each object sets one property,
+// at any depth, to one value that Go types are known to fail on: numbers beyond int32 and int64, odd quantities and
+// times, or null. Properties that are required beside it get plain values. Many probes are meant to be rejected, which
+// Admit reports.
 //
-// What is accepted must be decodable by the Go type: a watch by a typed client ends at the first object that is not.
+// The Go type must be able to decode every accepted object, because a typed client's watch ends at the first object
+// that it cannot decode.
 func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.Seq2[string, map[string]any] {
 	root := schemaOf(crd, version)
 	return func(yield func(string, map[string]any) bool) {
@@ -37,7 +39,7 @@ func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.
 	}
 }
 
-// probes returns the values to try for a schema and all below it.
+// probes returns the probe values for a schema and for everything below it.
 func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, v := range leaves(s) {
@@ -79,16 +81,16 @@ var (
 	}
 	strange = []any{
 		"", "a", " ", "1", "1.5", "é\u0000", strings.Repeat("x", 300),
-		// quantities
+		// Quantities.
 		"1Ki", "1e3", "1e1.5", "1E-3", ".5", "5.", "1e99999", "1e99999999999", "0.0000000000001", "99999999999999999999999Ei", "+1", "-1",
 		"1e2000000000", "1E-2000000000", "1234567890123456789012e2000000000", "1e0000000000000000099", strings.Repeat("1", 100), strings.Repeat("1", 100) + "Ki",
-		// times
+		// Times.
 		"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456789+01:00", "2026-01-02t03:04:05z", "2026-01-02T03:04:05", "2026-01-02 03:04:05",
 		"2026-02-30T03:04:05Z", "0000-01-01T00:00:00Z", "2026-01-02T23:59:60Z", "2026-01-02T24:00:00Z", "2026-01-02T03:04:05+24:00", "AAAA",
 	}
 )
 
-// leaves returns the values to try for a schema itself.
+// leaves returns the probe values for a schema itself, without those for its properties and items.
 func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
 	out := []any{nil, sample(s)}
 	switch {
@@ -115,7 +117,7 @@ func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
 	return out
 }
 
-// sample returns a plain value that a schema accepts, with only what it requires.
+// sample returns a plain value that a schema accepts. It sets only required properties.
 func sample(s *apiextensionsv1.JSONSchemaProps) any {
 	switch {
 	case len(s.Enum) > 0:

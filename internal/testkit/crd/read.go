@@ -1,7 +1,9 @@
-// Package crd lets tests ask of custom resource definitions what an API server would: whether a definition is valid, whether it accepts
-// an object and what it stores of it, whether it accepts all that another one accepts, and whether all that it accepts can be decoded.
+// Package crd lets tests check custom resource definitions as an API server does. Tests check whether a definition is
+// valid, whether it accepts an object, and what is stored of that object. They also check whether a definition accepts
+// everything that another one accepts, and whether all accepted objects can be decoded.
 //
-// It runs the API server's own code (k8s.io/apiextensions-apiserver) in the test's process, so a question costs microseconds.
+// The package runs the API server's own code (k8s.io/apiextensions-apiserver) in the test's process, so that a check
+// takes microseconds.
 package crd
 
 import (
@@ -21,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Root returns the repository's root: the nearest directory above the test's that holds the main module's go.mod.
+// Root returns the repository's root, which is the nearest directory above the test that has the main module's go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -40,14 +42,14 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Ours reads a definition that tools/generate.sh wrote, by its file's name in config/crd.
+// Ours reads a definition that tools/generate.sh wrote, by its file name in config/crd.
 func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	return mustRead(t, filepath.Join(Root(t), "config", "crd", file))
 }
 
-// Theirs reads a definition that a peer publishes, by its file's name without .gz. They are not part of the repository: where they are
-// absent, the test says so and is skipped.
+// Theirs reads a definition that another operator publishes, by its file name without .gz. These files are not part of
+// the repository. If they are absent, the test is skipped.
 func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	path := filepath.Join(Root(t), "..", "shared", "data", "peer-crds", file+".gz")
@@ -66,7 +68,7 @@ func mustRead(t testing.TB, path string) *apiextensionsv1.CustomResourceDefiniti
 	return crd
 }
 
-// Read reads a definition from a YAML file, which may be compressed (.gz). Fields that are not of the API are errors.
+// Read reads a definition from a YAML file, which may be compressed (.gz). Unknown fields are errors.
 func Read(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -88,8 +90,8 @@ func Read(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return &crd, nil
 }
 
-// CompactSize returns how many bytes the definition has as compact JSON, the form that kubectl apply stores in an annotation, where
-// 256 KiB is the most that all annotations may have.
+// CompactSize returns the size of the definition as compact JSON, in bytes. kubectl apply stores that form in an
+// annotation, and all annotations of an object may have at most 256 KiB.
 func CompactSize(crd *apiextensionsv1.CustomResourceDefinition) (int, error) {
 	raw, err := json.Marshal(crd)
 	return len(raw), err

@@ -19,15 +19,16 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// Schema is one version of a definition, ready to be asked about objects.
+// Schema validates objects against one version of a definition.
 type Schema struct {
 	structural *schema.Structural
 	validator  validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// NewSchema returns a version of a definition. It fails for a definition that an API server would refuse, for whatever reason: one that
-// is not structural, rules that do not compile or cost too much, a missing approval of a protected group.
+// NewSchema returns the schema of a version of a definition. It fails if an API server would reject the definition:
+// because it is not structural, because its rules do not compile or cost too much, or because the approval of a
+// protected group is missing.
 func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
 	crd = crd.DeepCopy()
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
@@ -64,8 +65,8 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 	}, nil
 }
 
-// Admit does to an object in JSON what an API server does to one that is created: it drops what the schema does not know, fills in the
-// schema's defaults and validates. It returns what would be stored, and why the object is refused, if it is.
+// Admit processes a JSON object as an API server does on creation: it drops unknown fields, sets defaults and
+// validates. It returns the object that would be stored, and the reasons if the object is rejected.
 func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	var obj map[string]any
 	if err := json.Unmarshal(object, &obj); err != nil {
@@ -79,7 +80,8 @@ func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	errs := validation.ValidateCustomResource(nil, obj, s.validator)
 	errs = append(errs, objectmeta.Validate(ctx, nil, obj, s.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, obj)...)
-	// As in the API server: rules read fields by their declared types, so they only see objects that are otherwise valid.
+	// Rules read fields by their declared types. So they run only on objects that are otherwise valid, as in the API
+	// server.
 	if len(errs) == 0 {
 		broken, _ := s.rules.Validate(ctx, nil, s.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)

@@ -8,14 +8,15 @@ import (
 
 // Field is one field of a definition.
 type Field struct {
-	// Path leads to the field: names of fields, "[]" for the items of a list, "{}" for the values of a map.
+	// Path leads to the field. Its steps are names of fields, "[]" for the items of a list and "{}" for the values of a
+	// map.
 	Path   []string
 	Schema *Schema
-	// Typed is false for a field that the definition does not name: it belongs to the type that the operator reads a raw field as.
+	// Typed is false if the definition does not name the field. Such a field belongs to the Go type of a raw field.
 	Typed bool
 }
 
-// String is the path as people write it, such as "spec.driver.env[].name".
+// String returns the path as documentation writes it, such as "spec.driver.env[].name".
 func (f *Field) String() string {
 	var text strings.Builder
 	for _, step := range f.Path {
@@ -27,8 +28,8 @@ func (f *Field) String() string {
 	return text.String()
 }
 
-// Fields lists every field of the definition, sorted by path. Raw fields are followed into the types that the operator
-// reads them as; unknown has the paths of those without such a type.
+// Fields returns every field of the definition, sorted by path. It includes the fields of the Go types that the
+// operator decodes raw fields into. The second result has the paths of raw fields without a known Go type.
 func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
 
 func (d *Definition) walk() {
@@ -42,7 +43,7 @@ func (d *Definition) walk() {
 			name := path[len(path)-1]
 			if t, known := raw[name]; known {
 				inner := schemaOf(t, 0)
-				s.Properties = inner.Properties // so that values of it are built by the same schema
+				s.Properties = inner.Properties // so that values of the raw field are built from the same schema
 				typed = false
 			} else if typed {
 				d.opaque = append(d.opaque, field.String())
@@ -66,21 +67,21 @@ func (d *Definition) walk() {
 	walk(nil, d.Schema, true)
 }
 
-// Last is the last step of the path.
+// Last returns the last step of the path.
 func (f *Field) Last() string { return f.Path[len(f.Path)-1] }
 
 // IsList reports whether a field is a list.
 func (f *Field) IsList() bool { return f.Schema.Type == "array" }
 
-// IsMap reports whether a field is a map of any keys.
+// IsMap reports whether a field is a map with arbitrary keys.
 func (f *Field) IsMap() bool {
 	return f.Schema.AdditionalProperties != nil && f.Schema.AdditionalProperties.Schema != nil
 }
 
-// IsConf reports whether a field is a map of configuration keys of Spark or Hadoop.
+// IsConf reports whether a field is a map of Spark or Hadoop configuration keys.
 func (f *Field) IsConf() bool {
 	return f.IsMap() && strings.HasSuffix(f.Last(), "Conf")
 }
 
-// IsQuantity reports whether a schema is of a Kubernetes quantity, or of a port that may have a name.
+// IsQuantity reports whether a schema describes a Kubernetes quantity, or a port that may have a name.
 func IsQuantity(s *Schema) bool { return s.XIntOrString }

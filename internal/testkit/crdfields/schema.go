@@ -1,5 +1,5 @@
-// Package crdfields reads our definitions and lists every field that they admit, with its schema. Fields whose schema
-// admits anything are followed into the Go types that the operator reads them as.
+// Package crdfields reads our definitions and lists every field that they accept, with its schema. If a field's schema
+// accepts anything, the package continues with the Go type that the operator decodes the field into.
 package crdfields
 
 import (
@@ -31,22 +31,23 @@ type Schema = apiextensionsv1.JSONSchemaProps
 type Definition struct {
 	APIVersion string
 	Kind       string
-	// Stored is the version as which every version comes to the operator: our definitions convert nothing but the name.
+	// Stored is the API version in which the operator receives every object. Our definitions have no conversion except
+	// for the version's name.
 	Stored string
 	Schema *Schema
 	fields []*Field
 	opaque []string
 }
 
-// Name is short and unique, such as "SparkApplication.v1beta2".
+// Name returns a short unique name, such as "sparkoperator/v1beta2.SparkApplication".
 func (d *Definition) Name() string {
 	group, version, _ := strings.Cut(d.APIVersion, "/")
 	first, _, _ := strings.Cut(group, ".")
 	return first + "/" + version + "." + d.Kind
 }
 
-// Definitions reads every version of every definition in a folder, in the order of the file names. Of versions with the same schema it returns one, as their
-// objects come to the operator as the same JSON.
+// Definitions reads every version of every definition in a folder, in the order of the file names. If several versions
+// have the same schema, it returns only the first, because the operator receives their objects as the same JSON.
 func Definitions(folder string) ([]*Definition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -90,8 +91,8 @@ func storedVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// metadataSchema is what a tenant may choose of an object's metadata. The API server bounds names, keys of labels and values of labels; the
-// annotations of one object may have 256 KiB.
+// metadataSchema returns the schema of the metadata that a tenant may choose. The API server bounds names, and the keys
+// and values of labels. The annotations of one object may have 256 KiB.
 func metadataSchema() Schema {
 	word := Schema{Type: "string", MaxLength: new(int64(63)), Pattern: `^[a-z0-9]+$`}
 	text := Schema{Type: "string"}
@@ -109,7 +110,8 @@ func metadataSchema() Schema {
 	}}
 }
 
-// raw are the types that the operator reads the fields as whose schema admits anything, by the last name of their path.
+// raw maps fields whose schema accepts anything to the Go types that the operator decodes them into. The key is the
+// last name of the field's path.
 var raw = map[string]reflect.Type{
 	"template":                    reflect.TypeFor[corev1.PodTemplateSpec](),
 	"podTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
@@ -122,12 +124,12 @@ var raw = map[string]reflect.Type{
 	"lastObservedDriverStatus":    reflect.TypeFor[corev1.PodStatus](),
 }
 
-// IsRaw reports whether a schema admits any fields without naming one.
+// IsRaw reports whether a schema accepts arbitrary fields and names none.
 func IsRaw(s *Schema) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields && len(s.Properties) == 0
 }
 
-// schemaOf is the schema of a Go type as Kubernetes decodes it. It bounds nothing.
+// schemaOf returns the schema of a Go type as Kubernetes decodes it. The schema sets no limits.
 func schemaOf(t reflect.Type, depth int) Schema {
 	switch t {
 	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString]():
@@ -165,7 +167,7 @@ func schemaOf(t reflect.Type, depth int) Schema {
 	return Schema{Type: "object", XPreserveUnknownFields: new(true)}
 }
 
-// maxDepth bounds the nesting of types: nothing in Kubernetes' own types is deeper.
+// maxDepth bounds the nesting of types. No Kubernetes type is nested more deeply.
 const maxDepth = 16
 
 func structSchema(t reflect.Type, depth int) Schema {

@@ -1,5 +1,5 @@
-// Package fieldtable helps tests to write the tables of docs/fields.md and docs/fields-apache.md: which fields an API has, and which parts of the objects differ when a
-// field is set.
+// Package fieldtable helps tests to write the tables of docs/fields.md and docs/fields-apache.md. The tables list the
+// fields of an API, and the parts of the created objects that change if a field is set.
 package fieldtable
 
 import (
@@ -16,7 +16,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// Fields are the fields below a type of ours, by their names in JSON. Lists, maps, metadata and what is kept raw are fields as they are.
+// Fields returns the paths of the JSON fields below one of our types. It does not descend into lists, maps, metadata
+// and raw fields.
 func Fields(t reflect.Type, at string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -37,7 +38,8 @@ func Fields(t reflect.Type, at string) (paths []string) {
 	return paths
 }
 
-// Flat is an object by the names of its parts, two levels deep; what is of a pod's first container, which is Spark's, is told apart.
+// Flat returns the parts of an object by their names, two levels deep. The first container of a pod is Spark's
+// container. Its parts have names of their own, which begin with "container.".
 func Flat(t *testing.T, object any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(object)
@@ -68,7 +70,7 @@ func Flat(t *testing.T, object any) map[string]any {
 	return parts
 }
 
-// Otherwise names the parts that two objects do not have alike, in alphabetical order.
+// Otherwise returns the names of the parts that differ between two objects, in alphabetical order.
 func Otherwise(was, is map[string]any) (changed []string) {
 	all := maps.Clone(was)
 	maps.Copy(all, is)
@@ -80,7 +82,7 @@ func Otherwise(was, is map[string]any) (changed []string) {
 	return changed
 }
 
-// Codes are the parts as Markdown.
+// Codes formats the parts as a list of Markdown code spans.
 func Codes(parts []string) string {
 	if len(parts) == 0 {
 		return ""
@@ -88,8 +90,9 @@ func Codes(parts []string) string {
 	return "`" + strings.Join(parts, "`, `") + "`"
 }
 
-// Hold compares a part of a document with what it should be: from the line that is the heading, or the document's beginning without one, to the next
-// of the headings, or the document's end. With update it writes the part instead.
+// Hold compares a section of a document with its expected text. The section begins at the line with heading, or at the
+// start of the document if heading is empty. It ends before the line with next, or at the end of the document if next
+// is empty. With update, Hold writes the expected text instead.
 func Hold(t *testing.T, document, heading, next, part string, update bool) {
 	t.Helper()
 	data, err := os.ReadFile(document)

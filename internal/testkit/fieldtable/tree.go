@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Leaves are the fields below a type of ours, by their names in JSON. Types of Kubernetes, lists and maps are fields as they are.
+// Leaves returns the paths of the JSON fields below one of our types. It does not descend into Kubernetes types, lists,
+// maps and the paths that whole names.
 func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -37,7 +38,8 @@ func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	return paths
 }
 
-// PodChanges names the parts of a pod that differ. Those of the Spark container begin with "container".
+// PodChanges returns the names of the parts of a pod that differ. The names of the Spark container's parts begin with
+// "container".
 func PodChanges(pod, container, changedPod, changedContainer map[string]any) (changed []string) {
 	compare := func(prefix string, was, is map[string]any, skip ...string) {
 		for _, key := range slices.Sorted(maps.Keys(is)) {
@@ -54,7 +56,7 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	}
 	wasMeta, isMeta := maps.Clone(part(pod, "metadata")), maps.Clone(part(changedPod, "metadata"))
 	for _, m := range []map[string]any{wasMeta, isMeta} {
-		// The hash is every spec's, and what kubectl shows first follows from the containers.
+		// The hash differs for every spec, and the default container of kubectl follows from the containers.
 		annotations := maps.Clone(part(m, "annotations"))
 		delete(annotations, lifecycle.SpecHashAnnotation)
 		delete(annotations, submit.DefaultContainerAnnotation)
@@ -75,7 +77,7 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	return changed
 }
 
-// Merge lays a tree over another: maps key by key, everything else as a whole.
+// Merge merges the tree over into the tree into. Maps are merged key by key, and every other value is replaced.
 func Merge(into, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)
@@ -87,7 +89,7 @@ func Merge(into, over map[string]any) {
 	}
 }
 
-// Plain is an object as decoded JSON.
+// Plain returns an object as decoded JSON.
 func Plain(t testing.TB, object any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)
@@ -101,7 +103,8 @@ func Plain(t testing.TB, object any) map[string]any {
 	return out
 }
 
-// SparkContainer is the last container of the driver's pod, and the first of a template: there Spark takes it from.
+// SparkContainer returns a container of a pod by its index. A negative index counts from the end. In a driver pod
+// Spark's container is the last, and in a template it is the first.
 func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
 	t.Helper()
 	containers, _ := pod["spec"].(map[string]any)["containers"].([]any)
@@ -111,7 +114,7 @@ func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
 	return containers[(at+len(containers))%len(containers)].(map[string]any)
 }
 
-// Tree reads YAML.
+// Tree decodes YAML.
 func Tree(t testing.TB, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
