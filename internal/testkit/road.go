@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Variables that choose another control plane than the embedded one.
+// Environment variables that select another control plane than the embedded one.
 const (
 	// assetsVariable names a directory with kube-apiserver and etcd, as setup-envtest prints it.
 	assetsVariable = "KUBEBUILDER_ASSETS"
-	// kubeconfigVariable names the administrator's kubeconfig of a control plane that is there. It is not KUBECONFIG, so
-	// that nobody runs tests against a cluster by mistake.
+	// kubeconfigVariable names the administrator's kubeconfig of an existing control plane. The name is not KUBECONFIG,
+	// so that tests never run against a cluster by mistake.
 	kubeconfigVariable = "TEST_KUBECONFIG"
 )
 
-// road says where the control plane comes from.
+// road is the source of the control plane.
 type road struct {
 	kind roadKind
 	path string // of the assets or the kubeconfig
@@ -40,7 +40,7 @@ const (
 	existing roadKind = "the control plane of " + kubeconfigVariable
 )
 
-// chooseRoad reads the environment. Without either variable the control plane is the embedded one.
+// chooseRoad reads the environment. If no variable is set, it chooses the embedded control plane.
 func chooseRoad(environment func(string) string) (road, error) {
 	directory, kubeconfig := environment(assetsVariable), environment(kubeconfigVariable)
 	switch {
@@ -54,15 +54,15 @@ func chooseRoad(environment func(string) string) (road, error) {
 	return road{kind: embedded}, nil
 }
 
-// ExistingCluster returns the kubeconfig of the cluster that end-to-end tests use instead of one of their own, or
-// nothing. They need nodes, so that a directory of programs does not concern them.
+// ExistingCluster returns the kubeconfig of the cluster that end-to-end tests use instead of their own, or an empty
+// string. These tests need nodes, so a directory with kube-apiserver and etcd is no alternative.
 func ExistingCluster(environment func(string) string) string { return environment(kubeconfigVariable) }
 
-// withoutControllers says whether nothing does kube-controller-manager's work.
+// withoutControllers reports whether no kube-controller-manager runs.
 func (r road) withoutControllers() bool { return r.kind == assets }
 
-// NeedsControllers skips a test where no kube-controller-manager runs, which envtest does not have. what is the work that
-// the test waits for, such as "garbage collection".
+// NeedsControllers skips a test if no kube-controller-manager runs, as with envtest. The argument what names the work
+// that the test needs, such as "garbage collection".
 func NeedsControllers(t testing.TB, what string) {
 	t.Helper()
 	Rest(t)
@@ -71,8 +71,7 @@ func NeedsControllers(t testing.TB, what string) {
 	}
 }
 
-// NeedsLoopback skips a test whose API server has to call a server of the test's own at 127.0.0.1, where the API server
-// is elsewhere.
+// NeedsLoopback skips a test if the API server runs elsewhere and cannot call the test's own server at 127.0.0.1.
 func NeedsLoopback(t testing.TB) {
 	t.Helper()
 	if rc := Rest(t); controlPlane.road.kind == existing && !loopback(rc.Host) {
@@ -89,7 +88,7 @@ func loopback(host string) bool {
 	return address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// startAssets starts the API server and etcd of a directory. Admission is as in the embedded control plane.
+// startAssets starts the API server and etcd of a directory. Admission is configured as in the embedded control plane.
 func startAssets(directory string) (*rest.Config, func() error, error) {
 	directory, err := filepath.Abs(directory)
 	if err != nil {
@@ -97,7 +96,7 @@ func startAssets(directory string) (*rest.Config, func() error, error) {
 	}
 	env := &envtest.Environment{BinaryAssetsDirectory: directory, UseExistingCluster: new(false)}
 	env.ControlPlane.GetAPIServer().Configure().
-		Disable("disable-admission-plugins"). // envtest's default takes the check of pods' service accounts away
+		Disable("disable-admission-plugins"). // envtest disables the check of pods' service accounts
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Append("allow-privileged", "true")
 	rc, err := env.Start()
@@ -107,7 +106,8 @@ func startAssets(directory string) (*rest.Config, func() error, error) {
 	return rc, env.Stop, nil
 }
 
-// useExisting reads a kubeconfig. The cluster must have no node that takes pods, since the tests play the kubelet.
+// useExisting reads a kubeconfig. It returns an error if the cluster has a node that accepts pods, because the tests
+// simulate the kubelet.
 func useExisting(ctx context.Context, path string) (*rest.Config, error) {
 	rc, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

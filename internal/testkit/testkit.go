@@ -1,9 +1,11 @@
-// Package testkit gives tests a real API server: etcd, kube-apiserver and kube-controller-manager of an embedded control plane, one for
-// each test binary, with our custom resource definitions installed. There is no node: a test that needs a kubelet plays it.
+// Package testkit gives tests a real API server. Each test binary has one embedded control plane with etcd,
+// kube-apiserver and kube-controller-manager, and with our custom resource definitions. There is no node: tests that
+// need a kubelet simulate it.
 //
-// KUBEBUILDER_ASSETS or TEST_KUBECONFIG chooses another control plane (road.go). Tests that it cannot serve are skipped.
+// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (road.go). Tests that need more than it offers
+// are skipped.
 //
-// A control plane that cannot be started fails the tests that want it; only -short skips them.
+// If the control plane cannot start, tests that use it fail. Only -short skips them.
 package testkit
 
 import (
@@ -30,24 +32,25 @@ import (
 )
 
 const (
-	// startTimeout leaves room for building the control plane's programs, which a cold cache needs.
+	// startTimeout includes the time to build the control plane's programs with a cold cache.
 	startTimeout = 40 * time.Minute
-	// waitTimeout is how long Wait waits: far more than anything takes, so that only what never happens fails.
+	// waitTimeout bounds Wait. It is far longer than any condition takes, so that only a condition that never becomes
+	// true fails the test.
 	waitTimeout = 60 * time.Second
 	waitStep    = 20 * time.Millisecond
 )
 
-// controlPlane is the one of this process.
+// controlPlane is the control plane of this process.
 var controlPlane struct {
 	once sync.Once
 	road road
-	dir  string // of the embedded one
+	dir  string // of the embedded control plane
 	rest *rest.Config
 	stop func() error
 	err  error
 }
 
-// Main runs a package's tests and ends the control plane that they started, if any. It is a TestMain's whole body.
+// Main runs a package's tests, and then stops the control plane if a test started it. A TestMain calls only Main.
 func Main(m *testing.M) {
 	code := m.Run()
 	if controlPlane.stop != nil {
@@ -59,7 +62,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Rest returns how to reach the control plane, as a cluster administrator. The first call starts it.
+// Rest returns the connection to the control plane, with the rights of a cluster administrator. The first call starts
+// the control plane.
 func Rest(t testing.TB) *rest.Config {
 	t.Helper()
 	if testing.Short() {
@@ -72,7 +76,7 @@ func Rest(t testing.TB) *rest.Config {
 	return rest.CopyConfig(controlPlane.rest)
 }
 
-// Client returns a client without a cache for the built-in kinds and those that register adds.
+// Client returns a client without a cache, for the built-in kinds and the kinds that register adds.
 func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -90,7 +94,7 @@ func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client
 	return c
 }
 
-// Namespace makes a namespace for one test, with its default service account, and deletes it afterwards.
+// Namespace creates a namespace with a default service account for one test, and deletes it afterwards.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	c := Client(t)
@@ -99,7 +103,7 @@ func Namespace(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended here.
+		// The test's own context has already ended here.
 		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 		defer cancel()
 		if err := c.Delete(ctx, namespace); err != nil {
@@ -118,7 +122,7 @@ func Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// Wait calls condition until it returns nil, and fails the test with its last error when that takes too long.
+// Wait calls condition until it returns nil. After waitTimeout it fails the test with the last error.
 func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -138,7 +142,7 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	}
 }
 
-// Root returns the repository's root: the nearest directory above the package under test that holds go.mod.
+// Root returns the repository's root, which is the nearest directory above the package under test that has a go.mod.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -156,7 +160,7 @@ func Root() (string, error) {
 	}
 }
 
-// start brings the chosen control plane up and installs our definitions.
+// start starts the chosen control plane and installs our definitions.
 func start() (*rest.Config, error) {
 	root, err := Root()
 	if err != nil {
@@ -196,7 +200,7 @@ func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The owner's id makes the control plane end with this process, however that ends.
+	// With the owner's process ID, the control plane ends with this process, even after a crash.
 	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
 		return nil, err
 	}
@@ -219,7 +223,8 @@ func stopEmbedded() error {
 	return errors.Join(run(ctx, program, "down", "--dir", state()), os.RemoveAll(controlPlane.dir))
 }
 
-// sparklocal returns the program that runs control planes: $SPARKLOCAL, or one that is built from ../local, a module of its own.
+// sparklocal returns the path of the program that runs control planes. It is $SPARKLOCAL, or is built from the module
+// in the folder local.
 func sparklocal(ctx context.Context, root string) (string, error) {
 	if program := os.Getenv("SPARKLOCAL"); program != "" {
 		return program, nil
@@ -235,7 +240,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	// A process that is left running must not keep this one waiting for its output.
+	// A process that still runs must not make this one wait for its output.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out.Bytes())

@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bases are minimal valid objects of each kind, by name. The first is the plain one; the others have what lets more of the operator see the fields.
+// bases holds minimal valid objects of each kind, by the definition's name. The first object of a kind is plain. The
+// others set fields that make more code of the operator read the object.
 var bases = map[string][]string{
 	"sparkoperator/v1beta2.SparkApplication": {
 		application,
@@ -60,7 +61,7 @@ const (
 // tree is a custom resource as decoded JSON.
 type tree = map[string]any
 
-// base is one of the minimal objects of a definition.
+// base returns one of the minimal objects of a definition.
 func base(d *Definition, i int) (tree, error) {
 	known := bases[d.Name()]
 	if len(known) == 0 {
@@ -78,7 +79,8 @@ func base(d *Definition, i int) (tree, error) {
 	return out, nil
 }
 
-// put sets the value at a path of an object, and makes what it stands in: one item of a list, one entry of a map, with what the schema requires.
+// put sets the value at a path of an object. It creates missing parents: one item of a list, one entry of a map, and
+// the fields that the schema requires.
 func put(object tree, s *Schema, path []string, value any) {
 	name := path[0]
 	property := s.Properties[name]
@@ -86,7 +88,7 @@ func put(object tree, s *Schema, path []string, value any) {
 	required(object, s, name)
 }
 
-// required fills in what a schema requires besides a field.
+// required sets the fields that a schema requires, except one.
 func required(object tree, s *Schema, but string) {
 	for _, key := range s.Required {
 		if _, there := object[key]; !there && key != but {
@@ -96,7 +98,7 @@ func required(object tree, s *Schema, but string) {
 	}
 }
 
-// inner returns what stands at a field once the value is put at the rest of the path.
+// inner returns the new value of a field after the value was put at the rest of the path.
 func inner(existing any, s *Schema, rest []string, value any) any {
 	if len(rest) == 0 {
 		return value
@@ -127,5 +129,5 @@ func inner(existing any, s *Schema, rest []string, value any) any {
 	return object
 }
 
-// encode is the object as the API server sends it.
+// encode returns the object as the API server sends it.
 func encode(object tree) ([]byte, error) { return json.Marshal(object) }

@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// Etcd is how large an object may be for etcd to take it, less what its envelope needs.
+	// Etcd is the largest size of an object that etcd accepts, minus the size of its envelope.
 	Etcd = 1536<<10 - 8<<10
-	// Spec is how large the spec of an object may be for the operator to act on it, less what is in it besides the worst value. It is a little below the
-	// documented limit, so that what is measured is not refused.
+	// Spec is the largest size of a worst value in a spec on which the operator acts. It is slightly below the
+	// documented limit, so that the operator does not reject the measured object.
 	Spec = 512<<10 - 8<<10
-	// sampleSize is how large the texts of the sample are.
+	// sampleSize is the size of texts in the sample.
 	sampleSize = 96 << 10
-	// most is how many items the operator lets a list have, and mostEntries a map.
+	// most is the number of items that the operator accepts in a list, and mostEntries the number of entries in a map.
 	most, mostEntries = 1000, 2000
-	// annotations is how much the API server lets the annotations of one object take, less some.
+	// annotations is slightly less than the API server's limit for the annotations of one object.
 	annotations = 250 << 10
-	// labelKey is how long the API server lets the key of a label be.
+	// labelKey is the longest key of a label that the API server accepts.
 	labelKey = 253 + 1 + 63
-	// Of the lists and maps that a schema does not name the sample takes every so many.
+	// untypedStride is the number of lists and maps without a schema for each one that the sample takes.
 	untypedStride = 12
 )
 
 // Case is one hostile object.
 type Case struct {
 	Definition *Definition
-	// Field names the field, or the two fields, that hold the worst value; Value says what that is.
+	// Field names the one or two fields with the worst value. Value describes that value.
 	Field, Value string
-	// Together are the fields that are hostile at once where these are many.
+	// Together names the hostile fields of a case that combines many.
 	Together []string
 	base     int
 	set      func(object tree)
 }
 
-// Name is unique in a run.
+// Name returns a name that is unique in a run.
 func (c *Case) Name() string {
 	name := c.Definition.Name() + " " + c.Field + " = " + c.Value
 	if c.base > 0 {
@@ -48,7 +48,7 @@ func (c *Case) Name() string {
 	return name
 }
 
-// JSON is the object as the API server sends it.
+// JSON returns the object as the API server sends it.
 func (c *Case) JSON() ([]byte, error) {
 	object, err := base(c.Definition, c.base)
 	if err != nil {
@@ -58,18 +58,19 @@ func (c *Case) JSON() ([]byte, error) {
 	return encode(object)
 }
 
-// Generator makes the cases of some definitions.
+// Generator generates the cases of some definitions.
 type Generator struct {
 	Definitions []*Definition
-	// Keys are the keys and prefixes of Spark's configuration that the operator reads; a prefix ends with a dot.
+	// Keys holds the Spark configuration keys and prefixes that the operator reads. A prefix ends with a dot.
 	Keys []string
-	// Thorough makes all values of each field, and of each twin of a field one in twenty; without it each field has few.
+	// Thorough generates all values of each field, and one in twenty values of each twin of a field. Otherwise each
+	// field gets few values.
 	Thorough bool
-	// Twins makes all values of twins, too.
+	// Twins generates all values of twins too.
 	Twins bool
 }
 
-// All are the cases, in the same order in each run.
+// All returns the cases, in the same order in every run.
 func (g *Generator) All() iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var twins twins
@@ -86,14 +87,14 @@ func (g *Generator) All() iter.Seq[*Case] {
 	}
 }
 
-// at is a case that puts a value at one field.
+// at returns a case that sets one field.
 func at(d *Definition, f *Field, base int, worst Worst) *Case {
 	return &Case{Definition: d, Field: f.String(), Value: worst.Name, base: base, set: func(object tree) {
 		put(object, d.Schema, f.Path, worst.Value())
 	}}
 }
 
-// alone are the cases of each field by itself. In the sample, neighbours that hold one value each are hostile together.
+// alone returns the cases of each single field. In the sample, a case combines neighbouring scalar fields.
 func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var groups groups
@@ -115,7 +116,7 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// yield yields the cases of all groups while more are wanted.
+// yield yields the cases of all groups until the caller stops.
 func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	for _, fields := range g.all {
 		turns := 2
@@ -130,7 +131,7 @@ func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	}
 }
 
-// byItself yields the cases of one field, and reports whether more are wanted.
+// byItself yields the cases of one field, and reports whether the caller wants more.
 func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) bool) bool {
 	for base := range bases[d.Name()] {
 		if base > 0 && (!g.Thorough || len(f.Path) > 4) {
@@ -145,14 +146,14 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 	return true
 }
 
-// groupSize is how many fields of the sample are hostile together, and groupDepth how much of their paths they have in common. Of fields that no schema names,
-// and of those of a schedule's applications, more are.
+// groupSize is the number of fields that the sample combines. Their paths have the first groupDepth steps in common.
+// moreSize replaces groupSize for fields that no schema names and for fields of a schedule's template.
 const groupSize, moreSize, groupDepth = 30, 120, 4
 
-// groups are fields by the beginning of their paths.
+// groups holds fields, grouped by the beginning of their paths.
 type groups struct {
 	all  [][]*Field
-	last map[string]int // by that beginning, the group that still has room
+	last map[string]int // by beginning of the paths, the index of the group that still has room
 }
 
 func (g *groups) add(f *Field) {
@@ -172,7 +173,7 @@ func (g *groups) add(f *Field) {
 	g.all[at] = append(g.all[at], f)
 }
 
-// together is a case of several fields of one object, each with one of its worst values.
+// together returns a case that sets several fields of one object, each to one of its worst values.
 func together(d *Definition, fields []*Field, turn int) *Case {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -192,7 +193,8 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 	}}
 }
 
-// worst are the values of a field. The sample takes one of the texts of a string, another for each field, and the longest.
+// worst returns the worst values of a field. For a string, the sample takes the first text, which is the longest, and
+// one other that differs between fields.
 func (g *Generator) worst(f *Field, i, base int) []Worst {
 	size := Spec
 	if !g.Thorough {
@@ -221,7 +223,7 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 	return all
 }
 
-// lists are lists of many items.
+// lists returns lists with many items.
 func (g *Generator) lists(f *Field, i int) []Worst {
 	var all []Worst
 	add := func(how style, count, size int) {
@@ -246,7 +248,7 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 	return all
 }
 
-// items are so many items of a list as fit.
+// items returns as many items of a list as fit.
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
@@ -267,7 +269,7 @@ func sizeOf(value any) int {
 	return len(text)
 }
 
-// entries are maps of many entries, and one of a long key.
+// entries returns maps with many entries, and maps with one long key.
 func (g *Generator) entries(f *Field) []Worst {
 	values := f.Schema.AdditionalProperties.Schema
 	many := func(count, size int) Worst {
@@ -307,7 +309,7 @@ func (g *Generator) entries(f *Field) []Worst {
 	return all
 }
 
-// deep are values of a field that admits anything.
+// deep returns values for a field that accepts anything.
 func deep() []Worst {
 	nest := func(levels int) Worst {
 		return Worst{fmt.Sprintf("%d objects in one another", levels), func() any {
@@ -329,7 +331,7 @@ func deep() []Worst {
 	return []Worst{nest(9000), lists(9000), unknown}
 }
 
-// pairs are two lists or maps of one object that are long at once.
+// pairs returns cases in which two lists or maps of one object are long together.
 func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -349,7 +351,8 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// meet reports whether two lists are worth a case: in the sample every eighth pair of those that lie together, or have one name, in the definition.
+// meet reports whether a pair of lists is worth a case. The sample takes every eighth pair of related lists, which have
+// the same parent or the same name.
 func (g *Generator) meet(a, b *Field, i int) bool {
 	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {
@@ -368,7 +371,7 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	}}
 }
 
-// many is a list or a map of many.
+// many returns a list or a map with many items.
 func many(f *Field, count, size int) any {
 	if f.IsList() {
 		if f.Schema.MaxItems != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// confs are the cases of maps that are Spark's configuration: each key that the operator reads with each text, and as many entries of each prefix as
-// there may be.
+// confs returns the cases of maps with Spark configuration. They combine each key that the operator reads with the
+// hostile texts, and each prefix with as many entries as are accepted.
 func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -18,7 +18,8 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 				continue
 			}
 			for i, key := range g.Keys {
-				// The operator hands most of Hadoop's configuration, and that of a schedule's runs, on.
+				// The operator passes on most of Hadoop's configuration, and a schedule's configuration, without
+				// reading it.
 				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
 					continue
 				}
@@ -32,7 +33,7 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// key are the cases of one key of Spark's configuration, or of a prefix of such keys.
+// key returns the cases of one Spark configuration key, or of a prefix of keys.
 func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 	var all []*Case
 	add := func(name string, entries func() map[string]string) {
@@ -76,7 +77,7 @@ func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 	return all
 }
 
-// confValue is a short value that is valid for most keys of a prefix.
+// confValue returns a short value that is valid for most keys of a prefix.
 func confValue(key string, i int) string {
 	if strings.Contains(key, "secretKeyRef") {
 		return fmt.Sprintf("n%d:key", i)
@@ -84,7 +85,7 @@ func confValue(key string, i int) string {
 	return "/n" + strconv.Itoa(i)
 }
 
-// suffixes are what may follow a prefix, where # is a number.
+// suffixes returns endings for a prefix. A number replaces each # in them.
 func suffixes(key string) []string {
 	all := []string{"n#", "n#.amount", "n#.n#.n#"}
 	if strings.Contains(key, "volumes.") {
@@ -95,7 +96,7 @@ func suffixes(key string) []string {
 	return all
 }
 
-// merged is a map of an object with more entries.
+// merged returns a copy of the map at a path of an object, with more entries.
 func merged(object tree, path []string, more tree) tree {
 	var at any = object
 	for _, step := range path {

@@ -1,5 +1,5 @@
-// Package hostile makes the worst custom resources that our definitions admit. It puts into each field the longest,
-// largest, most numerous and deepest values that the schema of that field allows. Tests measure what such objects cost.
+// Package hostile generates the worst custom resources that our definitions accept. It sets each field to the longest,
+// largest, deepest and most numerous values that its schema accepts. Tests measure the cost of these objects.
 package hostile
 
 import "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"

@@ -14,10 +14,12 @@ import (
 	"testing"
 )
 
-// SoakVariable is the environment variable that asks for all values of every field; without it there is a sample. "all" asks for those of twins, too.
+// SoakVariable is the environment variable that selects all values of every field instead of a sample. The value "all"
+// also selects all values of twins.
 const SoakVariable = "SOAK"
 
-// Cases makes the cases of all definitions, for a test in a folder two levels below the root of the repository.
+// Cases returns a generator for all definitions. The calling test's folder must be two levels below the repository's
+// root.
 func Cases(t testing.TB) *Generator {
 	t.Helper()
 	definitions, err := Definitions("../../config/crd")
@@ -31,10 +33,10 @@ func Cases(t testing.TB) *Generator {
 	return &Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(SoakVariable) != "", Twins: os.Getenv(SoakVariable) == "all"}
 }
 
-// confKey matches keys of Spark's configuration, and prefixes of them, which end with a dot.
+// confKey matches Spark configuration keys. It also matches prefixes of keys, which end with a dot.
 var confKey = regexp.MustCompile(`^spark(\.[a-zA-Z0-9]+)+\.?$`)
 
-// confKeys are the keys of Spark's configuration in the texts of the code below some folders.
+// confKeys returns the Spark configuration keys in the string literals of the code below some folders.
 func confKeys(root string, folders ...string) ([]string, error) {
 	found := map[string]bool{}
 	for _, folder := range folders {

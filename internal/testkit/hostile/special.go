@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// specialStride is how many of them the sample takes one of.
+// specialStride is the number of special cases for each one that the sample takes.
 const specialStride = 7
 
-// special are objects whose fields are hostile together: those that reviews and earlier runs found.
+// special returns objects whose fields are hostile in combination. Reviews and earlier runs found these combinations.
 func (g *Generator) special(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for i, c := range slices.Concat(g.markers(d), g.references(d), g.programs(d), g.schedules(d), g.filled(d), g.fieldOwners(d), g.ended(d)) {
@@ -29,7 +29,7 @@ func special(d *Definition, field, value string, set func(tree)) *Case {
 	return &Case{Definition: d, Field: field, Value: value, set: set}
 }
 
-// markers repeats what is substituted in an object whose substitute is as long as may be.
+// markers returns objects that repeat a substitution marker and make its substitute as long as possible.
 func (g *Generator) markers(d *Definition) []*Case {
 	if !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
@@ -51,7 +51,8 @@ func (g *Generator) markers(d *Definition) []*Case {
 	return all
 }
 
-// references are many keys of Spark's configuration each of which stands for one long text, and keys each of which names another one twice.
+// references returns configurations in which many keys refer to one long text, or in which each key refers to the next
+// one twice.
 func (g *Generator) references(d *Definition) []*Case {
 	var all []*Case
 	for _, prefix := range []string{
@@ -98,7 +99,7 @@ func (g *Generator) references(d *Definition) []*Case {
 	return append(all, conf(d, "every key a reference that doubles 30 times", twice), conf(d, "every key a reference to one long text", long))
 }
 
-// programs are patterns of secrets that are matched against much text.
+// programs returns patterns for secrets that are matched against long texts.
 func (g *Generator) programs(d *Definition) []*Case {
 	var all []*Case
 	for _, program := range programs() {
@@ -113,7 +114,7 @@ func (g *Generator) programs(d *Definition) []*Case {
 	return all
 }
 
-// conf is a case with a Spark configuration of its own.
+// conf returns a case with its own Spark configuration.
 func conf(d *Definition, value string, entries func() tree) *Case {
 	path := []string{"spec", "sparkConf"}
 	if d.Kind == "ScheduledSparkApplication" {
@@ -124,10 +125,10 @@ func conf(d *Definition, value string, entries func() tree) *Case {
 	})
 }
 
-// templatePaths are where a definition has pod templates that its schema does not spell out, and what is around them.
+// templatePaths holds the paths of the pod templates of each definition. Their schema lists no fields.
 var templatePaths = map[string]struct {
 	paths [][]string
-	whole bool // it is the spec of a StatefulSet that has the template
+	whole bool // the template is inside the spec of a StatefulSet
 }{
 	"sparkoperator.k8s.io SparkApplication":          {paths: [][]string{{"driver", "template"}, {"executor", "template"}}},
 	"sparkoperator.k8s.io ScheduledSparkApplication": {paths: [][]string{{"template", "driver", "template"}, {"template", "executor", "template"}}},
@@ -136,10 +137,11 @@ var templatePaths = map[string]struct {
 	"spark.apache.org SparkCluster":                  {paths: [][]string{{"masterSpec", "statefulSetSpec"}, {"workerSpec", "statefulSetSpec"}}, whole: true},
 }
 
-// maxValues is how many values the operator takes of a spec, less what is in it besides two templates.
+// maxValues is the number of values that the operator accepts in a spec, minus those beside two templates.
 const maxValues = 10_000 - 200
 
-// templates have many containers with lists of their own, as many as the operator takes. They are read several times in each pass.
+// templates returns templates with many containers that have long lists, as long as the operator accepts. Each pass
+// reads templates several times.
 func (g *Generator) templates(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		group, _, _ := strings.Cut(d.APIVersion, "/")
@@ -185,7 +187,7 @@ func templateOf(containers, each int, field string, value func(i int) tree) tree
 	return tree{"spec": tree{"containers": all}}
 }
 
-// schedules are expressions with a last run long ago.
+// schedules returns schedules whose last run is at an extreme time.
 func (g *Generator) schedules(d *Definition) []*Case {
 	if d.Kind != "ScheduledSparkApplication" {
 		return nil
@@ -210,7 +212,7 @@ func (g *Generator) schedules(d *Definition) []*Case {
 	return all
 }
 
-// filled are objects with many fields that are long at once, up to what the operator takes and up to what etcd takes.
+// filled returns objects in which many fields are long together, up to the limits of the operator and of etcd.
 func (g *Generator) filled(d *Definition) []*Case {
 	var all []*Case
 	for _, size := range []int{Spec, Etcd} {
@@ -235,7 +237,7 @@ func (g *Generator) filled(d *Definition) []*Case {
 	return all
 }
 
-// fieldOwners are objects with as many managed fields as etcd takes.
+// fieldOwners returns objects with as many managed fields as etcd accepts.
 func (g *Generator) fieldOwners(d *Definition) []*Case {
 	return []*Case{special(d, "metadata.managedFields", "as many as etcd takes", func(object tree) {
 		var entries []any
@@ -249,7 +251,7 @@ func (g *Generator) fieldOwners(d *Definition) []*Case {
 	})}
 }
 
-// ended are applications with a long history.
+// ended returns applications with a long history.
 func (g *Generator) ended(d *Definition) []*Case {
 	if d.Kind != "SparkApplication" || !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
@@ -263,7 +265,7 @@ func (g *Generator) ended(d *Definition) []*Case {
 	})}
 }
 
-// Ordinary are the minimal objects of a definition, with nothing hostile.
+// Ordinary returns the minimal objects of a definition, without hostile values.
 func Ordinary(d *Definition) []*Case {
 	var all []*Case
 	for base := range bases[d.Name()] {
@@ -272,7 +274,7 @@ func Ordinary(d *Definition) []*Case {
 	return all
 }
 
-// Of are the cases of one definition.
+// Of returns the cases of one definition.
 func (g *Generator) Of(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for _, cases := range []func(*Definition) iter.Seq[*Case]{g.alone, g.confs, g.pairs, g.special, g.templates} {
@@ -285,5 +287,5 @@ func (g *Generator) Of(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// Filled are the cases in which many fields are long at once.
+// Filled returns the cases in which many fields are long together.
 func (g *Generator) Filled(d *Definition) iter.Seq[*Case] { return slices.Values(g.filled(d)) }

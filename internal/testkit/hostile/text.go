@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// text is a kind of hostile string that can be made in any size.
+// text is a kind of hostile string, which can be built in any size.
 type text struct {
 	name  string
 	size  int
-	least int // size below which it means nothing
+	least int // below this size the text loses its meaning
 	make  func(size int) string
 }
 
@@ -24,7 +24,7 @@ func repeated(name, what string, size int) text {
 }
 
 func numbered(name, format string, size int) text {
-	var made sync.Map // by size: thousands of fields ask for the same few texts
+	var made sync.Map // by size, because thousands of fields use the same few texts
 	return text{name, size, len(format) + 8, func(size int) string {
 		if known, found := made.Load(size); found {
 			return known.(string)
@@ -38,7 +38,7 @@ func numbered(name, format string, size int) text {
 	}}
 }
 
-// within puts a text between two others.
+// within returns a text between two others.
 func within(before string, t text, after string) text {
 	inner := t.make
 	t.least, t.size = t.least+len(before)+len(after), t.size+len(before)+len(after)
@@ -46,7 +46,7 @@ func within(before string, t text, after string) text {
 	return t
 }
 
-// quantities have many digits, large exponents, or both. The first is the one that was found to hang a decoder for hours.
+// quantities returns quantities with many digits, large exponents, or both. The first one hung a decoder for hours.
 func quantities(size int) []text {
 	return []text{
 		fixed("huge exponent, long mantissa", "1234567890123456789012e2000000000"), fixed("huge exponent", "1e2000000000"),
@@ -58,8 +58,8 @@ func quantities(size int) []text {
 	}
 }
 
-// texts are hostile strings of about size bytes. What Spark or the operator reads as a list, a number, a time, an address or a program is in the
-// form that is worst to read.
+// texts returns hostile strings of about size bytes. They include the worst forms of everything that Spark or the
+// operator parses: lists, numbers, times, addresses, and patterns.
 func texts(typed bool, size int) []text {
 	key := fmt.Sprint(typed, size)
 	if known, found := textsOf.Load(key); found {
@@ -96,7 +96,7 @@ func makeTexts(typed bool, size int) []text {
 	return append(all, times()...)
 }
 
-// programs are regular expressions and class names.
+// programs returns regular expressions and class names.
 func programs() []text {
 	return []text{
 		fixed("nested repeats", "((((a{1,9}){1,9}){1,9})|b)*c"), fixed("counted classes", strings.Repeat(`\pL{1,1000}`, 40)),
@@ -106,7 +106,7 @@ func programs() []text {
 	}
 }
 
-// times are durations, cron expressions, time zones and points in time.
+// times returns durations, cron expressions, time zones and points in time.
 func times() []text {
 	list := make([]string, 60)
 	for i := range list {

@@ -2,25 +2,25 @@ package hostile
 
 import "strings"
 
-// twinStride is how many cases of a twin there are for one that is measured.
+// twinStride is the number of cases of a twin for each one that is measured.
 const twinStride = 20
 
-// role replaces steps of paths that lead to fields of one schema, which the operator reads by the same code.
+// role replaces steps of paths, so that fields with the same schema and the same reading code get the same path.
 var role = strings.NewReplacer(
 	".executor.", ".driver.", ".server.", ".driver.", ".executorSpec.", ".driverSpec.", ".workerSpec.", ".masterSpec.",
 	"initContainers[]", "containers[]", "ephemeralContainers[]", "containers[]", "sidecars[]", "containers[]",
 	"hadoopConf[", "sparkConf[",
 )
 
-// twins tells which cases repeat those of another field of the same definition, with the same schema and the same code
-// that reads it: those of an executor after a driver's, those of an init container after a container's. A schedule's
-// template is the spec of an application.
+// twins finds cases that repeat those of another field. Twin fields belong to the same definition, and have the same
+// schema and the same code that reads them. Examples are an executor's fields after a driver's, and an init container's
+// after a container's. The template of a schedule is a twin of an application's spec.
 type twins struct {
-	first  map[string]string // by the path of a driver's container, the field that was met first
+	first  map[string]string // by the path of a driver's container, the field that came first
 	passed int
 }
 
-// skip reports whether a case is one of the twins that are not measured.
+// skip reports whether a case belongs to a twin and is not measured.
 func (t *twins) skip(c *Case) bool {
 	path := c.Definition.Name() + " ." + c.Field
 	shared := role.Replace(path)

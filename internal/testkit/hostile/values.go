@@ -14,25 +14,25 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/patterns"
 )
 
-// style says how the items of a list, or the values of a map, look.
+// style describes how the items of a list or the values of a map are filled.
 type style string
 
 const (
-	// bare items have nothing but what the schema requires, and are equal: the most items for the least bytes.
+	// bare items are equal and have only what the schema requires: the most items in the fewest bytes.
 	bare style = "bare"
-	// distinct items have different names, keys, ports and paths, so that nothing merges them.
+	// distinct items have different names, keys, ports and paths, so that no code merges them.
 	distinct style = "distinct"
-	// fat items have every field.
+	// fat items set every field.
 	fat style = "fat"
 )
 
-// identities are fields by which Kubernetes and Spark tell the items of a list apart.
+// identities holds the fields by which Kubernetes and Spark distinguish the items of a list.
 var identities = []string{
 	"name", "key", "mountPath", "containerPort", "port", "ip", "topologyKey", "value", "path", "host", "secretName", "secretType",
 	"devicePath", "uid", "servicePort", "type", "prefix", "hostnames",
 }
 
-// filler is the i-th value of a schema in a style.
+// filler returns the i-th value of a schema in a style.
 func filler(s *Schema, name string, i int, how style, depth int) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -85,7 +85,7 @@ func enumValue(s *Schema, i int) any {
 	return value
 }
 
-// integer is a number that the schema admits, and another for each i where it can be.
+// integer returns a number that the schema accepts. It differs for each i if possible.
 func integer(s *Schema, i int) any {
 	least, most := int64(1), int64(65535)
 	if s.Minimum != nil {
@@ -97,7 +97,7 @@ func integer(s *Schema, i int) any {
 	return least + int64(i)%max(most-least+1, 1)
 }
 
-// word is a short string that the schema admits, and another for each i where it can be.
+// word returns a short string that the schema accepts. It differs for each i if possible.
 func word(s *Schema, name string, i int, how style) string {
 	n := strconv.Itoa(i)
 	if how == bare {
@@ -131,7 +131,7 @@ type Worst struct {
 	Value func() any
 }
 
-// admits reports whether the schema of a string admits a text.
+// admits reports whether the schema of a string accepts a text.
 func admits(s *Schema, text string) bool {
 	switch {
 	case s.MaxLength != nil && int64(len([]rune(text))) > *s.MaxLength, s.MinLength != nil && int64(len(text)) < *s.MinLength:
@@ -142,7 +142,7 @@ func admits(s *Schema, text string) bool {
 	return s.Pattern == "" || patterns.Matches(s.Pattern, text)
 }
 
-// scalars are the worst values of a field that holds one value, as far as the schema admits them.
+// scalars returns the worst values of a scalar field that the schema accepts.
 func scalars(f *Field, size int) []Worst {
 	s := f.Schema
 	switch {
@@ -167,7 +167,7 @@ func scalars(f *Field, size int) []Worst {
 
 func value(v any) func() any { return func() any { return v } }
 
-// numbers are the largest and the smallest integer that a schema admits.
+// numbers returns the largest and the smallest integer that a schema accepts.
 func numbers(s *Schema) []Worst {
 	least, most := int64(-1<<63), int64(1<<63-1)
 	if s.Format == "int32" || crdfields.IsQuantity(s) {
@@ -182,7 +182,8 @@ func numbers(s *Schema) []Worst {
 	return []Worst{{"largest", value(most)}, {"smallest", value(least)}}
 }
 
-// strs keeps the texts that a schema admits, shortened to what it admits; and the longest that its pattern matches.
+// strs returns the texts that a schema accepts, cut to its maximum length. It adds the longest texts that the schema's
+// pattern matches.
 func strs(s *Schema, all []text) []Worst {
 	var out []Worst
 	for _, t := range all {

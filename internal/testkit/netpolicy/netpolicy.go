@@ -1,4 +1,5 @@
-// Package netpolicy evaluates NetworkPolicies in tests, as a network that enforces them would: the embedded one does not.
+// Package netpolicy evaluates NetworkPolicies in tests as a network that enforces them would. The network of the
+// embedded cluster does not enforce them.
 package netpolicy
 
 import (
@@ -10,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Party is a pod, as a NetworkPolicy sees one.
+// Party describes a pod as a NetworkPolicy selects it.
 type Party struct {
 	Namespace string
 	Labels    map[string]string
 }
 
-// opens reports whether an entry of a rule is for a port of TCP.
+// opens reports whether an entry of a rule covers a TCP port.
 func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	switch {
 	case entry.Protocol != nil && *entry.Protocol != corev1.ProtocolTCP:
@@ -29,8 +30,9 @@ func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	return entry.Port.IntVal == port
 }
 
-// Admits reports whether a policy lets a pod reach a port of another, by TCP: a policy isolates nobody but the pods that it selects. It knows peers that are
-// selected by their labels in the policy's own namespace, and ports by number; anything else fails the test.
+// Admits reports whether a policy lets a pod reach a TCP port of another pod. A policy isolates only the pods that it
+// selects. Admits supports peers that are selected by labels in the policy's own namespace, and ports by number. Any
+// other rule fails the test.
 func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
 	t.Helper()
 	if to.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, to) {

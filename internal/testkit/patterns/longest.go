@@ -9,8 +9,8 @@ import (
 
 var longestTexts sync.Map // by size and pattern
 
-// Longest returns a string of about size bytes that a pattern matches, or an empty one if it finds none. Each repetition
-// without a bound takes half of the remaining size.
+// Longest returns a string of about size bytes that a pattern matches, or an empty string if it finds none. Each
+// repetition without an upper bound uses half of the remaining size.
 func Longest(pattern string, size int) string {
 	key := fmt.Sprint(size, pattern)
 	if known, found := longestTexts.Load(key); found {
@@ -65,10 +65,10 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	}
 }
 
-// repeat writes matches of an expression one after the other while there is room: at least least of them, and at most
-// most, or any number if most is -1.
+// repeat writes consecutive matches of an expression while there is room. It writes at least least matches, and at most
+// most, where -1 means any number.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int) {
-	share := *left / 2 // something may follow
+	share := *left / 2 // the other half is left for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
 		before := out.Len()
 		writeMatch(out, re, left)
@@ -79,7 +79,7 @@ func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int)
 	}
 }
 
-// worstRune returns a rune of a class: a digit if it has one, because numbers are costly, otherwise a letter.
+// worstRune returns a rune of a class. It prefers a digit, because numbers are costly to parse, and then a letter.
 func worstRune(ranges []rune) rune {
 	for _, want := range []rune{'9', 'a', 'Z'} {
 		for i := 0; i+1 < len(ranges); i += 2 {

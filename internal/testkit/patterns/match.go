@@ -1,5 +1,5 @@
-// Package patterns finds texts that regular expressions match, and remembers matches of long texts. Thousands of fields
-// of the definitions share a few patterns, and tests match each of them against texts of a megabyte.
+// Package patterns finds texts that regular expressions match, and caches the matches of long texts. Thousands of
+// fields of the definitions share a few patterns, and tests match each of them against texts of a megabyte.
 package patterns
 
 import (
@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// answer identifies one match of a pattern against a long text. The hash stands for the text.
+// answer identifies one match of a pattern against a long text. A hash represents the text.
 type answer struct {
 	pattern string
 	length  int
 	hash    uint64
 }
 
-// short is the length of a text up to which a match is not worth remembering.
+// short is the length up to which the match of a text is not cached.
 const short = 256
 
 var (

@@ -1,4 +1,5 @@
-// Package scene is what tests of the operator on a real API server begin with: a namespace of their own, and what users and the rest of Kubernetes do in it.
+// Package scene sets up tests of the operator on a real API server. It gives each test its own namespace, and performs
+// the actions of users and of other Kubernetes components there.
 package scene
 
 import (
@@ -24,15 +25,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// World is one test's namespace, and the means to look into it.
+// World is one test's namespace, with clients to act in it.
 type World struct {
 	T         testing.TB
 	Namespace string
-	API       client.Client // of a user who may do everything; it reads the API server
-	Log       *Lines        // what was written to the loggers of this world
+	API       client.Client // Its user may do everything. It reads from the API server.
+	Log       *Lines        // the output of this world's loggers
 }
 
-// New makes a namespace, which goes with the test.
+// New creates a namespace, which is deleted at the end of the test.
 func New(t testing.TB) *World {
 	t.Helper()
 	return &World{
@@ -41,13 +42,13 @@ func New(t testing.TB) *World {
 	}
 }
 
-// Lines is a writer that tests read back.
+// Lines is a writer whose content tests can read.
 type Lines struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write appends.
+// Write appends to the content.
 func (l *Lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,14 +56,14 @@ func (l *Lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns all that was written.
+// String returns the whole content.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text)
 }
 
-// testLog shows a log with the test's, when that fails or with -v.
+// testLog writes to the test's log, which is shown if the test fails or with -v.
 type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
@@ -105,7 +106,7 @@ func (w *World) Get(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// EventsOf returns the Events about an application, as reason to messages, one a line.
+// EventsOf returns the messages of the Events about an application by reason, one message in each line.
 func (w *World) EventsOf(app client.Object) map[string]string {
 	w.T.Helper()
 	var list corev1.EventList
@@ -121,7 +122,7 @@ func (w *World) EventsOf(app client.Object) map[string]string {
 	return told
 }
 
-// WaitGone waits until an object does not exist any more.
+// WaitGone waits until an object no longer exists.
 func (w *World) WaitGone(object client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%T %s to be gone", object, object.GetName()), func(ctx context.Context) error {
@@ -133,7 +134,7 @@ func (w *World) WaitGone(object client.Object) {
 	})
 }
 
-// Logger writes to the world's log, and to the test's.
+// Logger returns a logger that writes to the world's log and to the test's.
 func (w *World) Logger() logr.Logger {
 	w.T.Helper()
 	log, err := telemetry.NewLogger(io.MultiWriter(w.Log, testLog{w.T}), "info", "text")
@@ -143,7 +144,7 @@ func (w *World) Logger() logr.Logger {
 	return log
 }
 
-// Bind puts a pod on a node, whose kubelet the API server then waits for before a deleted pod is gone.
+// Bind binds a pod to a node. From then on, the API server keeps a deleted pod until the node's kubelet removes it.
 func (w *World) Bind(pod *corev1.Pod, node string) {
 	w.T.Helper()
 	if err := w.API.SubResource("binding").Create(w.T.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}); err != nil {
@@ -151,7 +152,7 @@ func (w *World) Bind(pod *corev1.Pod, node string) {
 	}
 }
 
-// Stays lists what is left in the namespace of pods and ConfigMaps, by name.
+// Stays returns the pods and ConfigMaps that still exist in the namespace, by name.
 func (w *World) Stays() (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -189,8 +190,9 @@ func (w *World) Patch(name, change string) {
 	}
 }
 
-// TakesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go. It is on a node: of those that
-// are being deleted and on none, Kubernetes' pod garbage collector says every 20 s that they have failed.
+// TakesItsTime keeps a deleted pod in existence, as a grace period does, until the returned function is called. The pod
+// is bound to a node, because every 20 s the pod garbage collector of Kubernetes marks deleted pods without a node as
+// failed.
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
 	w.Bind(pod, "nowhere")
@@ -210,7 +212,7 @@ func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	}
 }
 
-// Stopped removes a pod, as a kubelet does that has stopped its containers.
+// Stopped removes a pod, as a kubelet does after it stopped the pod's containers.
 func (w *World) Stopped(pod *corev1.Pod) {
 	w.T.Helper()
 	if err := w.API.Delete(context.Background(), pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
@@ -224,7 +226,7 @@ func (w *World) EditSchedule(name, spec string) {
 	w.PatchSchedule(name, fmt.Sprintf(`{"spec":%s}`, spec))
 }
 
-// EndRun writes the end of a run into its status, as the operator would that carries it.
+// EndRun writes the end of a run into its status, as the operator would.
 func (w *World) EndRun(name string, state v1beta2.ApplicationStateType) {
 	w.T.Helper()
 	run := w.Get(name)
@@ -245,7 +247,7 @@ func (w *World) PatchSchedule(name, patch string) {
 	}
 }
 
-// RunsOf lists the names of a schedule's runs.
+// RunsOf returns the names of a schedule's runs.
 func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 	w.T.Helper()
 	var list v1beta2.SparkApplicationList
@@ -279,7 +281,7 @@ func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSp
 	return s
 }
 
-// WaitSchedule waits until a schedule's status is as asked for, and returns it.
+// WaitSchedule waits until a schedule's status satisfies a condition, and returns the schedule.
 func (w *World) WaitSchedule(name, what string, holds func(*v1beta2.ScheduledSparkApplicationStatus) bool) *v1beta2.ScheduledSparkApplication {
 	w.T.Helper()
 	s := &v1beta2.ScheduledSparkApplication{}
@@ -295,7 +297,7 @@ func (w *World) WaitSchedule(name, what string, holds func(*v1beta2.ScheduledSpa
 	return s
 }
 
-// Warn writes an Event about a pod.
+// Warn creates a warning Event about a pod.
 func (w *World) Warn(uid types.UID, name, reason, message string) {
 	w.T.Helper()
 	w.Create(&corev1.Event{
@@ -305,7 +307,7 @@ func (w *World) Warn(uid types.UID, name, reason, message string) {
 	})
 }
 
-// WaitCause waits until the tiny kind's status tells the reason.
+// WaitCause waits until the status of a tiny application shows the reason (package tiny).
 func (w *World) WaitCause(name, reason string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to tell "+reason, func(context.Context) error {

@@ -12,13 +12,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// Noon is the time of tests that need some time.
+// Noon is a fixed time for tests.
 var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// Seldom is a schedule whose time does not come while a test runs.
+// Seldom is a schedule that does not become due while a test runs, except on February 29.
 const Seldom = "0 0 29 2 *"
 
-// Powerless returns a client for a service account that was granted nothing.
+// Powerless returns a client for a service account without any rights.
 func (w *World) Powerless() client.Client {
 	w.T.Helper()
 	rc := testkit.Rest(w.T)
@@ -30,7 +30,7 @@ func (w *World) Powerless() client.Client {
 	return c
 }
 
-// ForeignPod is a pod that has nothing to do with any application but its name.
+// ForeignPod returns a pod that belongs to no application, although its name may suggest one.
 func ForeignPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -38,7 +38,7 @@ func ForeignPod(namespace, name string) *corev1.Pod {
 	}
 }
 
-// Exited is the state of a container that ended just now.
+// Exited returns the state of a container that ended just now.
 func Exited(code int32, message string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, Message: message, StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
@@ -58,5 +58,5 @@ type Everywhere struct{}
 // Serves reports that a namespace is served.
 func (Everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
 
-// Watched returns the name of all namespaces.
+// Watched returns the value that stands for all namespaces.
 func (Everywhere) Watched() []string { return []string{metav1.NamespaceAll} }

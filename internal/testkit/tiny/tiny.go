@@ -1,4 +1,5 @@
-// Package tiny has the smallest kinds that go the whole way through the reconciler, for tests of what that makes of decisions.
+// Package tiny has minimal kinds that use every part of the reconciler. Tests use them to check how the reconciler
+// carries out decisions.
 package tiny
 
 import (
@@ -23,8 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind is the smallest kind that goes the whole road: one attempt, no retries, no dialect. What matters to these tests is what the
-// reconciler makes of its decisions.
+// Kind returns a minimal kind with one attempt, no retries and no dialect.
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name:     "tiny",
@@ -56,7 +56,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 			plan.Trail = []lifecycle.Transition{{From: was, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
 		}
 		app.Status.AppState = v1beta2.ApplicationState{State: state, ErrorMessage: cause.Message}
-		app.Status.SubmissionID = cause.Reason // the tests read the reason here
+		app.Status.SubmissionID = cause.Reason // tests read the reason here
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}
 		return plan
 	}
@@ -69,7 +69,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	case seen.Refusal != nil:
 		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Refused, *seen.Refusal, whole)
 	case was == lifecycle.New && len(seen.Remains) > 0 && seen.Remains[0] != 1 || was == lifecycle.New && seen.Driver(7) != nil:
-		plan.Next.Phase = was // the rest of an older attempt goes first
+		plan.Next.Phase = was // the objects of an older attempt are deleted first
 		plan.Do = []lifecycle.Action{{Part: lifecycle.Attempt, Attempt: 7, Verb: lifecycle.Delete}}
 		return plan
 	case was == lifecycle.New:
@@ -86,7 +86,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	return to(phase, state, outcome, cause)
 }
 
-// whereIs is what becomes of an attempt by what its driver is at.
+// whereIs returns the phase of an attempt that follows from the phase of its driver.
 func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStateType, lifecycle.Outcome, lifecycle.Cause) {
 	switch driver.Phase {
 	case lifecycle.DriverRunning:
@@ -99,7 +99,7 @@ func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStat
 	return lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why
 }
 
-// Render renders for Kind: a ConfigMap, a Service and the driver.
+// Render renders the objects for Kind: a ConfigMap, a Service and the driver pod.
 func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	meta := func(suffix string) metav1.ObjectMeta { return Meta(app, suffix, action.Attempt) }
 	immutable := &corev1.ConfigMap{ObjectMeta: meta("conf"), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
@@ -110,7 +110,7 @@ func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time)
 	return submit.Objects{Before: []submit.Object{immutable, service}, Driver: Driver(app, action.Attempt)}, nil
 }
 
-// Meta is the metadata of a dependent of an application.
+// Meta returns the metadata of a dependent of an application.
 func Meta(app *v1beta2.SparkApplication, suffix string, attempt int32) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: app.Namespace, Name: app.Name + "-" + suffix,
@@ -121,7 +121,7 @@ func Meta(app *v1beta2.SparkApplication, suffix string, attempt int32) metav1.Ob
 	}
 }
 
-// Driver is the driver pod of an attempt.
+// Driver returns the driver pod of an attempt.
 func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: Meta(app, "driver", attempt), Spec: corev1.PodSpec{
 		RestartPolicy:      corev1.RestartPolicyNever,
@@ -132,8 +132,9 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	return pod
 }
 
-// Schedules is the smallest kind with runs: the schedule's text is the name of the one run that it wants now. With Forbid it starts it only once the
-// last one has ended, which it believes after a live read; suspended it deletes all there are.
+// Schedules returns a minimal kind with runs. The text of the schedule is the suffix of the name of the one wanted run.
+// With the policy Forbid, Schedules starts the run only after the previous one ended, and confirms by a live read that
+// a missing run is gone. A suspended schedule deletes all its runs.
 func Schedules() kind.Kind {
 	own := kinds.Schedules(config.Default()).Runs
 	return kind.Kind{
@@ -144,7 +145,7 @@ func Schedules() kind.Kind {
 		Runs: &kind.Runs{
 			New:    func() client.Object { return &v1beta2.SparkApplication{} },
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Labels: func(client.Object) map[string]string { return nil }, // whose they are is in their owners
+			Labels: func(client.Object) map[string]string { return nil }, // the owner references identify the schedule
 			Facts:  RunFacts,
 			Head:   own.Head,
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
@@ -163,7 +164,7 @@ func Schedules() kind.Kind {
 	}
 }
 
-// RunFacts are the facts of a run of Schedules.
+// RunFacts returns the facts about a run of Schedules.
 func RunFacts(object client.Object) lifecycle.Run {
 	run := object.(*v1beta2.SparkApplication)
 	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
