@@ -1,8 +1,9 @@
-// Command bench measures the operator against an API server: how many applications a second it carries, what it writes,
-// and what memory and CPU it takes, beside a plain client-go program and the real spark-submit. See README.md.
+// Command bench measures the operator against an API server: the number of applications that it carries each second,
+// its writes, and its memory and CPU. It compares the operator with a plain client-go program and with the real
+// spark-submit. See README.md.
 //
-// It starts control planes of its own, simulates the nodes and Spark on them, and ends everything that it started. All
-// load stays on loopback and has a limit of time.
+// The command starts its own control planes, simulates the nodes and Spark on them, and ends everything that it
+// started. All load stays on loopback and has a time limit.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/scenario"
 )
 
-// options are the command line.
+// options holds the options of the command line.
 type options struct {
 	plan, out, root string
 	only            []string
@@ -44,7 +45,7 @@ func main() {
 	}
 }
 
-// command does what the command line asks for. The hidden command plain is the program that the operator is compared with.
+// command runs the command line. The hidden command plain runs the program that the operator is compared with.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == plain.Command {
 		return plain.Main(ctx, args[1])
@@ -70,7 +71,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// measure runs a plan, and returns what was measured also if some of it failed.
+// measure runs a plan. If a part fails, measure returns the other measurements with the error.
 func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, err error) {
 	size, ok := scenario.Plans[o.plan]
 	if !ok {
@@ -78,7 +79,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 	}
 	spec, err := report.Bounds(o.plan)
 	if err != nil {
-		return nil, err // not after an hour
+		return nil, err // fail now and not after an hour
 	}
 	if len(o.only) > 0 {
 		spec = spec.Only(o.only)
@@ -110,7 +111,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 	return run, err
 }
 
-// machine says what a run is measured on. What cannot be found out is left out.
+// machine describes the machine of a run. Facts that cannot be read are left out.
 func machine() map[string]string {
 	facts := map[string]string{"cores": strconv.Itoa(runtime.NumCPU()), "Go": runtime.Version()}
 	for file, pattern := range map[string]string{
@@ -124,11 +125,11 @@ func machine() map[string]string {
 	return facts
 }
 
-// commit names the commit that is measured, with a mark if files differ from it.
+// commit returns the measured commit, with a mark if files differ from it.
 func commit(root string) string {
 	text, err := exec.Command("git", "-C", root, "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {
-		return "" // an unpacked archive
+		return "" // an unpacked archive is no Git repository
 	}
 	return strings.TrimSpace(string(text))
 }

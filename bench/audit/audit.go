@@ -1,5 +1,5 @@
-// Package audit reads the API server's audit log: who wrote what, and how long after its cause. The times are the API
-// server's own.
+// Package audit reads the API server's audit log. It reports who wrote what, and how long after its cause. All times
+// are the API server's own.
 package audit
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// User agents of the bench's clients, which tell them apart in the log. LoadAgent creates applications, NodeAgent is
-// the nodes and the drivers on them, PlainAgent the plain client-go program (package plain).
+// User agents that identify the bench's clients in the log. LoadAgent creates applications. NodeAgent is used by the
+// simulated nodes and their drivers, and PlainAgent by the plain client-go program (package plain).
 const (
 	LoadAgent     = "spark-bench-load"
 	NodeAgent     = "spark-bench-node"
@@ -24,7 +24,7 @@ const (
 	OperatorAgent = "spark-operator/"
 )
 
-// event is what is read of an audit.k8s.io/v1 Event.
+// event holds the fields that are read from an audit.k8s.io/v1 Event.
 type event struct {
 	Stage     string    `json:"stage"`
 	Verb      string    `json:"verb"`
@@ -42,12 +42,12 @@ type event struct {
 	Status struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
-	// Body is what was sent, as JSON whatever the encoding was.
+	// Body is the sent object, as JSON regardless of its encoding.
 	Body json.RawMessage `json:"requestObject"`
 }
 
-// write reports whether the event is the answer to a request that writes. Dry runs write nothing; nor do questions that
-// are asked by creating a review.
+// write reports whether the event is the answer to a write request. Dry runs and reviews of access or tokens store
+// nothing, so they do not count.
 func (e *event) write() bool {
 	switch e.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -59,7 +59,7 @@ func (e *event) write() bool {
 
 func (e *event) ok() bool { return e.Status.Code < http.StatusMultipleChoices }
 
-// kind is the request in two words, such as "patch pods/status".
+// kind returns the request as verb and resource, such as "patch pods/status".
 func (e *event) kind() string {
 	if e.Object.Subresource != "" {
 		return e.Verb + " " + e.Object.Resource + "/" + e.Object.Subresource
@@ -67,7 +67,7 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class is the figure that a controller's write counts to; empty for leases, which do not count.
+// class returns the class of a controller's write. It returns an empty string for leases, which do not count.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -82,8 +82,8 @@ func (e *event) class() string {
 	return Others
 }
 
-// body is what is read of an object that is written: metadata, an Event's subject, a pod's phase, and of an
-// application's status the states of the driver and of the executors.
+// body holds the fields that are read from a written object: the labels, the subject of an Event, the phase of a pod,
+// and the states of the driver and the executors in an application's status.
 type body struct {
 	Metadata struct {
 		Labels map[string]string
@@ -103,45 +103,48 @@ func (e *event) body() (b body) {
 	return b
 }
 
-// Classes of what a controller writes.
+// Classes of the writes of a controller.
 const (
 	Objects      = "objects created" // pods, ConfigMaps, Services
 	StatusWrites = "status writes"
-	Events       = "events" // created, and counted up
+	Events       = "events" // creations, and updates of the count
 	Others       = "other writes"
 )
 
-// Classes are all of them.
+// Classes lists all classes.
 var Classes = []string{Objects, StatusWrites, Events, Others}
 
-// Scope is what is looked at of a log: writes that were answered in a time, for applications in some namespaces, and
-// the controller that carries them, by the begin of its user agent.
+// Scope selects the writes that are read from a log. They were answered between From and To, for applications in some
+// namespaces. Controller is the beginning of the user agent of the controller that carries the applications.
 type Scope struct {
 	From, To   time.Time
 	Namespaces []string
 	Controller string
 }
 
-// Account is what is computed from the log for a load. Accounts of several loads of one controller can be merged (Add).
+// Account summarizes the log of a load. Add merges accounts of several loads of one controller.
 type Account struct {
 	Applications int
-	// Launch is from each application's creation to its driver pod's. Driver is from the status of a driver pod (it
-	// runs, it ended) to the controller's status write that reflects it; Executor the same of executors. A write that
-	// was answered before its cause counts as 0.
+	// Launch holds the times from an application's creation to the creation of its driver pod. Driver holds the times
+	// from a status of a driver pod (running or ended) to the controller's status write that reflects it. Executor
+	// holds the same for executors. A write that was answered before its cause counts as 0.
 	Launch, Driver, Executor []time.Duration
-	// NoDriver counts applications without a driver pod; NoStatus and NoExecutorStatus changes that no status reflects.
+	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes that no status
+	// reflects.
 	NoDriver, NoStatus, NoExecutorStatus int
-	// Writes are the controller's by class; Most those of the application with the most that ended COMPLETED.
+	// Writes counts the controller's writes by class. Most holds, for each class, the largest number of writes for one
+	// application that ended COMPLETED.
 	Writes, Most map[string]int
-	// Refused are the controller's writes that were answered with a 4xx.
+	// Refused counts the controller's writes that were answered with a 4xx.
 	Refused int
-	// Astray are the controller's writes in the time that are for no application at all, in any namespace, leases left
-	// out; Elsewhere those for applications of other namespaces.
+	// Astray counts the controller's writes in any namespace that belong to no application, without leases. Elsewhere
+	// counts its writes for applications in other namespaces.
 	Astray, Elsewhere int
-	// All counts everybody's writes for the load; Bytes is what the controller sent, as JSON.
+	// All counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes as
+	// JSON.
 	All, Bytes int
-	// Answered are when the writes of load, controller and nodes were, for the load. Add leaves them out: rates are of
-	// one load.
+	// Answered holds the times at which writes of the load, the controller and the nodes were answered. Add does not
+	// merge them, because a rate belongs to one load.
 	Answered []time.Time
 }
 
@@ -165,7 +168,7 @@ func (a *Account) Add(b Account) {
 	}
 }
 
-// Read reads a log. A last line without its end is still being written and is left out.
+// Read reads a log. It ignores an incomplete last line, which the API server is still writing.
 func Read(in io.Reader, s Scope) (Account, error) {
 	r := reader{scope: s, owners: map[object]owner{}, lives: map[object]*life{}}
 	r.Writes, r.Most = map[string]int{}, map[string]int{}
@@ -177,7 +180,7 @@ func Read(in io.Reader, s Scope) (Account, error) {
 			return r.Account, nil
 		}
 		if bytes.Contains(line, []byte(`"verb":"get"`)) || bytes.Contains(line, []byte(`"verb":"list"`)) {
-			continue // most lines of a busy log
+			continue // these are most lines of a busy log
 		}
 		var e event
 		if err := errors.Join(err, json.Unmarshal(line, &e)); err != nil {
@@ -193,13 +196,13 @@ func (s Scope) during(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// object is an object of a resource; owner is whose it is.
+// object identifies an object of a resource. owner is the application to which it belongs, and its Spark role.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }
 )
 
-// life is what happened to an application in the time.
+// life holds the events of an application within the scope.
 type life struct {
 	created, launched time.Time
 	driver            pod
@@ -208,12 +211,12 @@ type life struct {
 	good              bool
 }
 
-// pod has the changes of a pod's phase, and what the application's status said of the pod.
+// pod holds the changes of a pod's phase, and the changes of the application's status about that pod.
 type pod struct{ changes, said []change }
 
 type change struct {
 	received, done time.Time
-	ended          bool // or it runs
+	ended          bool // the pod ended; otherwise it runs
 }
 
 type reader struct {
@@ -225,8 +228,8 @@ type reader struct {
 
 const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
 
-// owner finds the application that a write is for: the application itself, the subject of an Event, or what an object's
-// labels said when it was created, which may be before the time that is looked at.
+// owner returns the application to which a write belongs. It is the application itself, the subject of an Event, or the
+// application in the labels of the object's creation, which may be before the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
 	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
 	switch {

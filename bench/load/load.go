@@ -1,5 +1,5 @@
-// Package load describes the applications that the bench creates. It is pure: the same description gives the same
-// applications at the same moments.
+// Package load describes the applications that the bench creates. It is pure: the same description always gives the
+// same applications at the same times.
 package load
 
 import (
@@ -14,36 +14,38 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Class is a number of applications of one kind.
+// Class describes a number of similar applications.
 type Class struct {
-	// Name begins the applications' names: NAME-0 and so on. It is unique in a Spec.
+	// Name is the prefix of the applications' names: NAME-0 and so on. It is unique in a Spec.
 	Name string
-	// Namespace is where they go. With Namespaces they are spread over that many: NAMESPACE-0 and so on.
+	// Namespace is the namespace of the applications. If Namespaces is set, they are spread over that many namespaces:
+	// NAMESPACE-0 and so on.
 	Namespace  string
 	Namespaces int
 	Count      int
-	// Rate is how many are created a second; 0 creates them at once.
+	// Rate is the number of applications that are created each second. At 0, all are created at once.
 	Rate float64
-	// Executors is how many each simulated driver creates.
+	// Executors is the number of executors that each simulated driver creates.
 	Executors int
-	// Placed executors are created with their node's name. That spares the scheduler half of the writes that standing
-	// executors cost.
+	// Placed executors are created with the name of their node. That saves half of the writes for long-running
+	// executors.
 	Placed bool
-	// Run and RunMost bound how long a driver runs once it created its executors, evenly spread; RunMost 0 means Run.
+	// Run and RunMost bound the time that a driver runs after it created its executors. The times are evenly
+	// distributed. If RunMost is 0, it is equal to Run.
 	Run, RunMost time.Duration
 	// Fail is the share of drivers that exit with 1.
 	Fail float64
-	// Alone applications do not want executors, so that the operator does not look for missing ones.
+	// Alone applications want no executors, so that the operator does not search for missing ones.
 	Alone bool
 }
 
-// Spec is a load. Seed decides what is left to chance: run times and failures.
+// Spec describes a load. Seed determines the random choices: run times and failures.
 type Spec struct {
 	Seed    uint64
 	Classes []Class
 }
 
-// Application is one application and when it is created, counted from the start.
+// Application is an application and the time of its creation, relative to the start.
 type Application struct {
 	Namespace, Name string
 	At              time.Duration
@@ -51,8 +53,8 @@ type Application struct {
 	Object          *unstructured.Unstructured
 }
 
-// Program is what a simulated driver does. It travels as the application's arguments, and thereby through everything
-// that the operator makes of them, so that nodes need no other message from the load.
+// Program describes the actions of a simulated driver. It is encoded in the application's arguments, which the operator
+// copies to the driver pod. So the nodes need no other channel from the load.
 type Program struct {
 	Executors int
 	Placed    bool
@@ -68,8 +70,8 @@ func (p Program) Arguments() []any {
 	}
 }
 
-// ReadProgram finds a program among the arguments of a driver's container. Other arguments, such as Spark's own, are
-// skipped. A driver without a program ends at once, successfully.
+// ReadProgram decodes a program from the arguments of a driver's container, and skips other arguments such as Spark's
+// own. A driver without a program succeeds at once.
 func ReadProgram(args []string) (p Program, err error) {
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
@@ -92,7 +94,7 @@ func ReadProgram(args []string) (p Program, err error) {
 	return p, nil
 }
 
-// Count returns how many applications there are.
+// Count returns the number of applications.
 func (s Spec) Count() (n int) {
 	for _, c := range s.Classes {
 		n += c.Count
@@ -100,7 +102,7 @@ func (s Spec) Count() (n int) {
 	return n
 }
 
-// Namespaces returns where the applications go, each namespace once.
+// Namespaces returns the namespaces of the applications, each once.
 func (s Spec) Namespaces() (names []string) {
 	for _, c := range s.Classes {
 		for i := range max(1, c.Namespaces) {
@@ -112,7 +114,7 @@ func (s Spec) Namespaces() (names []string) {
 	return names
 }
 
-// Applications returns all applications in the order in which they are created.
+// Applications returns all applications, in the order of their creation.
 func (s Spec) Applications() (all []Application) {
 	for class, c := range s.Classes {
 		for i := range c.Count {
@@ -130,7 +132,7 @@ func (c Class) namespace(i int) string {
 	return c.Namespace + "-" + strconv.Itoa(i%c.Namespaces)
 }
 
-// application is number i of a class. What is drawn for it depends on the seed, the class and the number alone.
+// application returns number i of a class. Its random choices depend only on the seed, the class and the number.
 func (s Spec) application(class, i int) Application {
 	c := s.Classes[class]
 	chance := rand.New(rand.NewPCG(s.Seed, uint64(class)<<32|uint64(i)))
@@ -165,7 +167,7 @@ func (c Class) spec(p Program) map[string]any {
 	if c.Alone {
 		spec["dynamicAllocation"] = map[string]any{"enabled": true, "initialExecutors": int64(0), "minExecutors": int64(0)}
 	} else {
-		executor["instances"] = int64(max(1, c.Executors)) // the field has to be at least one
+		executor["instances"] = int64(max(1, c.Executors)) // the field must be at least one
 	}
 	return spec
 }

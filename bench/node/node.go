@@ -1,9 +1,10 @@
-// Package node simulates the nodes of a cluster, and Spark on them: pods that the scheduler bound run at once, drivers
-// create their executors as Spark does and end as their application's arguments say (load.Program), and pods whose
-// deletion was asked for go at once.
+// Package node simulates the nodes of a cluster and Spark on them. Pods run as soon as the scheduler bound them.
+// Drivers create executors as Spark does, and end as their application's arguments specify (load.Program). Deleted pods
+// disappear at once.
 //
-// The stages of kwok know one pod at a time; what matters here is what a driver does to other pods. Nodes are kinder than
-// real ones: of each pod they leave out the status write for its network and the kubelet's Events, and nothing is pulled.
+// Stages of kwok act on one pod at a time, but the bench needs drivers that act on other pods. Simulated nodes do less
+// than real ones: for each pod they leave out the status write for its network and the kubelet's Events. They pull no
+// images.
 package node
 
 import (
@@ -39,21 +40,22 @@ import (
 )
 
 const (
-	// nodes have room for 80,000 pods.
+	// nodes is the number of nodes, which have room for 80,000 pods in total.
 	nodes = 4
-	// workers send requests at the same time.
+	// workers is the number of tasks that run at the same time.
 	workers = 32
-	// retry is how long a task waits that failed, as an overloaded API server recovers.
+	// retry is the delay before a failed task is retried, so that an overloaded API server can recover.
 	retry = 2 * time.Second
-	// renew is how often a node's lease is renewed, as a kubelet does. The node's status may be old then.
+	// renew is the interval at which a node's lease is renewed, as a kubelet does. With a fresh lease the node's status
+	// may be old.
 	renew = 10 * time.Second
 )
 
-// Cluster is simulated nodes. Use Start.
+// Cluster is a set of simulated nodes. Start creates it.
 type Cluster struct {
 	core  kubernetes.Interface
 	spark versioned.Interface
-	pods  cache.Store // that are bound to a node
+	pods  cache.Store // those that are bound to a node
 	tasks workqueue.TypedDelayingInterface[task]
 
 	started, addresses atomic.Int64
@@ -61,14 +63,14 @@ type Cluster struct {
 	done               sync.WaitGroup
 }
 
-// act is what is done to a pod at a moment.
+// act is an action on a pod.
 type act int
 
 const (
-	start  act = iota // the kubelet has its containers running
+	start  act = iota // the kubelet runs its containers
 	ask               // the driver creates its executors
-	end               // its program ends
-	remove            // the kubelet takes a pod away whose deletion was asked for
+	end               // the driver's program ends
+	remove            // the kubelet removes a deleted pod
 )
 
 type task struct {
@@ -82,8 +84,8 @@ func of(x any, what act) task {
 	return task{what, pod.Namespace + "/" + pod.Name, pod.UID}
 }
 
-// Start creates the nodes and simulates them until Stop or the end of the context. It returns once the pods that exist
-// are known.
+// Start creates the nodes and simulates them until Stop or the end of the context. It returns once the existing pods
+// are in the cache.
 func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Interface) (*Cluster, error) {
 	c := &Cluster{core: core, spark: spark, tasks: workqueue.NewTypedDelayingQueue[task]()}
 	for i := range nodes {
@@ -123,12 +125,12 @@ func (c *Cluster) Stop() {
 	c.done.Wait()
 }
 
-// Started counts the pods that were started.
+// Started returns the number of pods that were started.
 func (c *Cluster) Started() int { return int(c.started.Load()) }
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-// register creates a node that is ready, with more room than anybody asks for.
+// register creates a ready node with more room than the load needs.
 func (c *Cluster) register(ctx context.Context, name string) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100k"), corev1.ResourceMemory: resource.MustParse("1Pi"),
@@ -146,7 +148,8 @@ func (c *Cluster) register(ctx context.Context, name string) error {
 	return err
 }
 
-// beat renews a node's lease, or creates it, as a kubelet does. Only four that are missed make a node lost.
+// beat creates or renews a node's lease, as a kubelet does. Kubernetes considers a node lost after four missed
+// renewals.
 func (c *Cluster) beat(ctx context.Context, name string) error {
 	lease := leases.Lease(name, corev1.NamespaceNodeLease).WithSpec(leases.LeaseSpec().
 		WithHolderIdentity(name).WithLeaseDurationSeconds(40).WithRenewTime(metav1.NowMicro()))
@@ -154,7 +157,7 @@ func (c *Cluster) beat(ctx context.Context, name string) error {
 	return err
 }
 
-// trim keeps of a cached pod what identifies it.
+// trim drops large fields of a cached pod that the simulation does not read.
 func trim(x any) (any, error) {
 	if p, ok := x.(*corev1.Pod); ok {
 		p.ManagedFields, p.Spec.Volumes, p.Spec.Tolerations = nil, nil, nil
@@ -162,7 +165,7 @@ func trim(x any) (any, error) {
 	return x, nil
 }
 
-// add begins with a pod that was bound to a node. One that runs already is left alone.
+// add adds the first task for a pod that was bound to a node. Pods that already run get no task.
 func (c *Cluster) add(x any) {
 	switch pod := x.(*corev1.Pod); {
 	case pod.DeletionTimestamp != nil:
@@ -178,7 +181,7 @@ func (c *Cluster) update(before, after any) {
 	}
 }
 
-// work carries out tasks when they are due. Nodes that cannot keep up are late.
+// work performs tasks when they are due. If the nodes cannot keep up, tasks are late.
 func (c *Cluster) work(ctx context.Context) {
 	for {
 		t, shutdown := c.tasks.Get()
@@ -198,7 +201,7 @@ func (c *Cluster) work(ctx context.Context) {
 	}
 }
 
-// play carries out a task and adds what follows from it.
+// play performs a task and adds the tasks that follow from it.
 func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
 	driver := p.Labels["spark-role"] == "driver"
 	program, err := load.ReadProgram(p.Spec.Containers[0].Args)
@@ -227,7 +230,7 @@ func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
 		return c.end(ctx, p, program.Exit)
 	}
 	if p.Status.Phase == corev1.PodRunning {
-		code := int32(0) // a driver tells its executors to end before it deletes them
+		code := int32(0) // a driver ends its executors before it deletes them
 		if driver {
 			code = 143 // SIGTERM
 		}
@@ -240,8 +243,8 @@ func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start runs a pod's containers. A pod without a binding by the scheduler, which leaves a condition, and the driver of
-// such pods stand there only: a write less for each of them saves minutes.
+// start writes that a pod's containers run. Pods that the scheduler bound have a condition, and get the status of
+// created containers first. Placed executors and their drivers skip that write, which saves minutes.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {
@@ -266,12 +269,12 @@ func (c *Cluster) end(ctx context.Context, p *corev1.Pod, code int32) error {
 	return c.patch(ctx, p, ended, "PHASE", string(phase), "CODE", fmt.Sprint(code))
 }
 
-// ask creates a driver's executors, and before them the ConfigMap that they mount, as Spark 4.3 does.
+// ask creates a driver's executors, after the ConfigMap that they mount, as Spark 4.3 does.
 func (c *Cluster) ask(ctx context.Context, p *corev1.Pod, program load.Program) error {
 	if program.Executors == 0 {
 		return nil
 	}
-	// A real driver reads its own pod and the mounted configuration instead.
+	// A real driver reads its own pod and the mounted configuration instead of the application.
 	app, err := c.spark.SparkoperatorV1beta2().SparkApplications(p.Namespace).Get(ctx, metav1.GetControllerOf(p).Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -293,15 +296,15 @@ func (c *Cluster) ask(ctx context.Context, p *corev1.Pod, program load.Program) 
 	return nil
 }
 
-const selector = "spark-app-selector" // the label by which a driver finds what it created
+const selector = "spark-app-selector" // label by which a driver selects the objects that it created
 
-// executors are the pods that Spark would create for an application.
+// executors returns the pods that Spark would create for an application.
 func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Program) (pods []*corev1.Pod, err error) {
 	attempt, err := strconv.ParseInt(p.Labels[lifecycle.AttemptLabel], 10, 32)
 	if err != nil {
 		return nil, err
 	}
-	app.Status.SparkApplicationID = p.Labels[selector] // whatever the status says by now
+	app.Status.SparkApplicationID = p.Labels[selector] // the status may be older or newer
 	for id := range program.Executors {
 		made, err := application.Dialect{}.Executor(app, int32(attempt), id+1, p.UID, time.Time{})
 		if err != nil {
@@ -315,7 +318,7 @@ func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Progra
 	return pods, nil
 }
 
-// configMaps are those that an executor mounts.
+// configMaps returns the ConfigMaps that an executor mounts.
 func configMaps(executor *corev1.Pod) (made []*corev1.ConfigMap) {
 	for _, volume := range executor.Spec.Volumes {
 		if volume.ConfigMap == nil {
@@ -333,12 +336,12 @@ func configMaps(executor *corev1.Pod) (made []*corev1.ConfigMap) {
 	return made
 }
 
-// clean is what Spark does when its context stops: it deletes the application's Services, executors and ConfigMaps.
+// clean deletes the application's Services, executors and ConfigMaps, as Spark does when its context stops.
 func (c *Cluster) clean(ctx context.Context, p *corev1.Pod) error {
 	all := metav1.ListOptions{LabelSelector: selector + "=" + p.Labels[selector]}
 	executors := metav1.ListOptions{LabelSelector: all.LabelSelector + ",spark-role=executor"}
 	core := c.core.CoreV1()
-	// The typed client has no deletion of several Services.
+	// The typed client cannot delete a collection of Services.
 	services := core.RESTClient().Delete().Namespace(p.Namespace).Resource("services").VersionedParams(&all, scheme.ParameterCodec)
 	if err := services.Do(ctx).Error(); err != nil {
 		return err
@@ -349,9 +352,10 @@ func (c *Cluster) clean(ctx context.Context, p *corev1.Pod) error {
 	return core.ConfigMaps(p.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, executors)
 }
 
-// The statuses that a kubelet writes of a pod: once it is bound, once its containers run, and once they ended. They are
-// strategic merge patches, with null for what the status before had and this one has not: a patch leaves what it does not
-// name, and a container would wait and run at the same time. They are a conflict if the pod is another one of that name.
+// Statuses that a kubelet writes about a pod: after the pod was bound, after its containers started, and after they
+// ended. They are strategic merge patches. A patch keeps fields that it does not name, so it sets fields of the
+// previous status to null. Without that, a container would be waiting and running at the same time. If another pod has
+// the same name, the UID makes the patch fail with a conflict.
 const (
 	creating = `{"metadata":{"uid":"UID"},"status":{"phase":"Pending","hostIP":"192.0.2.1","startTime":"NOW","conditions":[
 {"type":"PodReadyToStartContainers","status":"False","lastTransitionTime":"NOW"},{"type":"Initialized","status":"True","lastTransitionTime":"NOW"},
@@ -370,7 +374,7 @@ const (
 "state":{"waiting":null,"running":null,"terminated":{"exitCode":CODE,"reason":"Ended","startedAt":"STARTED","finishedAt":"NOW"}}}]}}`
 )
 
-// fill fills in the words of a status.
+// fill replaces the placeholders of a status.
 func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	started := now
 	if p.Status.StartTime != nil {

@@ -1,23 +1,26 @@
-// Package plain is the program that the operator is compared with: what a life of an application costs if a program only
-// watches and writes the same through client-go. It is the limit of the operator's rate and the yardstick of its CPU.
+// Package plain is the program that the operator is compared with. It measures the cost of an application if a program
+// only watches and writes the same objects through client-go. It is an upper limit for the operator's rate, and a
+// reference for its CPU.
 //
-// It does this, no more and no less:
+// The program does exactly this:
+//
 //   - It watches SparkApplications (generated typed client, JSON), pods with Spark's role label (typed, protobuf), and
-//     the metadata of managed Services and ConfigMaps (protobuf), each by one shared informer for all namespaces without
-//     managed fields. These are the watches of the operator on what a life touches. The operator's watches on kinds
-//     of which a life has no objects are left out.
-//   - For a new application it creates the objects that the operator creates: two ConfigMaps, the driver's headless
-//     Service and the driver pod, built by the same library (package application, 0.1 to 0.4 ms), and the web UI's
-//     Service. Then it patches the status to SUBMITTED.
-//   - When the driver pod runs it patches the status to RUNNING; when as many executors run as the application asks for
-//     it patches their states; when the driver pod ended it patches COMPLETED or FAILED, with the executors' states. A
-//     patch is a JSON merge patch with all of the status.
-//   - Client-go's recorder emits three Events for a life, as the operator does.
-//   - As many workers as the operator has by default take keys from client-go's queue, which tries again after errors.
+//     the metadata of managed Services and ConfigMaps (protobuf). Each watch is one shared informer for all
+//     namespaces, without managed fields. The operator has the same watches on these kinds. Its watches on kinds of
+//     which an application has no objects are left out.
+//   - For a new application it creates the same objects as the operator: two ConfigMaps, the driver's headless Service,
+//     the driver pod and the web UI's Service. The same library builds them (package application, 0.1 to 0.4 ms). Then
+//     it patches the status to SUBMITTED.
+//   - When the driver pod runs, it patches the status to RUNNING. When as many executors run as the application wants,
+//     it patches their states. When the driver pod has ended, it patches COMPLETED or FAILED, with the executors'
+//     states. Each patch is a JSON merge patch with the whole status.
+//   - It emits three Events for each application through client-go's recorder, as the operator does.
+//   - It has as many workers as the operator by default. They take keys from client-go's queue, which retries after
+//     errors.
 //
-// It leaves out all that an operator is for: no validation, adoption, retries, deadlines, deletion, classes in the queue,
-// turns of namespaces, metrics, leader election, conditions, or log of what happens; it does not survive a restart. A
-// status has fewer bytes than the operator's, which favours this program.
+// The program leaves out everything else that an operator does: validation, adoption, retries, deadlines, deletion,
+// priorities in the queue, fairness between namespaces, metrics, leader election, conditions and logs. It does not
+// survive a restart. Its status has fewer bytes than the operator's, which favours this program.
 package plain
 
 import (
@@ -57,8 +60,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Command is the argument by which the bench's own binary becomes this program. An address follows it, where the program
-// reports that it is ready.
+// Command is the argument with which the bench's own binary runs this program. The next argument is the address at
+// which the program reports that it is ready.
 const Command = "plain"
 
 // workers is the operator's default.
@@ -67,7 +70,7 @@ const workers = 16
 // byApplication is the index of pods by the namespace and name of their application.
 const byApplication = "application"
 
-// stage is how far an application is.
+// stage is the progress of an application.
 type stage int
 
 const (
@@ -78,7 +81,7 @@ const (
 	over
 )
 
-// known is what the program remembers of an application: the last status that it wrote.
+// known holds the progress of an application and the last status that the program wrote.
 type known struct {
 	stage  stage
 	status v1beta2.SparkApplicationStatus
@@ -96,7 +99,8 @@ type program struct {
 	seen map[string]known
 }
 
-// Main runs the program on the cluster of KUBECONFIG until the context ends. It reports at an address that it is ready.
+// Main runs the program on the cluster of KUBECONFIG until the context ends. The program serves HTTP at the address
+// once it is ready.
 func Main(ctx context.Context, address string) error {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {
@@ -127,7 +131,7 @@ func Main(ctx context.Context, address string) error {
 	return nil
 }
 
-// watch makes the clients, and the informers, which have all that exists when it returns.
+// watch creates the clients and the informers. When it returns, the informers have all existing objects.
 func (p *program) watch(ctx context.Context, config *rest.Config) (err error) {
 	binary := rest.CopyConfig(config)
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
@@ -172,7 +176,7 @@ func (p *program) watch(ctx context.Context, config *rest.Config) (err error) {
 	return nil
 }
 
-// strip leaves out of a cached object what nobody reads.
+// strip drops the managed fields of a cached object, which the program does not read.
 func strip(x any) (any, error) {
 	if object, ok := x.(metav1.Object); ok {
 		object.SetManagedFields(nil)
@@ -180,7 +184,7 @@ func strip(x any) (any, error) {
 	return x, nil
 }
 
-// keyOf is the namespace and name of an application, or of a pod's.
+// keyOf returns the namespace and name of an application, or of a pod's application.
 func keyOf(x any) string {
 	switch x := x.(type) {
 	case *v1beta2.SparkApplication:
@@ -207,7 +211,7 @@ func (p *program) work(ctx context.Context) {
 	}
 }
 
-// pass does what is next for an application. Only one pass of a key runs at a time.
+// pass performs the next step for an application. Only one pass runs for each key at a time.
 func (p *program) pass(ctx context.Context, key string) error {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package report is what a run measured, whether that is as demanded, and docs/performance.md.
+// Package report stores the measurements of a run, checks them against bounds, and writes docs/performance.md.
 package report
 
 import (
@@ -21,26 +21,27 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Bound is a demand on a figure. Without Min and Max it demands that the figure is there.
+// Bound is an acceptance range of a measurement. Without Min and Max the measurement only has to exist.
 type Bound struct {
-	// Figure is an identity. A * in it stands for each text of the set Each, or a range over scenarios and cases.
+	// Figure is the identity of the measurement. A * in it stands for each text of the set Each, such as scenarios or
+	// cases.
 	Figure string `json:"figure"`
 	Each   string `json:"each,omitempty"`
-	// Per is the figure that it is divided by; a * in it stands for the same text.
+	// Per is the identity of the measurement that the first one is divided by. A * in it stands for the same text.
 	Per string   `json:"per,omitempty"`
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
-	// Why says what is demanded.
+	// Why describes the requirement.
 	Why string `json:"why"`
 }
 
-// Spec is a file of bounds.
+// Spec is the content of a file of bounds.
 type Spec struct {
 	Sets   map[string][]string `json:"sets"`
 	Bounds []Bound             `json:"bounds"`
 }
 
-// Bounds returns the bounds of a plan; there are none of a plan without a file.
+// Bounds returns the bounds of a plan. A plan without a file has no bounds.
 func Bounds(plan string) (Spec, error) {
 	text, err := files.ReadFile(plan + ".yaml")
 	switch {
@@ -52,7 +53,7 @@ func Bounds(plan string) (Spec, error) {
 	return parse(text)
 }
 
-// parse reads bounds strictly: a misspelled field would be a bound that holds nothing.
+// parse decodes bounds strictly, because a misspelled field would give a bound that checks nothing.
 func parse(text []byte) (s Spec, err error) {
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return s, err
@@ -74,7 +75,7 @@ func parse(text []byte) (s Spec, err error) {
 	return s, nil
 }
 
-// Only leaves the bounds on figures of some scenarios.
+// Only returns the bounds on measurements of some scenarios.
 func (s Spec) Only(scenarios []string) Spec {
 	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
 		return !slices.Contains(scenarios, scenario(b.Figure)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
@@ -82,17 +83,17 @@ func (s Spec) Only(scenarios []string) Spec {
 	return s
 }
 
-// Verdict is how a figure is in its bound.
+// Verdict is the result of checking a measurement against its bound.
 type Verdict struct {
 	Bound
-	ID    string // with the * replaced
+	ID    string // the * is replaced
 	Value float64
 	Unit  string // empty for a ratio of two figures
-	// Missing figures do not hold their bound.
+	// Missing measurements do not hold their bound.
 	Missing, Holds bool
 }
 
-// Check holds a run's figures against bounds: for each bound a verdict on each of its figures.
+// Check checks a run's measurements. It returns the verdicts of each bound, one for each of its measurements.
 func Check(run *Run, s Spec) (all [][]Verdict) {
 	for _, b := range s.Bounds {
 		texts := s.Sets[b.Each]
@@ -130,7 +131,7 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the verdict that is farthest out of its bound, or nearest to it.
+// Worst returns the verdict that exceeds its bound the most, or else is nearest to it.
 func Worst(of []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
@@ -148,7 +149,7 @@ func Worst(of []Verdict) Verdict {
 	return slices.MinFunc(of, func(a, b Verdict) int { return cmp.Compare(room(a), room(b)) })
 }
 
-// Demand is the bound in words.
+// Demand returns the bound in words.
 func (b Bound) Demand() string {
 	format := func(v float64) string { return Format(v, "") }
 	switch {
@@ -164,7 +165,7 @@ func (b Bound) Demand() string {
 	return "measured"
 }
 
-// Measured is the value in words.
+// Measured returns the value in words.
 func (v Verdict) Measured() string {
 	if v.Missing {
 		return "missing"
@@ -172,13 +173,13 @@ func (v Verdict) Measured() string {
 	return Format(v.Value, v.Unit)
 }
 
-// Verdict in words.
+// Verdict returns the verdict in words.
 func (v Verdict) Verdict() string {
 	return map[bool]string{v.Holds: "holds", v.Missing: "**not measured**", !v.Holds && !v.Missing: "**missed**"}[true]
 }
 
-// Print writes the worst verdict of each bound that is no mere demand to measure, and all that do not hold. It returns
-// how many figures do not.
+// Print writes the verdicts that do not hold, and the worst verdict of each bound that has a minimum or maximum. It
+// returns the number of verdicts that do not hold.
 func Print(out io.Writer, all [][]Verdict) (failed int) {
 	for _, of := range all {
 		worst := Worst(of)
@@ -197,7 +198,7 @@ func Print(out io.Writer, all [][]Verdict) (failed int) {
 //go:embed page.md.tmpl
 var pageText string
 
-// Write writes the page of a repository and its plots.
+// Write writes the performance page of a repository and its plots.
 func Write(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, "bench/runs/*-full*.json"))
 	if err != nil || len(files) == 0 {
@@ -228,7 +229,7 @@ func Write(root string) error {
 	return os.WriteFile(filepath.Join(root, "docs/performance.md"), []byte(page), 0o644)
 }
 
-// Render is the page of a run.
+// Render returns the page of a run.
 func Render(run *Run) (string, error) {
 	spec, err := Bounds("full")
 	if err != nil {
@@ -269,7 +270,7 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots are SVGs by name, each of two figures at the three levels of live applications.
+// plots returns SVGs by name. Each shows two measurements at the three levels of live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, of := range map[string][5]string{
@@ -288,7 +289,7 @@ func plots(run *Run) (map[string]string, error) {
 	return svgs, nil
 }
 
-// plot draws two lines over 100, 1,000 and 10,000 live applications. A figure that is missing is drawn at 0.
+// plot draws two lines over 100, 1,000 and 10,000 live applications. A missing measurement is drawn at 0.
 func plot(run *Run, title string, names, ids [2]string) (string, error) {
 	var values [2][3]float64
 	most := math.SmallestNonzeroFloat64

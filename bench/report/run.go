@@ -18,7 +18,7 @@ import (
 
 // Figure is one measurement.
 type Figure struct {
-	// ID is SCENARIO/CASE/NAME; the case may be empty.
+	// ID has the form SCENARIO/CASE/NAME. The case may be empty.
 	ID    string  `json:"id"`
 	Value float64 `json:"value"`
 	// Unit is empty for counts and ratios. MB are 10^6 bytes.
@@ -31,26 +31,26 @@ type Step struct {
 	Began  time.Time `json:"began"`
 	Took   string    `json:"took"`
 	Commit string    `json:"commit"`
-	// Error is empty if the scenario measured all that it measures.
+	// Error is empty if the scenario completed all its measurements.
 	Error string `json:"error,omitempty"`
 }
 
-// Run is what one run measured. Its methods may be called concurrently.
+// Run holds the measurements of one run. Methods that add to it may be called concurrently.
 type Run struct {
 	Began   time.Time         `json:"began"`
 	Plan    string            `json:"plan"`
 	Machine map[string]string `json:"machine"`
 	Steps   []Step            `json:"steps"`
 	Figures []Figure          `json:"figures"`
-	// Notes are sentences about how something was measured.
+	// Notes are sentences about the measurements.
 	Notes []string `json:"notes,omitempty"`
 
 	mu  sync.Mutex
 	err error
 }
 
-// Add adds a figure. A value that is not a finite number is left out, so that a bound on it fails. A second figure
-// with the same identity is an error (Err), as a bound would be held against one of them and the page show the other.
+// Add adds a measurement. It leaves out values that are not finite, so that their bound fails. A second measurement
+// with the same identity is an error (Err), because the bound and the page could use different ones.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.Figures = append(r.Figures, Figure{ID: id, Value: value, Unit: unit})
 }
 
-// Note adds a sentence.
+// Note adds a sentence to the notes.
 func (r *Run) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,14 +79,14 @@ func (r *Run) Did(s Step) {
 	r.Steps = append(r.Steps, s)
 }
 
-// Err returns what was wrong with the figures that were added.
+// Err returns the errors of Add.
 func (r *Run) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Value returns the figure with an identity.
+// Value returns the measurement with an identity.
 func (r *Run) Value(id string) (Figure, bool) {
 	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.ID == id })
 	if i < 0 {
@@ -123,8 +123,8 @@ func Load(file string) (*Run, error) {
 	return r, nil
 }
 
-// Newest assembles one run from several of the same plan: of each scenario the newest measurement that has no error. A
-// scenario that ran again alone thereby replaces that part of an older whole run.
+// Newest assembles one run from several runs of the same plan. It takes each scenario from the newest run in which the
+// scenario had no error. So a scenario that ran again alone replaces that part of an older complete run.
 func Newest(runs []*Run) *Run {
 	out := &Run{}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return b.Began.Compare(a.Began) }) {
@@ -148,7 +148,8 @@ func Newest(runs []*Run) *Run {
 	return out
 }
 
-// Format writes a value with three digits that count, commas between thousands, and its unit: "4.57 ms", "17.5/s".
+// Format returns a value with three significant digits, commas between thousands, and its unit, such as "4.57 ms" or
+// "17.5/s".
 func Format(value float64, unit string) string {
 	text := message.NewPrinter(language.English).Sprint(number.Decimal(value, number.Precision(3), number.MaxFractionDigits(9)))
 	if per, ok := strings.CutPrefix(unit, "1/"); ok {
@@ -157,7 +158,8 @@ func Format(value float64, unit string) string {
 	return strings.TrimSpace(text + " " + unit)
 }
 
-// Quantile returns the smallest of values that a share of them does not pass; 0 if there are none.
+// Quantile returns the smallest value such that the given share of all values is at most that value. Without values it
+// returns 0.
 func Quantile(values []time.Duration, share float64) time.Duration {
 	if len(values) == 0 {
 		return 0
@@ -166,8 +168,8 @@ func Quantile(values []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// Rate returns how many a second of these moments there are between the tenth and the ninetieth in a hundred, so that
-// neither the start nor the tail counts. It is NaN for fewer than two.
+// Rate returns the number of moments per second between the tenth and the ninetieth percentile, so that neither the
+// start nor the end counts. It returns NaN for fewer than two moments.
 func Rate(moments []time.Time) float64 {
 	at := slices.SortedFunc(slices.Values(moments), time.Time.Compare)
 	if len(at) == 0 {
