@@ -13,23 +13,25 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/report"
 )
 
-// Size is how much each scenario of a plan does.
+// Size is the amount of work of each scenario in a plan.
 type Size struct {
-	// Scenarios are those of the plan; empty for all.
+	// Scenarios lists the scenarios of the plan. An empty list means all.
 	Scenarios []string
-	// AtOnce is how many scenarios run at the same time. More than one says nothing about the operator.
+	// AtOnce is the number of scenarios that run at the same time. With more than one, the measurements are
+	// meaningless.
 	AtOnce int
-	// Quiet is how long a program has to be idle after a load: longer than the operator debounces, so that all is counted.
+	// Quiet is how long a program must be idle after a load. It is longer than the operator's debounce, so that all
+	// writes count.
 	Quiet time.Duration
-	// CalmLimit bounds the wait for a calm control plane before a load; 0 does not wait. Ease is the time between a
-	// collection of garbage and the reading of the memory.
+	// CalmLimit bounds the wait for a calm control plane before a load. At 0, the bench does not wait. Ease is the time
+	// between a garbage collection and the reading of the memory.
 	CalmLimit, Ease time.Duration
 
 	Burst, Lives int
-	// Order is who carries the lives, one after the other: o the operator, p the plain program. "oppo" evens out a machine
-	// that becomes slower or faster.
+	// Order is the sequence of programs that carry the lives: o is the operator, p the plain program. "oppo" evens out
+	// a machine that becomes slower or faster.
 	Order string
-	// Half is how long lives come at half of the rate; 0 leaves that out.
+	// Half is the duration of the measurement at half of the operator's rate. At 0, it is left out.
 	Half                        time.Duration
 	Levels                      [3]int // live applications
 	Probe, Pressing             int
@@ -40,16 +42,16 @@ type Size struct {
 	HostileStarts, HostileProbe int
 	Crowd                       int
 	Schedules                   int
-	// ScheduleRoom is the least time for creating the schedules before they are due.
+	// ScheduleRoom is the minimum time for creating the schedules before they are due.
 	ScheduleRoom time.Duration
 	BenchTime    string
-	// Sparks are the versions whose spark-submit is measured, and Submits how often each.
+	// Sparks lists the versions whose spark-submit is measured, and Submits is the number of submissions of each.
 	Sparks  []string
 	Submits int
 }
 
-// Plans are the sizes by name. The full one is what the bounds speak of. The quick one is for each change; the tiny one
-// shows that all the rest can be measured, and says nothing else.
+// Plans holds the sizes by name. The bounds apply to the full plan. The quick plan is for each change. The tiny plan
+// only shows that every scenario can be measured.
 var Plans = map[string]Size{
 	"full": {
 		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
@@ -70,8 +72,8 @@ var Plans = map[string]Size{
 	},
 }
 
-// scenarios are all scenarios in their order. Those that are bare have no control plane: they need none, and would be
-// disturbed by one.
+// scenarios lists all scenarios in order. Bare scenarios run without a control plane, because they need none and it
+// would disturb them.
 var scenarios = []struct {
 	name  string
 	bare  bool
@@ -91,8 +93,7 @@ var scenarios = []struct {
 	{"schedules", false, 10 * time.Minute, (*rig).schedules},
 }
 
-// Run runs the scenarios of a plan that are named, or all. A scenario that fails does not keep the others from being
-// measured; all failures are returned.
+// Run runs the named scenarios of a plan, or all. If a scenario fails, the others still run. All errors are returned.
 func Run(ctx context.Context, size Size, only []string, b Binaries, run *report.Run, commit string, out io.Writer) error {
 	var group errgroup.Group
 	group.SetLimit(size.AtOnce)

@@ -20,10 +20,11 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/plain"
 )
 
-// goRuntime sets Go's runtime as the chart's values controller.go do, in both programs. The memory limit is left out.
+// goRuntime sets Go's runtime for both programs as the chart does (controller.go in its values). The memory limit is
+// left out.
 var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
 
-// environment leaves out variables that would change Go's runtime.
+// environment drops the variables that change Go's runtime.
 func environment(of []string) []string {
 	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -31,17 +32,17 @@ func environment(of []string) []string {
 	})
 }
 
-// program is a process that carries applications: the operator, or the plain program that it is compared with.
+// program is a process that carries applications: the operator or the plain program.
 type program struct {
-	agent         string // begins its user agent
+	agent         string // the prefix of its user agent
 	cmd           *exec.Cmd
 	log           string
 	ended         chan struct{}
 	health, pprof string // addresses
 }
 
-// start runs a program for all namespaces and waits until it is ready. Several may run at once. The operator is as its
-// chart installs it: elected, with its log and all of its settings at their defaults.
+// start runs a program for all namespaces and waits until it is ready. Several programs may run at once. The operator
+// runs as its chart installs it: with leader election, its log, and default settings.
 func (r *rig) start(agent string) *program {
 	ports := freePorts(3)
 	file := filepath.Join(r.dir, strings.ReplaceAll(ports[0], ":", "-"))
@@ -53,7 +54,7 @@ func (r *rig) start(agent string) *program {
 			"metrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\n", ports[2], p.health, p.pprof)
 		check(os.WriteFile(file, []byte(text), 0o600))
 		p.cmd = exec.Command(r.Operator, "controller", "start", "--config", file)
-		p.cmd.Args[0] = "spark-operator" // of which its user agent is made
+		p.cmd.Args[0] = "spark-operator" // the operator's user agent begins with it
 	}
 	log := must(os.Create(p.log))
 	defer func() { _ = log.Close() }()
@@ -75,7 +76,8 @@ func (r *rig) start(agent string) *program {
 	return p
 }
 
-// run starts the process. The kernel ends it with the thread that started it, which therefore only waits for it.
+// run starts the process. The kernel kills the process when the thread that started it ends, so that thread does
+// nothing but wait.
 func (p *program) run() error {
 	started := make(chan error)
 	go func() {
@@ -91,7 +93,7 @@ func (p *program) run() error {
 	return <-started
 }
 
-// alive ends the scenario if the process ended by itself.
+// alive ends the scenario if the process has ended.
 func (p *program) alive() {
 	select {
 	case <-p.ended:
@@ -101,7 +103,7 @@ func (p *program) alive() {
 	}
 }
 
-// stop asks the process to end, and waits until it did.
+// stop sends SIGTERM to the process and waits until it ends.
 func (p *program) stop() {
 	p.alive()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -112,17 +114,17 @@ func (p *program) stop() {
 	}
 }
 
-// kill ends the process at once, as a crash would. It may have ended before.
+// kill ends the process at once, as a crash would. The process may have ended before.
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }
 
-// freePorts finds addresses that nobody listens on.
+// freePorts returns addresses on which no process listens.
 func freePorts(n int) (found []string) {
 	for range n {
 		l := must(net.Listen("tcp", "127.0.0.1:0"))
-		defer func() { _ = l.Close() }() // once all are found, so that they differ
+		defer func() { _ = l.Close() }() // closed after all are found, so that they differ
 		found = append(found, l.Addr().String())
 	}
 	return found
@@ -139,23 +141,24 @@ func (r *rig) get(url string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// usage is what a process took so far.
+// usage is the CPU time and memory that a process used.
 type usage struct {
 	cpu      time.Duration // user and system time, in steps of 10 ms
 	resident int64         // bytes, now
-	peak     int64         // bytes, the most so far
+	peak     int64         // bytes, the maximum so far
 }
 
 func (p *program) usage() usage { return usageOf(p.cmd.Process.Pid) }
 
-// usageOf reads what a process took from /proc/PID (proc(5)), which costs that process nothing.
+// usageOf reads the usage of a process from /proc/PID (proc(5)), which costs that process nothing.
 func usageOf(pid int) usage {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	return must(parseUsage(must(os.ReadFile(filepath.Join(dir, "stat"))), must(os.ReadFile(filepath.Join(dir, "status")))))
 }
 
 func parseUsage(stat, status []byte) (u usage, err error) {
-	// The second field, the command's name, may hold blanks and brackets: count from its last bracket.
+	// The second field is the command's name, which may contain blanks and brackets. So fields count from its last
+	// bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
 		return u, errors.New("stat is not as proc(5) has it")
@@ -165,7 +168,7 @@ func parseUsage(stat, status []byte) (u usage, err error) {
 		if err != nil {
 			return u, err
 		}
-		u.cpu += time.Duration(ticks) * (time.Second / 100) // USER_HZ is 100 wherever Go runs on Linux
+		u.cpu += time.Duration(ticks) * (time.Second / 100) // USER_HZ is 100 on every Linux platform that Go supports
 	}
 	for line := range strings.Lines(string(status)) {
 		for prefix, into := range map[string]*int64{"VmRSS:": &u.resident, "VmHWM:": &u.peak} {

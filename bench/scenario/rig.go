@@ -1,7 +1,7 @@
-// Package scenario is what the bench does to the operator: each scenario loads a control plane of its own in its own way
-// and adds what it measured to a run. A plan is a list of them at sizes that belong together.
+// Package scenario runs the bench's scenarios. Each scenario applies one kind of load to its own control plane, and
+// adds its measurements to a run. A plan is a list of scenarios with matching sizes.
 //
-// A scenario ends at the first error, as a test does: check and must throw it, and rig.play catches it.
+// A scenario ends at the first error, as a test does: check and must panic with it, and rig.play recovers it.
 package scenario
 
 import (
@@ -29,12 +29,13 @@ import (
 )
 
 const (
-	// senders is how many applications are created at the same time.
+	// senders is the number of applications that are created at the same time.
 	senders = 32
-	// idle is the CPU that a program may take within a second and still be called quiet: its lease and timers.
+	// idle is the CPU time in a second up to which a program counts as quiet. A quiet program still runs its lease and
+	// timers.
 	idle = 20 * time.Millisecond
-	// calmSpan and calmShare say when the control plane is called calm: it takes so little of a core over a time that is
-	// longer than the pauses of its controllers.
+	// calmShare is the share of a core up to which the control plane counts as calm. It is measured over calmSpan,
+	// which is longer than the pauses of the controllers.
 	calmSpan, calmShare = 2 * time.Second, 0.10
 )
 
@@ -52,7 +53,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// rig is a control plane with simulated nodes and a client that creates load, for the time of a scenario.
+// rig is the environment of one scenario: a control plane, simulated nodes, and a client that creates load.
 type rig struct {
 	world
 	Size
@@ -61,10 +62,10 @@ type rig struct {
 	name  string // of the scenario
 	load  dynamic.Interface
 	nodes *node.Cluster
-	used  int // names so far
+	used  int // the number of names so far
 }
 
-// play runs one scenario, in a world of its own unless it is bare.
+// play runs one scenario. Unless the scenario is bare, it gets its own world.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than its limit of %s", limit))
@@ -91,13 +92,13 @@ func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binari
 	return nil
 }
 
-// fresh returns a name that this world has not had.
+// fresh returns a name that is unused in this world.
 func (r *rig) fresh(name string) string {
 	r.used++
 	return fmt.Sprintf("%s-%d", name, r.used)
 }
 
-// add adds a figure of the scenario.
+// add adds a measurement of the scenario.
 func (r *rig) add(in, name string, value float64, unit string) {
 	r.run.Add(r.name, in, name, value, unit)
 }
@@ -105,8 +106,8 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// with has a program carry a few applications, so that no figure has its first connections in it, and runs f while the
-// program is at work.
+// with starts a program, has it carry a few applications, and then calls f. So no measurement includes the program's
+// first connections.
 func (r *rig) with(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
@@ -118,10 +119,10 @@ func (r *rig) with(agent string, f func(*program)) {
 	p.stop()
 }
 
-// ends notes when the applications of a load end.
+// ends records the ends of the applications of a load.
 type ends struct {
 	mu    sync.Mutex
-	exits map[string]int32 // of the drivers that have not ended
+	exits map[string]int32 // by application, the exit code of each driver that has not ended
 	last  time.Time
 	err   error
 	all   chan struct{}
@@ -145,14 +146,15 @@ func (e *ends) see(x any) {
 	}
 }
 
-// stateOf is the state in an application's status.
+// stateOf returns the state in an application's status.
 func stateOf(app *unstructured.Unstructured) string {
 	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
 	return state
 }
 
-// through creates a load and returns when the last of its applications ended. It fails if other applications failed than
-// were meant to: an operator that fails applications is not fast.
+// through creates a load and waits until all its applications have ended. It returns the time of the last end. The
+// scenario fails if an application ends in another state than its driver's exit code implies, because an operator that
+// fails applications is not fast.
 func (r *rig) through(spec load.Spec) time.Time {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -180,7 +182,8 @@ func (r *rig) through(spec load.Spec) time.Time {
 	return e.last
 }
 
-// send creates the applications of a load, each at its moment. What cannot be kept up with is late and never dropped.
+// send creates the applications of a load, each at its time. If the API server cannot keep up, applications are created
+// late but never dropped.
 func (r *rig) send(spec load.Spec) {
 	all, began := spec.Applications(), time.Now()
 	r.each(len(all), func(ctx context.Context, i int) error {
@@ -192,8 +195,8 @@ func (r *rig) send(spec load.Spec) {
 	})
 }
 
-// calm waits until the control plane does next to nothing. What comes before a measurement leaves work behind (garbage
-// collection, Endpoints) that would be in what is measured. A control plane that stays busy is noted.
+// calm waits until the control plane is almost idle. Earlier steps leave work (garbage collection, Endpoints) that
+// would distort the measurement. If the control plane stays busy, calm adds a note.
 func (r *rig) calm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
@@ -211,8 +214,8 @@ func (r *rig) calm() {
 	}
 }
 
-// quiet waits until a program has done nothing worth naming for so long, and returns since when. One that does not
-// become quiet within a minute is noted, and counts as quiet from then on.
+// quiet waits until a program has been idle for a duration, and returns the time since which it is idle. If the program
+// does not become idle within a minute, quiet adds a note and returns the current time.
 func (r *rig) quiet(p *program, long time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
@@ -235,12 +238,12 @@ func (r *rig) quiet(p *program, long time.Duration) (since time.Time) {
 	return since
 }
 
-// bill is what carrying a load took, and how the load fared.
+// bill holds the costs and the results of carrying a load.
 type bill struct {
 	audit.Account
 	apps  int
-	rates []float64                // applications a second, of each load
-	cpu   time.Duration            // of the program, until it was quiet after the end: what it debounced is paid for
+	rates []float64                // applications per second, one rate for each load
+	cpu   time.Duration            // of the program, including the quiet time after the end, so that debounced writes count
 	parts map[string]time.Duration // of the control plane and of the bench, until the end
 	span  time.Duration            // until the end
 	peak  int64
@@ -263,7 +266,8 @@ func (r *rig) carry(p *program, spec load.Spec) bill {
 	log := must(os.Open(filepath.Join(r.dir, "audit.log")))
 	defer func() { _ = log.Close() }()
 	b.Account = must(audit.Read(log, scope))
-	// The rate is that of the writes: that of the ends would favour a program that begins all before it ends any.
+	// The rate is that of the writes. A rate of the ends would favour a program that starts all applications before it
+	// ends any.
 	b.rates = []float64{report.Rate(b.Answered) * float64(b.apps) / float64(len(b.Answered))}
 	return b
 }
@@ -280,7 +284,7 @@ func (b *bill) merge(o bill) {
 	}
 }
 
-// rate is how many applications a second were carried, as a mean over the loads.
+// rate returns the number of applications per second, as the mean over the loads.
 func (b *bill) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))
@@ -288,7 +292,7 @@ func (b *bill) rate() (mean float64) {
 	return mean
 }
 
-// note adds the figures of a bill.
+// note adds the measurements of a bill.
 func (r *rig) note(in string, b bill) {
 	n := float64(b.apps)
 	r.add(in, "applications a second", b.rate(), "1/s")
@@ -321,7 +325,8 @@ func (r *rig) note(in string, b bill) {
 	r.add(in, "writes for other applications", float64(b.Elsewhere), "")
 }
 
-// rest returns what a program keeps resident at rest, after a collection of garbage: when the next one is due is chance.
+// rest returns the usage of an idle program after a garbage collection, because the time of the next collection is
+// random.
 func (r *rig) rest(p *program) usage {
 	r.quiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))
@@ -329,7 +334,7 @@ func (r *rig) rest(p *program) usage {
 	return p.usage()
 }
 
-// clear deletes the applications of namespaces and waits until nothing is left of them.
+// clear deletes the applications of namespaces and waits until all their objects are gone.
 func (r *rig) clear(namespaces ...string) {
 	for _, name := range namespaces {
 		check(r.load.Resource(applications).Namespace(name).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))

@@ -29,15 +29,16 @@ import (
 // forever is longer than any scenario.
 const forever = 12 * time.Hour
 
-// one is a load of one class in namespaces of its name.
+// one returns a load of one class, in namespaces with the name of the class.
 func one(c load.Class) load.Spec {
 	c.Namespace = c.Name
 	return load.Spec{Seed: 1, Classes: []load.Class{c}}
 }
 
-// whole lives of a driver and five executors over the namespaces of ten teams; one driver in fifty fails. They come at
-// 20 a second, faster than two cores carry, so that the program always has new ones to take and others to look after. One
-// in forty stays longer in each phase than the operator debounces executor churn, so that what it writes of that counts.
+// whole returns a load of complete lives with one driver and five executors, spread over the namespaces of ten teams.
+// One driver in fifty fails. The applications arrive at 20 a second. Two cores cannot carry that rate, so the program
+// always has new applications to start and others to serve. One in forty stays in each phase for longer than the
+// operator's debounce of executor churn, so that the debounced writes count.
 func whole(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
@@ -46,19 +47,21 @@ func whole(name string, n int) load.Spec {
 	}}
 }
 
-// application is a single one whose driver ends at once.
+// application returns a single application whose driver ends at once.
 func application(name, namespace string) *unstructured.Unstructured {
 	spec := load.Spec{Classes: []load.Class{{Name: name, Namespace: namespace, Count: 1, Alone: true}}}
 	return spec.Applications()[0].Object
 }
 
-// probe are short lives that come more slowly than they are carried, which shows latency and not a queue.
+// probe returns a load of short lives that arrive more slowly than the program carries them. Their latency includes no
+// queueing.
 func (r *rig) probe(n int) load.Spec {
 	return one(load.Class{Name: r.fresh("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
-// lives has the operator and the plain program carry whole lives, one after the other on the same API server, each
-// offered more than it carries. Then lives come to each at half of the operator's rate.
+// lives has the operator and the plain program carry complete lives, one program after the other on the same API
+// server. The applications arrive faster than either program carries them. Then both programs carry lives that arrive
+// at half of the operator's rate.
 func (r *rig) lives() {
 	sum := map[rune]*bill{'o': {}, 'p': {}}
 	for _, who := range r.Order {
@@ -88,8 +91,8 @@ func (r *rig) lives() {
 	}
 }
 
-// burst has the operator take driver-only applications at once, and measures the real spark-submit of each Spark line on
-// the same API server.
+// burst creates driver-only applications at once and has the operator carry them. It also measures the real
+// spark-submit of each Spark line on the same API server.
 func (r *rig) burst() {
 	r.with(audit.OperatorAgent, func(p *program) {
 		r.note("operator", r.carry(p, one(load.Class{Name: r.fresh("burst"), Count: r.Burst, Run: 200 * time.Millisecond})))
@@ -103,8 +106,9 @@ func (r *rig) burst() {
 	}
 }
 
-// submit measures the spark-submit of a version, out of its image: in cluster mode, from the script's start to its exit,
-// without waiting for the application. The first one, which reads files from the disk, does not count.
+// submit measures the spark-submit of a version, from its image. It submits in cluster mode without waiting for the
+// application, and measures from the script's start to its exit. The first submission does not count, because it reads
+// files from the disk.
 func (r *rig) submit(version string) {
 	const namespace, dir = "spark-submit", "/case" // where a submitter finds its files
 	r.namespaces(namespace)
@@ -135,12 +139,12 @@ func (r *rig) submit(version string) {
 	r.megabytes(in, "resident, peak", sum.Peak)
 }
 
-// levels name the numbers of live applications: 100, 1,000 and 10,000 in the full plan.
+// levels names the numbers of live applications: 100, 1,000 and 10,000 in the full plan.
 var levels = [3]string{"low", "middle", "high"}
 
-// standing measures the operator with live applications of a driver and five executors at each of three levels: its
-// memory, how short lives fare beside them, and how many more it carries at its full rate. In the end it measures the
-// start of an operator that finds all of them.
+// standing measures the operator with live applications at three levels. Each application has a driver and five
+// executors. At each level the scenario measures the operator's memory, the latency of short lives, and the full rate.
+// At the end it measures the start of an operator that finds all these applications.
 func (r *rig) standing() {
 	resident := [3]float64{}
 	r.with(audit.OperatorAgent, func(p *program) {
@@ -152,7 +156,7 @@ func (r *rig) standing() {
 			resident[i] = float64(rest) / 1000
 			r.megabytes(levels[i], "resident, at rest", rest)
 			if used := r.beside(p, levels[i]); i < len(r.Levels)-1 {
-				r.clear(used...) // what is over costs memory too
+				r.clear(used...) // applications that are over use memory too
 			}
 		}
 	})
@@ -162,7 +166,7 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished measures the same beside applications that are over, without executors, whose driver pods are kept.
+// finished measures the same with many finished applications, which have no executors and keep their driver pods.
 func (r *rig) finished() {
 	r.with(audit.OperatorAgent, func(p *program) {
 		r.carry(p, one(load.Class{Name: r.fresh("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -172,7 +176,7 @@ func (r *rig) finished() {
 	r.coldStart()
 }
 
-// stand creates applications that go on running, and returns once all pods run and the operator's status says so.
+// stand creates applications that keep running. It returns once all pods run and every status is RUNNING.
 func (r *rig) stand(c load.Class) {
 	c.Run = forever
 	spec, want := one(c), r.nodes.Started()+c.Count*(1+c.Executors)
@@ -184,14 +188,14 @@ func (r *rig) stand(c load.Class) {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
 			all := !slices.ContainsFunc(list.Items, func(app unstructured.Unstructured) bool { return stateOf(&app) != "RUNNING" })
 			if !all {
-				check(pause(r.ctx, time.Second)) // to read the list again costs what is measured
+				check(pause(r.ctx, time.Second)) // each list costs what is measured, so list rarely
 			}
 			return all
 		})
 	}
 }
 
-// started waits until so many pods run or ran.
+// started waits until n pods were started.
 func (r *rig) started(n int) {
 	r.until(fmt.Sprintf("%d pods to run", n), func() bool {
 		return r.nodes.Started() >= n
@@ -207,8 +211,8 @@ func (r *rig) beside(p *program, in string) []string {
 	return append(probe.Namespaces(), press.Namespaces()...)
 }
 
-// launch creates one application, calls f, waits for the driver pod, and returns how long that took from when the
-// creation was answered.
+// launch creates one application, calls f and waits for the driver pod. It returns the time from the answer to the
+// creation until the driver pod appears.
 func (r *rig) launch(namespace string, f func()) time.Duration {
 	r.namespaces(namespace)
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -231,8 +235,8 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 
 func nothing() {}
 
-// coldStart measures the start of an operator that finds what the world has, until it launched an application that was
-// created while no operator ran.
+// coldStart measures the start of an operator that finds the objects of the world. The application was created while no
+// operator ran, and the measurement ends when it has a driver pod.
 func (r *rig) coldStart() {
 	r.calm()
 	var p *program
@@ -251,8 +255,8 @@ func (r *rig) coldStart() {
 	r.megabytes("cold start", "resident, peak", p.usage().peak)
 }
 
-// failover measures how long it takes until another operator acts after the leader was killed, which leaves its lease to
-// expire. The oldest operator leads.
+// failover measures the time until another operator acts after the leader was killed. A killed leader does not release
+// its lease, which must expire. The oldest operator is the leader.
 func (r *rig) failover() {
 	var running []*program
 	defer func() {
@@ -264,7 +268,7 @@ func (r *rig) failover() {
 	for range r.Failovers {
 		for len(running) < 2 {
 			running = append(running, r.start(audit.OperatorAgent))
-			r.launch("failover", nothing) // somebody leads
+			r.launch("failover", nothing) // wait until an operator leads
 		}
 		r.calm()
 		ended := time.Now()
@@ -276,11 +280,11 @@ func (r *rig) failover() {
 	r.seconds("", "until another acts, most", report.Quantile(took, 1))
 }
 
-// deletion measures how long it takes until applications whose drivers run are gone with all that they had, when all are
-// deleted at once; and the same of as many bare pods, each with a ConfigMap and a Service that it owns. Bare pods come
-// first: if they leave work behind, it makes the applications slower and not what they are compared with.
+// deletion deletes many applications with running drivers at once, and measures the time until all their objects are
+// gone. It measures the same for as many bare pods, each of which owns a ConfigMap and a Service. The bare pods come
+// first: if they leave work, it slows down the applications and not the reference.
 func (r *rig) deletion() {
-	few := max(1, r.Deleted/20) // what is done for the first time does not count
+	few := max(1, r.Deleted/20) // the first deletions do not count
 	r.with(audit.OperatorAgent, func(*program) {
 		r.stand(load.Class{Name: "uncounted", Count: few, Alone: true})
 		r.stand(load.Class{Name: "deleted", Count: r.Deleted, Alone: true})
@@ -296,7 +300,7 @@ func (r *rig) deletion() {
 	})
 }
 
-// remove deletes the objects NAME-0 and so on of the namespace NAME and waits until it is empty.
+// remove deletes the objects NAME-0 and so on in the namespace NAME, and waits until it is empty.
 func (r *rig) remove(of schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
 	r.each(n, func(ctx context.Context, i int) error {
@@ -306,7 +310,8 @@ func (r *rig) remove(of schema.GroupVersionResource, name string, n int) time.Du
 	return time.Since(began)
 }
 
-// bare creates pods like a driver without an application, each with a ConfigMap and a Service, and waits until they run.
+// bare creates pods like a driver without an application, each with a ConfigMap and a Service, and waits until they
+// run.
 func (r *rig) bare(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
 	token := false
@@ -332,9 +337,9 @@ func (r *rig) bare(spec corev1.PodSpec, namespace string, n int) {
 	r.started(want)
 }
 
-// fairness measures how long a single application waits for its driver pod while another namespace's applications, which
-// were all created before, queue; against how long alone. It also measures how long it takes until 1,200 of those have
-// driver pods, as another operator's users have published that.
+// fairness measures how long a single application waits for its driver pod while another namespace has a long queue of
+// older applications. It compares that with the wait without the queue. It also measures the time until 1,200
+// applications of the queue have driver pods, because users of another operator published that number.
 func (r *rig) fairness() {
 	r.with(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -357,7 +362,7 @@ func (r *rig) fairness() {
 			check(fmt.Errorf("%d of %d applications waited before, %d after: too few to say anything", before, r.Crowd, after))
 		}
 		r.until("the driver pods of the crowd", func() bool {
-			check(pause(r.ctx, time.Second)) // to read the list again costs what is measured
+			check(pause(r.ctx, time.Second)) // each list costs what is measured, so list rarely
 			return waiting() <= max(0, r.Crowd-1200)
 		})
 		r.seconds("beside", "until 1,200 of the crowd have driver pods", time.Since(began))
@@ -367,9 +372,9 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures whether a namespace full of unrelated pods and large ConfigMaps costs the operator memory: operators
-// that start and carry a probe, without that namespace and with it (the median counts, as garbage collection is chance),
-// and one that is there while the namespace is filled.
+// hostile measures the operator's memory with a namespace full of unrelated pods and large ConfigMaps. It measures
+// operators that start and carry a probe, without that namespace and with it. The median counts, because garbage
+// collection is random. It also measures an operator that runs while the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -398,7 +403,7 @@ func (r *rig) hostile() {
 	starts("with")
 }
 
-// fill creates pods that no scheduler takes, and ConfigMaps a little smaller than the API server's limit.
+// fill creates pods that no scheduler handles, and ConfigMaps slightly smaller than the API server's limit.
 func (r *rig) fill() {
 	const namespace = "hostile"
 	r.namespaces(namespace)
@@ -417,8 +422,8 @@ func (r *rig) fill() {
 	}
 }
 
-// schedules measures schedules that are all due at one minute: how late the application of each is there, as a watch
-// sees it, and that none is lost or doubled.
+// schedules measures many schedules that are due in the same minute. It measures the delay until a watch reports the
+// application of each schedule, and counts lost and doubled runs.
 func (r *rig) schedules() {
 	const namespace, of = "schedules", "sparkoperator.k8s.io/scheduled-app-name"
 	r.with(audit.OperatorAgent, func(*program) {
@@ -439,7 +444,7 @@ func (r *rig) schedules() {
 		}
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // a minute without any is the end
+		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // ends after a minute without a run
 		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: of}))
 		late, runs := []time.Duration{}, map[string]int{}
 		for e := range events.ResultChan() {
@@ -449,7 +454,7 @@ func (r *rig) schedules() {
 				last.Reset(time.Minute)
 			}
 			if len(runs) == r.Schedules {
-				last.Reset(r.Quiet) // until then none may come a second time
+				last.Reset(r.Quiet) // until then, no second run may appear
 			}
 		}
 		r.seconds("", "due to application, most", report.Quantile(late, 1))
@@ -458,7 +463,7 @@ func (r *rig) schedules() {
 	})
 }
 
-// sizes measures what is installed: the operator's binary and its image.
+// sizes measures the sizes of the operator's binary and image.
 func (r *rig) sizes() {
 	dir := must(os.MkdirTemp("", "spark-bench-image-"))
 	defer func() { _ = os.RemoveAll(dir) }()
@@ -473,10 +478,10 @@ func (r *rig) sizes() {
 	r.megabytes("", "operator image", must(os.Stat(image)).Size())
 }
 
-// parts are the packages whose benchmarks are run.
+// parts lists the packages whose benchmarks are run.
 var parts = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
 
-// micro runs the benchmarks of the pure parts of a decision, apart from any API server.
+// micro runs the benchmarks of pure functions, without an API server.
 func (r *rig) micro() {
 	const pattern = "^Benchmark(Step|Build|Apply|Decode|Encode|Decide|Render)$"
 	cmd := exec.CommandContext(r.ctx, "go", append([]string{"test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", r.BenchTime}, parts...)...)
@@ -492,11 +497,11 @@ func (r *rig) micro() {
 	}
 }
 
-// benchmarkLine is a package, or a benchmark's name without the number of processors, and its columns.
+// benchmarkLine matches a package, or a benchmark's name without the number of processors, with its columns.
 var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
-// benchmarks reads what go test prints: time, memory and allocations by the package's first two folders, the benchmark
-// and its case.
+// benchmarks parses the output of go test. It returns time, memory and allocations by the package's first two folders,
+// the benchmark and its case.
 func benchmarks(printed string) map[string][3]float64 {
 	found, pkg := map[string][3]float64{}, ""
 	for _, m := range benchmarkLine.FindAllStringSubmatch(printed, -1) {

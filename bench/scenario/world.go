@@ -37,15 +37,16 @@ var (
 	configMaps   = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// Binaries are what a world is made of.
+// Binaries holds the programs that a world runs.
 type Binaries struct {
-	// Root is the repository, from which definitions are read and binaries built.
+	// Root is the repository, which has the definitions and the sources of the binaries.
 	Root string
-	// Operator and Local are the binaries spark-operator and sparklocal. Empty: Build compiles them.
+	// Operator and Local are the paths of the binaries spark-operator and sparklocal. Build compiles those that are
+	// empty.
 	Operator, Local string
 }
 
-// Build compiles the binaries that are not given into dir.
+// Build compiles the missing binaries into dir.
 func (b *Binaries) Build(ctx context.Context, dir string) error {
 	for _, of := range []struct {
 		into              *string
@@ -64,18 +65,18 @@ func (b *Binaries) Build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// world is a control plane of its own on loopback, with clients without a limit of their own.
+// world is a control plane on loopback. Its clients have no rate limit.
 type world struct {
 	Binaries
 	config *rest.Config
 	core   kubernetes.Interface // protobuf
 	dyn    dynamic.Interface
 	meta   metadata.Interface
-	dir    string // of all that the control plane writes; it goes with it
+	dir    string // all files of the control plane, removed with it
 }
 
-// up starts a control plane (etcd, API server, controller manager, scheduler) with an audit log that has bodies, and
-// installs the definitions.
+// up starts a control plane (etcd, API server, controller manager, scheduler) whose audit log has bodies, and installs
+// the definitions.
 func (r *rig) up(out io.Writer) {
 	r.dir = must(os.MkdirTemp("", "spark-bench-"))
 	cmd := exec.CommandContext(r.ctx, r.Local, "up", "--control-plane-only", "--scheduler", "--audit", "--audit-bodies",
@@ -89,7 +90,7 @@ func (r *rig) up(out io.Writer) {
 	r.install()
 }
 
-// down ends the control plane and removes its directory. Programs are ended before.
+// down ends the control plane and removes its directory. The programs have ended before.
 func (r *rig) down() error {
 	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
 	if err != nil {
@@ -100,18 +101,18 @@ func (r *rig) down() error {
 
 func (r *rig) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
 
-// clients returns clients with a user agent of their own, which tells actors apart in the audit log, and with
-// connections of their own, so that no actor waits behind another.
+// clients returns clients with their own user agent, which identifies them in the audit log. They have their own
+// connections, so that no client waits for another.
 func (r *rig) clients(agent string) (kubernetes.Interface, dynamic.Interface) {
 	config := rest.CopyConfig(r.config)
 	config.UserAgent = agent
-	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext // connections are shared by equal configurations
+	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext // clients with equal configurations share connections
 	dyn := must(dynamic.NewForConfig(config))
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	return must(kubernetes.NewForConfig(config)), dyn
 }
 
-// namespaces creates namespaces, in which drivers may do what Spark needs, and waits until pods are admitted.
+// namespaces creates namespaces in which drivers have the rights that Spark needs, and waits until pods are admitted.
 func (r *rig) namespaces(names ...string) {
 	for _, name := range names {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -132,7 +133,7 @@ func (r *rig) namespaces(names ...string) {
 	}
 }
 
-// found reports whether something was found, and ends the scenario at any other error.
+// found reports whether err is nil. It returns false for NotFound, and ends the scenario at any other error.
 func found(err error) bool {
 	if !apierrors.IsNotFound(err) {
 		check(err)
@@ -140,18 +141,18 @@ func found(err error) bool {
 	return err == nil
 }
 
-// empty waits until nothing is left in a namespace of applications and of what belongs to them.
+// empty waits until a namespace has no applications and none of their objects.
 func (r *rig) empty(namespace string) {
 	for _, of := range []schema.GroupVersionResource{applications, pods, services, configMaps} {
 		r.until("the end of "+of.Resource+" in "+namespace, func() bool {
 			list := must(r.meta.Resource(of).Namespace(namespace).List(r.ctx, metav1.ListOptions{Limit: 2})).Items
-			return len(list) == 0 || len(list) == 1 && list[0].Name == "kube-root-ca.crt" // which each namespace has
+			return len(list) == 0 || len(list) == 1 && list[0].Name == "kube-root-ca.crt" // exists in each namespace
 		})
 	}
 }
 
-// install creates the definitions and waits until they can be written: the API server holds back writes to a definition
-// for 2 s, which would be in what is measured.
+// install creates the definitions and waits until their objects can be created. The API server delays the first writes
+// for 2 s, which would distort the measurement.
 func (r *rig) install() {
 	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {
@@ -166,7 +167,7 @@ func (r *rig) install() {
 	})
 }
 
-// until polls a condition until it holds or the scenario's time is over.
+// until polls until a condition holds or the scenario's time is over.
 func (r *rig) until(what string, done func() bool) {
 	for !done() {
 		if r.ctx.Err() != nil {
@@ -176,7 +177,7 @@ func (r *rig) until(what string, done func() bool) {
 	}
 }
 
-// pause waits for a time or for the end of the context, which is its error.
+// pause waits for a duration. If the context ends first, pause returns its cause.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -186,7 +187,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// each calls f for 0 to n-1 from many workers, until the first error.
+// each calls f for 0 to n-1 from many goroutines, until the first error.
 func (r *rig) each(n int, f func(ctx context.Context, i int) error) {
 	group, ctx := errgroup.WithContext(r.ctx)
 	group.SetLimit(senders)
@@ -196,7 +197,7 @@ func (r *rig) each(n int, f func(ctx context.Context, i int) error) {
 	check(group.Wait(), context.Cause(r.ctx))
 }
 
-// components is the CPU that each process of the control plane, and the bench, took so far.
+// components returns the CPU time of each process of the control plane, and of the bench.
 func (r *rig) components() map[string]time.Duration {
 	var state struct {
 		Components []struct {
