@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/report"
 )
 
-// TestMain makes the test's binary the plain program, as the bench's is.
+// TestMain lets the test's binary run the plain program, as the bench's binary does.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == plain.Command {
 		main()
@@ -19,12 +19,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestQuick runs the quick plan and holds it to bounds with wide margins: ratios within the run, and counts. It holds no
-// duration, as this machine does other things too.
+// TestQuick runs the quick plan and checks its bounds. These are ratios within the run, and counts, with wide margins.
+// No bound is a duration, because other programs may use the machine.
 func TestQuick(t *testing.T) { plan(t, "quick", true) }
 
-// TestTiny runs every scenario at a tiny size: every figure that full.yaml speaks of is measured, so that no bound lacks
-// its figure after an hour. Spark-submit needs images and root; its figures are not expected.
+// TestTiny runs every scenario at a tiny size, and checks that each bound in full.yaml has its measurement. Otherwise a
+// full run would only show after an hour that one is missing. The measurements of spark-submit are not expected,
+// because they need images and root.
 func TestTiny(t *testing.T) {
 	run := plan(t, "tiny", false)
 	spec, err := report.Bounds("full")

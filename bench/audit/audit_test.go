@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// start is the second that the times of a test are counted from.
+// start is the time to which the seconds in the tests are relative.
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// line is a line of a log: a request that was received at a time, in seconds, and answered 0.1 s later.
+// line returns a line of a log. The request was received at a time in seconds, and answered 0.1 s later.
 func line(at float64, agent, verb, path string, code int, body string) string {
 	of := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
 	ref := map[string]string{"namespace": of[0], "resource": of[1]}
@@ -45,7 +45,8 @@ func labels(app, role string) string {
 
 const operator = "spark-operator/v1"
 
-// whole is the log of two lives and of what does not belong to them: "good" ends well, of "slow" there is no driver.
+// whole returns the log of two applications and of unrelated requests. The application "good" succeeds, and "slow" has
+// no driver pod.
 func whole() string {
 	state := func(state, more string) string {
 		return fmt.Sprintf(`{"status":{"applicationState":{"state":%q}%s}}`, state, more)
@@ -90,7 +91,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answered", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(got.Answered) != 14 { // without the scheduler's
+	if len(got.Answered) != 14 { // the scheduler's write is left out
 		t.Errorf("%d answers", len(got.Answered))
 	}
 	if got.Bytes == 0 {
@@ -104,7 +105,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreflected: what no status says is counted, also where an older status says more.
+// TestUnreflected checks that changes that no later status reflects are counted.
 func TestUnreflected(t *testing.T) {
 	early := whole()
 	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)

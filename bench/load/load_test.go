@@ -12,7 +12,7 @@ var spec = Spec{Seed: 1, Classes: []Class{
 	{Name: "b", Namespace: "other", Count: 2, Rate: 1, Alone: true},
 }}
 
-// TestApplicationsAreTheSameAgain: what a run measures depends on the description alone.
+// TestApplicationsAreTheSameAgain checks that the applications depend only on the description.
 func TestApplicationsAreTheSameAgain(t *testing.T) {
 	first, second := spec.Applications(), spec.Applications()
 	if diff := cmp.Diff(first, second); diff != "" {

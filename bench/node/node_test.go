@@ -18,7 +18,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestStatusPatches: from patch to patch a pod has what a kubelet would have written, with nothing left of what it had.
+// TestStatusPatches checks that each patch gives the status that a kubelet would have written, without fields of the
+// previous status.
 func TestStatusPatches(t *testing.T) {
 	now := []byte(`{"metadata":{"uid":"u"},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}}`)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
@@ -62,7 +63,7 @@ func TestStatusPatches(t *testing.T) {
 	}
 }
 
-// driverPod is the pod that the operator makes for an application of a load.
+// driverPod returns the pod that the operator creates for an application of a load.
 func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	t.Helper()
 	spec := load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 1, Executors: 2, Run: time.Second, Fail: 1}}}
@@ -84,7 +85,8 @@ func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	return app, pod
 }
 
-// TestDriver: the load's word reaches the node through what the operator makes, and the executors are the driver's.
+// TestDriver checks that the program of a load reaches the node through the driver pod that the operator builds, and
+// that the executors belong to the driver.
 func TestDriver(t *testing.T) {
 	app, driver := driverPod(t)
 	program, err := load.ReadProgram(driver.Spec.Containers[0].Args)
@@ -106,7 +108,7 @@ func TestDriver(t *testing.T) {
 	}
 }
 
-// TestEvents: a pod is started once, and taken away once; one that ran before is left alone.
+// TestEvents checks that a pod is started once and removed once, and that a pod that already runs is not started.
 func TestEvents(t *testing.T) {
 	c := &Cluster{tasks: workqueue.NewTypedDelayingQueue[task]()}
 	defer c.tasks.ShutDown()

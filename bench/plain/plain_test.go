@@ -11,7 +11,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// TestFollow: a life is four statuses, and no pod's event more than one of them.
+// TestFollow checks that an application gets four statuses, and that each event of a pod changes at most one of them.
 func TestFollow(t *testing.T) {
 	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
 	set := func(name, role string, phase corev1.PodPhase) {

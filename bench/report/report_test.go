@@ -145,7 +145,7 @@ func TestQuantileAndRate(t *testing.T) {
 			t.Errorf("quantile %v is %d, want %d", share, got, want)
 		}
 	}
-	steady := []time.Time{time.Unix(-1000, 0)} // one in two seconds, but for the first and the last
+	steady := []time.Time{time.Unix(-1000, 0)} // one in two seconds, except for the first and the last
 	for i := range 18 {
 		steady = append(steady, time.Unix(int64(2*i), 0))
 	}
@@ -158,8 +158,7 @@ func TestQuantileAndRate(t *testing.T) {
 	}
 }
 
-// TestPage: the page of the runs that are kept is what is committed, has at most three pages, and every figure has a
-// place in it, measured or not.
+// TestPage checks that the committed page and plots are those of the committed runs, and have at most 150 lines each.
 func TestPage(t *testing.T) {
 	root := t.TempDir()
 	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {

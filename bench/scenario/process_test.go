@@ -23,8 +23,7 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// TestGoRuntime: the programs that are measured have the settings of Go's runtime that the chart installs, and no
-// others.
+// TestGoRuntime checks that the measured programs have exactly the settings of Go's runtime that the chart installs.
 func TestGoRuntime(t *testing.T) {
 	text, err := os.ReadFile("../../charts/spark-operator/values.yaml")
 	if err != nil {
@@ -49,7 +48,7 @@ func TestGoRuntime(t *testing.T) {
 	}
 }
 
-// TestProgramEnds: a program that ended by itself ends its scenario, and the error says so.
+// TestProgramEnds checks that a scenario ends with an error that names the reason if its program ends by itself.
 func TestProgramEnds(t *testing.T) {
 	p := &program{cmd: exec.Command("true"), ended: make(chan struct{})}
 	if err := p.run(); err != nil {

@@ -243,7 +243,7 @@ type bill struct {
 	audit.Account
 	apps  int
 	rates []float64                // applications per second, one rate for each load
-	cpu   time.Duration            // of the program, including the quiet time after the end, so that debounced writes count
+	cpu   time.Duration            // of the program until the quiet time is over, so that debounced writes count
 	parts map[string]time.Duration // of the control plane and of the bench, until the end
 	span  time.Duration            // until the end
 	peak  int64

@@ -21,7 +21,7 @@ PASS
 	}
 }
 
-// TestPlans: quick and tiny together measure what full does, all sizes of the full plan are set.
+// TestPlans checks that the full and the tiny plan have all scenarios, and that the full plan sets all sizes.
 func TestPlans(t *testing.T) {
 	if len(Plans["full"].Scenarios)+len(Plans["tiny"].Scenarios) != 0 {
 		t.Error("a plan leaves out scenarios")

@@ -106,7 +106,8 @@ func (r *rig) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
 func (r *rig) clients(agent string) (kubernetes.Interface, dynamic.Interface) {
 	config := rest.CopyConfig(r.config)
 	config.UserAgent = agent
-	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext // clients with equal configurations share connections
+	// Clients with equal configurations share connections.
+	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	dyn := must(dynamic.NewForConfig(config))
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	return must(kubernetes.NewForConfig(config)), dyn

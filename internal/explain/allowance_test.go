@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// TestAllowance: what explains takes a tenth of the time once what was kept is used up, and a twentieth for one namespace, however long a request takes and however
-// often it is asked for.
+// TestAllowance checks that explanations use at most a tenth of the time after the saved time is used up, and one
+// namespace at most a twentieth. The limit does not depend on the duration of a request or on the number of calls.
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	const tick, span = 20 * time.Millisecond, time.Minute
 	for _, test := range []struct {
 		name       string
-		took       time.Duration // by each request
+		took       time.Duration // the duration of each request
 		namespaces int
-		want       int // requests in a minute, of one that is wanted each 20 ms
+		want       int // allowed requests in a minute, if one is wanted every 20 ms
 	}{
 		{"of an idle API server", time.Millisecond, 1, 3000},
 		{"of one that has much to do", 20 * time.Millisecond, 1, 175},
@@ -41,7 +41,7 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// TestAllowanceOfOne: a namespace that asks for all that it can get leaves another its part.
+// TestAllowanceOfOne checks that a namespace that uses its whole share leaves time for another namespace.
 func TestAllowanceOfOne(t *testing.T) {
 	t.Parallel()
 	var a Allowance
@@ -66,8 +66,8 @@ func TestAllowanceOfOne(t *testing.T) {
 	}
 }
 
-// TestAllowanceSideBySide: requests that are under way count as what the last one took; a clock that is set back gives nothing; and those that were made at once, and of
-// which each ran into its timeout, silence nobody for long.
+// TestAllowanceSideBySide checks concurrent requests. Requests that still run count with the duration of the last one.
+// A clock that is set back adds no time. If all concurrent requests time out, explanations are blocked only briefly.
 func TestAllowanceSideBySide(t *testing.T) {
 	t.Parallel()
 	var a Allowance
@@ -84,7 +84,7 @@ func TestAllowanceSideBySide(t *testing.T) {
 	}
 	at := noon.Add(2 * owedMost * allowedShare)
 	under := take(at)
-	if len(under) != 4 { // until a second is owed
+	if len(under) != 4 { // at 300 ms each, the fourth uses up the allowed second
 		t.Errorf("%d are under way at a time", len(under))
 	}
 	for _, done := range under {

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// answering is an API server that says one thing to whatever is to be created.
+// answering is an API server that returns the same error for every creation.
 type answering struct {
 	client.Client
 	err error
@@ -37,17 +37,17 @@ func (a answering) Create(_ context.Context, _ client.Object, options ...client.
 	return a.err
 }
 
-// made renders an executor.
+// made returns a rendered executor.
 func made() (*corev1.Pod, error) {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace}}, nil
 }
 
-// short is a shortage of a driver's first attempt.
+// short returns the Shortage of a driver's first attempt.
 func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
 }
 
-// TestExecutorsAnswerIsKept: it holds for a while, and where no other is to be had.
+// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no new answer can be had.
 func TestExecutorsAnswerIsKept(t *testing.T) {
 	said := errors.New("weather")
 	api := &answering{err: said}
@@ -78,7 +78,8 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 	}
 }
 
-// TestExecutorOfAnotherNamespace: what a dialect renders for elsewhere is never asked for.
+// TestExecutorOfAnotherNamespace checks that an executor that is rendered for another namespace is never sent to the
+// API server.
 func TestExecutorOfAnotherNamespace(t *testing.T) {
 	elsewhere := func() (*corev1.Pod, error) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "theirs"}}, nil
@@ -89,10 +90,10 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// reviewing is an API server to which executors are welcome, and an account that lacks a right where it says so.
+// reviewing is an API server that accepts every executor. Its reviews report that the account lacks one right.
 type reviewing struct {
 	client.Client
-	lacks                 string // a verb
+	lacks                 string // the verb of the missing right
 	executors, rightsSeen int
 }
 
@@ -107,7 +108,8 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 	return nil
 }
 
-// TestExecutorThatCannotBeRendered: a spec of which no executor can be made is told of by its field, behind a right that is lacking, which is sure.
+// TestExecutorThatCannotBeRendered checks the reason if no executor can be built from a spec. The error names the
+// field. A missing right comes before it, because it certainly prevents executors.
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &reviewing{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
@@ -127,8 +129,8 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 	}
 }
 
-// TestRightsAreTrusted: that an account has all its rights is asked once a minute and driver, not with each question about executors; one that it lacks
-// is asked for each time.
+// TestRightsAreTrusted checks how often an account's rights are reviewed. A complete set of rights is reviewed once a
+// minute for each driver. If a right is missing, each query reviews the rights again.
 func TestRightsAreTrusted(t *testing.T) {
 	api := &reviewing{lacks: "watch"}
 	e := New(nil, api, nil)
@@ -137,7 +139,7 @@ func TestRightsAreTrusted(t *testing.T) {
 		after             time.Duration
 		driver            types.UID
 		lacks             string
-		executors, rights int // asked for by then
+		executors, rights int // the total number of requests so far
 		reason            string
 	}{
 		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},

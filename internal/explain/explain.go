@@ -19,9 +19,10 @@ const timeout = 3 * time.Second
 
 // Parts of questions, beside lifecycle.Executors.
 const (
-	partWarnings lifecycle.Part = "Warnings" // the Events of a pod that waits
-	partRights   lifecycle.Part = "Rights"   // the rights of a driver that failed
-	partAllowed  lifecycle.Part = "Allowed"  // the rights of a driver that wants executors, once it was seen to have them all
+	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
+	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver
+	// partAllowed stands for the rights of a driver that wants executors. It is kept only if no right is missing.
+	partAllowed lifecycle.Part = "Allowed"
 )
 
 // Explainer queries the API server and remembers its answers. Workers may use it concurrently.
@@ -41,13 +42,14 @@ func New(live client.Reader, asks client.Writer, allowed *Allowance) *Explainer 
 
 // Answer is the result of a query.
 type Answer struct {
-	Cause   lifecycle.Cause // empty if no reason was found
-	Again   time.Duration   // the delay before the next query; no query is needed if it is 0 or less
-	Unasked bool            // no query was allowed, and no earlier answer is known: the reason in the status may still hold
+	Cause lifecycle.Cause // empty if no reason was found
+	Again time.Duration   // the delay before the next query; no query is needed if it is 0 or less
+	// Unasked is true if no query was allowed and no earlier answer is known. The reason in the status may still hold.
+	Unasked bool
 }
 
-// unasked returns the last answer, because no query is allowed now. If there is none because another process asked,
-// the reason is in the status.
+// unasked returns the last answer, because no query is allowed now. If there is no last answer, another process may
+// have found one, so the reason in the status may still hold.
 func unasked(last lifecycle.Cause) Answer {
 	return Answer{Cause: last, Again: lifecycle.AskAgain(0), Unasked: last.Reason == ""}
 }

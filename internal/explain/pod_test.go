@@ -64,7 +64,8 @@ func TestLatestWarning(t *testing.T) {
 	}
 }
 
-// warnings are an API server's Events, by the pod's UID. What it says to a list of them the tests of the controller have from a real one.
+// warnings is an API server with one warning Event for each pod UID. The controller's tests list Events of a real API
+// server.
 type warnings struct {
 	client.Reader
 	of    map[types.UID]string
@@ -85,7 +86,7 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	return w.err
 }
 
-// look explains what waits, as a pass does.
+// look finds the wait reasons as a pass does.
 func look(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
 	for _, pod := range Pods(seen, executors, members) {
 		answer := e.Pod(ctx, pi, pod, now)
@@ -96,7 +97,8 @@ func look(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors
 	return again
 }
 
-// TestYoungPendingDriverIsLeftAlone: most drivers are pending for a moment only; nobody is asked why before that has passed.
+// TestYoungPendingDriverIsLeftAlone checks that no Events are read before the grace is over, because most drivers are
+// pending only briefly.
 func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -113,14 +115,15 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 	} {
 		test.driver.CreatedAt = noon.Add(-test.age)
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{test.driver}}
-		// There is no API server to ask.
+		// The explainer has no API server, so a read would panic.
 		if again := look(t.Context(), New(nil, nil, nil), &seen, nil, nil, noon); again != test.check {
 			t.Errorf("%s: look again after %s, want %s", test.name, again, test.check)
 		}
 	}
 }
 
-// TestEventsThatCannotBeRead: a right that is missing costs the explanation, not the pass, and is logged once.
+// TestEventsThatCannotBeRead checks that a missing right costs only the explanation and not the pass, and that it is
+// logged once.
 func TestEventsThatCannotBeRead(t *testing.T) {
 	var log strings.Builder
 	ctx := ctrllog.IntoContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
@@ -139,7 +142,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// pending is a pod that waits since a time before noon.
+// pending returns a pod that has been pending for a duration before noon.
 func pending(name, uid string, age time.Duration, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace, Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age))},
@@ -151,7 +154,8 @@ func pending(name, uid string, age time.Duration, change ...func(*corev1.Pod)) c
 	return pod
 }
 
-// TestOfThoseThatWaitOneIsExplained: of the executors, or pods of a cluster, that wait in silence the oldest is asked about, every few seconds at most.
+// TestOfThoseThatWaitOneIsExplained checks that Events are read only for the oldest pending pod without a wait reason,
+// and at most every few seconds. The rule applies to executors and to the pods of a standalone cluster.
 func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	running := func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }
 	deleting := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }
@@ -185,7 +189,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	} {
 		reads := &warnings{of: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
 		e := New(reads, nil, nil)
-		for range 3 { // of which the first asks
+		for range 3 { // only the first round reads
 			seen, executors, members := lifecycle.Observed{}, test.pods, test.pods
 			if test.driver != "" {
 				members = nil
@@ -222,7 +226,8 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	}
 }
 
-// TestPodIsAskedAboutAgain: an explanation is looked at anew after a while, and stays where the Events cannot be read.
+// TestPodIsAskedAboutAgain checks that an explanation is refreshed after a while, and that the last one is kept if the
+// Events cannot be read.
 func TestPodIsAskedAboutAgain(t *testing.T) {
 	reads := &warnings{of: map[types.UID]string{}}
 	e := New(reads, nil, nil)
@@ -243,7 +248,8 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoIsBusy: where nothing may be asked the last answer holds, and where there is none that is said.
+// TestNobodyIsAskedWhoIsBusy checks answers while no request is allowed. The last answer is returned. If there is none,
+// the answer is marked as Unasked.
 func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	reads := &warnings{of: map[types.UID]string{"d": "FailedMount"}}
 	busy := &Allowance{}

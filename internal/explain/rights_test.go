@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// failed is a driver that failed just now.
+// failed returns a driver that failed just now.
 func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
 		Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}
@@ -21,7 +21,8 @@ func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 	return d
 }
 
-// TestFailedDriverNamesTheAccount: a right that is lacking comes before what the driver said, where that can be why it failed.
+// TestFailedDriverNamesTheAccount checks that a missing right comes before the driver's own message, if the missing
+// right can be the reason of the failure.
 func TestFailedDriverNamesTheAccount(t *testing.T) {
 	said := failed("u").Why
 	for _, test := range []struct {
@@ -45,7 +46,8 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 	}
 }
 
-// TestFailedDriverIsAskedAboutOnce: the executors of a driver that failed go one by one, and each is a reason to look again.
+// TestFailedDriverIsAskedAboutOnce checks that the rights are reviewed once for each failed driver. The executors of
+// such a driver disappear one after the other, and each of them starts another pass.
 func TestFailedDriverIsAskedAboutOnce(t *testing.T) {
 	api := &reviewing{lacks: "get"}
 	e := New(nil, api, nil)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMemory: each key has its own, nothing is kept that is not to be, and workers side by side lose nothing.
+// TestMemory checks that keys are independent, that dropped keys are gone, and that concurrent updates are not lost.
 func TestMemory(t *testing.T) {
 	var m ByKey[string, int]
 	m.Forget("a")

@@ -47,8 +47,8 @@ func (forbidden) List(context.Context, client.ObjectList, ...client.ListOption) 
 	return errors.New("configmaps is forbidden")
 }
 
-// TestUnreadableSettingsKeepConfiguration: without the right to list ConfigMaps the operator keeps the configuration
-// of the start, and logs the reason once.
+// TestUnreadableSettingsKeepConfiguration checks an operator without the right to list ConfigMaps. It must keep the
+// configuration of the start and log the reason once.
 func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	var log strings.Builder
 	cfg := config.Default()
@@ -68,7 +68,7 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	}
 }
 
-// lateCache is a cache that starts a while after it was asked to.
+// lateCache is a cache whose start is delayed.
 type lateCache struct{ cache.Cache }
 
 func (c lateCache) Start(ctx context.Context) error {
@@ -76,8 +76,8 @@ func (c lateCache) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
-// TestWatchReadsOnlyStartedCache is a regression test: the first read met a cache that had not started, and every
-// start of the operator logged an error.
+// TestWatchReadsOnlyStartedCache is a regression test. The first read used a cache that had not started, so every start
+// of the operator logged an error.
 func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,8 +126,8 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	}
 }
 
-// TestBecomeReportsChangedNamespaces: each registered function is called with each namespace that is newly served or no
-// longer served.
+// TestBecomeReportsChangedNamespaces checks that Become calls each registered function with each namespace that is
+// newly served or no longer served.
 func TestBecomeReportsChangedNamespaces(t *testing.T) {
 	cfg := config.Default()
 	cfg.Namespaces.Names = []string{"a", "b"}

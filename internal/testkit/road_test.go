@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestChooseRoad: the embedded control plane is the default, each variable chooses another, and both at once are an error.
+// TestChooseRoad checks that the embedded control plane is the default, that each variable selects another one, and
+// that both variables together are an error.
 func TestChooseRoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		environment map[string]string
@@ -33,7 +34,7 @@ func TestChooseRoad(t *testing.T) {
 	}
 }
 
-// TestTakesPods: a node that takes pods would run those that the tests play.
+// TestTakesPods checks that a node that accepts pods is an error, because its kubelet would run the tests' pods.
 func TestTakesPods(t *testing.T) {
 	node := func(name string, cordoned bool) corev1.Node {
 		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}

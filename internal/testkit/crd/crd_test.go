@@ -58,7 +58,7 @@ func parse(t *testing.T, text string) *apiextensionsv1.CustomResourceDefinition 
 func TestGaps(t *testing.T) {
 	for _, tc := range []struct {
 		name, old, new string
-		path, what     string // of the one gap; empty: none
+		path, what     string // of the one gap, empty if there is none
 	}{
 		{"the same", "", "", "", ""},
 		{"wider minimum", "minimum: 1,", "minimum: 0,", "", ""},
@@ -160,7 +160,7 @@ func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
 	}
 }
 
-// The probes would be worth nothing if they missed a property, or if none of them was refused or none accepted.
+// TestProbes checks that the probes cover every property, and that some are accepted and some are rejected.
 func TestProbes(t *testing.T) {
 	definition := parse(t, plain)
 	schema, err := NewSchema(definition, "v1")

@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// Each list, map and quantity of the definitions has the limit that it is held to when it is decoded, and the other way round. Texts have one in both, or are
-// Kubernetes' own, whose definitions have a limit for them alone (conditions).
+// TestDefinitionsHaveTheLimitsOfDecoding checks that definitions and decoding have the same limits for lists, maps and
+// quantities. The definition's limit for a list may be lower. Each text that decoding limits has that limit in the
+// definition too. Only definitions limit the texts of Kubernetes' own types (conditions).
 func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 	for _, of := range []struct {
 		file, version string
@@ -35,7 +36,7 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 			compared++
 			switch {
 			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
-				// which the API server drops from metadata inside a spec
+				// the API server drops these from metadata inside a spec
 			case !found:
 				t.Errorf("%s: %s is held to %d, and the definition has no such thing", of.file, key, held.Max)
 			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):

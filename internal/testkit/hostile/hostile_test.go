@@ -17,7 +17,8 @@ func generator(t *testing.T, thorough bool) *Generator {
 	return &Generator{Definitions: definitions, Keys: []string{"spark.app.name", "spark.executorEnv."}, Thorough: thorough}
 }
 
-// A field whose schema admits anything is read by the operator as some type, which has to be known for values that matter.
+// TestEveryRawFieldHasAType checks that the operator's Go type is known for each field whose schema accepts anything.
+// Without the type, the generator cannot build valid values.
 func TestEveryRawFieldHasAType(t *testing.T) {
 	for _, d := range generator(t, false).Definitions {
 		fields, unknown := d.Fields()
@@ -54,7 +55,8 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
-// Of fields with one schema and one reader the first has all cases, and each other one in twenty.
+// TestTwinsAreSampled checks that the first of several twin fields has all its cases, and each other one has one in
+// twenty.
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
@@ -91,7 +93,8 @@ func TestTwinsAreSampled(t *testing.T) {
 	}
 }
 
-// The same objects come in each run, and each is JSON that etcd takes. With SOAK=1 they are of all cases, not of the sample.
+// TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON twice. It checks a part of the sample,
+// or with SOAK=1 a part of all cases.
 func TestCasesAreTheSameInEachRun(t *testing.T) {
 	thorough, stride, count := os.Getenv("SOAK") != "", 7, 0
 	if thorough {

@@ -7,7 +7,7 @@ import (
 
 func TestMatchesRemembersEachTextByItself(t *testing.T) {
 	digits, mixed := strings.Repeat("1", 1000), strings.Repeat("1", 999)+"a"
-	for range 2 { // computed, then remembered
+	for range 2 { // first computed, then cached
 		if !Matches("^[0-9]+$", digits) || Matches("^[0-9]+$", mixed) || !Matches("^[0-9a]+$", mixed) {
 			t.Error("a remembered match is of another text or pattern")
 		}
