@@ -273,7 +273,7 @@ func (r *reader) see(e *event) {
 	}
 }
 
-// count counts a write for the load.
+// count adds a write in the load's namespaces to the account.
 func (r *reader) count(e *event, controller bool) {
 	r.All++
 	if controller {
@@ -284,7 +284,7 @@ func (r *reader) count(e *event, controller bool) {
 	}
 }
 
-// write notes a write for an application.
+// write adds a write for an application to the application's life.
 func (r *reader) write(e *event, b body, of owner, controller bool) {
 	key := object{"", e.Object.Namespace, of.app}
 	l := r.lives[key]
@@ -308,7 +308,7 @@ func (r *reader) write(e *event, b body, of owner, controller bool) {
 	}
 }
 
-// changed notes that a pod's status says that it runs or ended.
+// changed records that a pod's status changed to running or ended.
 func (l *life) changed(e *event, b body, of owner) {
 	phase := b.Status.Phase
 	if phase != "Running" && phase != "Succeeded" && phase != "Failed" {
@@ -330,7 +330,7 @@ func (l *life) executor(name string) *pod {
 	return l.executors[name]
 }
 
-// told notes what a write of an application's status says. A patch has only what it changes.
+// told records a write of an application's status. A patch has only the changed fields.
 func (l *life) told(e *event, b body) {
 	at := change{received: e.Received, done: e.Done}
 	switch b.Status.ApplicationState.State {
@@ -349,9 +349,9 @@ func (l *life) told(e *event, b body) {
 	}
 }
 
-// lags pairs each change with the first status that reflects it, and counts those without one. A status that was
-// written before the change was sent is about another pod of the name; the statuses of executors may be ahead, as a
-// driver that ended well took them along.
+// lags pairs each change with the first status that reflects it, and counts the changes without one. If follows is set,
+// a status that was answered before the change was sent belongs to another pod of that name, so it does not count.
+// Statuses of executors may precede the change, because the end of a successful driver also ends its executors.
 func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.said, func(s change) bool {
@@ -366,7 +366,7 @@ func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	return took, missed
 }
 
-// conclude computes what follows from whole lives, of the applications that were created in the time.
+// conclude computes the results for applications that were created within the scope, from their complete lives.
 func (r *reader) conclude() {
 	for _, l := range r.lives {
 		if l.created.IsZero() {

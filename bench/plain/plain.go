@@ -307,7 +307,8 @@ func (p *program) create(ctx context.Context, object submit.Object) (err error) 
 	return err
 }
 
-// follow brings an application's status up to its pods', and returns the reason of the Event about it, if any.
+// follow updates an application's status from its pods. It returns the reason of the Event about the change, or an
+// empty string.
 func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known) (reason string, err error) {
 	pods, err := p.pods.ByIndex(byApplication, key)
 	driver, running, executors := phases(pods)
@@ -330,7 +331,7 @@ func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known)
 	return reason, err
 }
 
-// phases returns the phase of an application's driver, how many executors run, and the executors' states.
+// phases returns the phase of an application's driver, the number of running executors, and the executors' states.
 func phases(pods []any) (driver corev1.PodPhase, running int32, executors map[string]v1beta2.ExecutorState) {
 	executors = map[string]v1beta2.ExecutorState{}
 	for _, x := range pods {

@@ -88,7 +88,7 @@ type Verdict struct {
 	Bound
 	ID    string // the * is replaced
 	Value float64
-	Unit  string // empty for a ratio of two figures
+	Unit  string // empty for a ratio of two measurements
 	// Missing measurements do not hold their bound.
 	Missing, Holds bool
 }

@@ -72,7 +72,7 @@ func (r *Run) Note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// Did adds a scenario that ran.
+// Did records that a scenario ran.
 func (r *Run) Did(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

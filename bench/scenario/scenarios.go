@@ -188,7 +188,7 @@ func (r *rig) stand(c load.Class) {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
 			all := !slices.ContainsFunc(list.Items, func(app unstructured.Unstructured) bool { return stateOf(&app) != "RUNNING" })
 			if !all {
-				check(pause(r.ctx, time.Second)) // each list costs what is measured, so list rarely
+				check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
 			}
 			return all
 		})
@@ -362,7 +362,7 @@ func (r *rig) fairness() {
 			check(fmt.Errorf("%d of %d applications waited before, %d after: too few to say anything", before, r.Crowd, after))
 		}
 		r.until("the driver pods of the crowd", func() bool {
-			check(pause(r.ctx, time.Second)) // each list costs what is measured, so list rarely
+			check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
 			return waiting() <= max(0, r.Crowd-1200)
 		})
 		r.seconds("beside", "until 1,200 of the crowd have driver pods", time.Since(began))

@@ -9,10 +9,10 @@ const (
 	// allowedShare limits requests that serve explanations alone to one allowedShare-th of the time. One namespace
 	// may use at most half of that.
 	allowedShare = 10
-	// allowedMost is how much unused time is saved, so that a few requests may be made at once.
+	// allowedMost bounds the unused time that is saved. With saved time, a few requests may run at once.
 	allowedMost = time.Second
-	// owedMost is the most that may be owed. Without it, requests that were made at once and all timed out would
-	// block explanations for minutes.
+	// owedMost bounds the owed time. Without it, concurrent requests that all timed out would block explanations for
+	// minutes.
 	owedMost = 2 * allowedMost
 )
 

@@ -121,7 +121,7 @@ func times() []text {
 	}
 }
 
-// AliasBomb is a YAML text whose aliases come to ten to the power of levels words.
+// AliasBomb returns a YAML text whose aliases expand to 10^levels words.
 func AliasBomb(levels int) string {
 	var out strings.Builder
 	out.WriteString("a0: &a0 lol\n")
@@ -131,7 +131,8 @@ func AliasBomb(levels int) string {
 	return out.String()
 }
 
-// WideAliases is a YAML text of a size, half of which is one string that the other half names.
+// WideAliases returns a YAML text of a given size. Half of it is one string, to which the aliases in the other half
+// refer.
 func WideAliases(size int) string {
 	return "a: &a " + strings.Repeat("x", size/2) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", size/6-10), ",") + "]\n"
 }
