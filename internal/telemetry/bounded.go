@@ -9,22 +9,22 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// The bounds of what tenants can make of the metrics: names of namespaces, labels of applications and reasons are theirs to choose. What
-// does not fit is counted all the same, under Other or OtherReason.
+// These constants bound the series that tenants can create. Tenants choose the names of namespaces, the labels of
+// applications and some reasons. A value beyond a bound is counted under Other or OtherReason.
 const (
-	// MaxNamespaces is how many namespaces the label app_namespace tells apart at a time.
+	// MaxNamespaces is how many values the label app_namespace has at a time.
 	MaxNamespaces = 100
-	// MaxLabelSets is how many combinations of the configured labels' values are told apart, from the operator's start on.
+	// MaxLabelSets is how many combinations of the configured labels' values the process distinguishes in its lifetime.
 	MaxLabelSets = 500
-	// maxStates bounds the words of the APIs for where a resource stands; there are fewer.
+	// maxStates bounds the label state. The APIs have fewer states.
 	maxStates = 40
-	// Other is the value of a label whose values are all taken.
+	// Other is the label value after all places are taken.
 	Other = "other"
-	// OtherReason is the value of the label reason for one that is not among those that are told apart.
+	// OtherReason is the value of the label reason for an unlisted reason.
 	OtherReason = "Other"
 )
 
-// slots gives the first values that come a place each, and Other to those that come when all places are taken.
+// slots gives a place to each of the first limit values. Later values become Other.
 type slots struct {
 	limit int
 	taken map[string]bool
@@ -44,11 +44,11 @@ func (s *slots) take(value string) string {
 	return value
 }
 
-// clean makes a label's value of anything: text, and no longer than Kubernetes allows its own labels. What an application gives its executors was
-// checked by nobody yet, and the client panics at what is no text.
+// clean returns valid UTF-8 of at most 63 bytes, the limit of Kubernetes for label values. The labels of an
+// application's executors are not validated yet, and the Prometheus client panics on invalid UTF-8.
 func clean(value string) string { return truncate(strings.ToValidUTF8(value, "?"), 63) }
 
-// keep frees the places of the values that are not used any more.
+// keep frees the places of values that are no longer used.
 func (s *slots) keep(used func(string) bool) {
 	for value := range s.taken {
 		if !used(value) {
@@ -57,8 +57,8 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets reads the configured labels of applications. A counter must not lose what it counted, so that a combination of values keeps its
-// place.
+// labelSets reads the configured labels of applications. A combination of values keeps its place, because a counter
+// must not lose its count.
 type labelSets struct {
 	names []string
 
@@ -66,7 +66,7 @@ type labelSets struct {
 	known map[string][]string
 }
 
-// namespaceLabel is the configured label that means the namespace where an application has no label of that name.
+// namespaceLabel is the configured label that defaults to the namespace if an application has no label of that name.
 const namespaceLabel = "namespace"
 
 // unknownLabel is the value of a label that an application does not have.
@@ -78,12 +78,13 @@ func newLabelSets(labels []string) *labelSets {
 		s.names = append(s.names, LabelName(label))
 	}
 	if len(s.names) == 0 {
-		s.known[""] = nil // the only one, from the start on
+		s.known[""] = nil // the only combination exists from the start
 	}
 	return s
 }
 
-// LabelName is the name that a Kubernetes label has as a Prometheus label: what Prometheus does not allow becomes an underscore.
+// LabelName converts a Kubernetes label key to a Prometheus label name. Characters that Prometheus forbids become
+// underscores.
 func LabelName(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -116,7 +117,7 @@ func labelValue(name, namespace string, labels map[string]string) string {
 	if value, found := labels[name]; found {
 		return value
 	}
-	// Of several that are one to Prometheus the first in order counts, so that a series does not come and go.
+	// Several keys can map to one Prometheus name. The first in order wins, so that the series is stable.
 	first, value := "", unknownLabel
 	if name == namespaceLabel {
 		value = namespace
@@ -145,8 +146,8 @@ func (s *labelSets) all() [][]string {
 // phases are the values of the label phase.
 var phases = map[lifecycle.Phase]string{lifecycle.New: "New"}
 
-// reasons are the values of the label reason: those of the operator's own, of its phases and outcomes, and those of Kubernetes that an
-// application waits for in practice.
+// reasons are the values of the label reason: the operator's own reasons, its phases and outcomes, and the reasons of
+// Kubernetes that applications wait for in practice.
 var reasons = map[string]bool{}
 
 func init() {
@@ -170,15 +171,15 @@ func init() {
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
 		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited,
 		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
-		// The operator's, of what stands in the way in the cluster.
+		// The operator's wait reasons and rejections.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
 		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
 		"EditedAgain", "InvalidService",
-		// Of schedules whose run is due and does not start.
+		// Reasons why a due run of a schedule does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
-		// The operator's, of an API server that cannot do what it is asked for at the moment.
+		// The operator's reasons for transient errors of the API server.
 		"Conflict", "NoAnswer", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
-		// Kubernetes', of containers and pods.
+		// Kubernetes' reasons for containers and pods.
 		"ContainerCannotRun", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "Error",
 		"FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount", "FailedScheduling", "ImageInspectError", "ImagePullBackOff", "InvalidImageName",
 		"NotTriggerScaleUp", "OOMKilled", "Pending", "RunContainerError", "SchedulingGated", "StartError", "Unschedulable",

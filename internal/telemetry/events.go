@@ -18,25 +18,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Component is the name that the operator's Events carry as their source.
+// Component is the source of the operator's Events.
 const Component = "spark-operator"
 
 const (
 	eventWorkers = 2
-	eventQueue   = 8192 // for each worker: 16 MiB at most
-	// eventShare is how many events of one namespace may wait for a worker. The other namespaces have the rest of its queue.
+	eventQueue   = 8192 // per worker: 16 MiB at most
+	// eventShare is how many events of one namespace may wait in a worker's queue. The rest serves other namespaces.
 	eventShare   = eventQueue / 2
 	eventTries   = 4
 	drainTimeout = 5 * time.Second
-	// maxMessage is the limit that the API server sets for events.k8s.io and that readers of the core API expect as well.
+	// maxMessage is the limit that the API server sets for events.k8s.io. Readers of the core API expect it too.
 	maxMessage = 1024
 )
 
-// Recorder writes core/v1 Events in the background. Event never blocks; what does not fit into the queue is dropped and counted.
+// Recorder writes core/v1 Events in the background. Event never blocks: an event that does not fit into the queue is
+// dropped and counted.
 //
-// It is not client-go's recorder, whose spam filter drops the 26th event of an object, whose single worker sleeps through a failing
-// write while the queue overflows, and which loses what is queued when the process ends. An Event's name here is computed from what it
-// says, so that one told again (by a new leader, say) becomes a higher count and not another object.
+// client-go's recorder is not used. Its spam filter drops the 26th event of an object. Its single worker sleeps during
+// a failing write while the queue overflows, and queued events are lost when the process ends. Recorder derives an
+// Event's name from its content, so that a repeated event (by a new leader, for example) increases a count instead of
+// creating an object.
 type Recorder struct {
 	writer  client.Client
 	reader  client.Reader
@@ -48,13 +50,13 @@ type Recorder struct {
 	waiting map[waiter]int
 }
 
-// waiter is a namespace that has events in the queue of a worker.
+// waiter identifies the events of one namespace in one worker's queue.
 type waiter struct {
 	worker    int
 	namespace string
 }
 
-// NewRecorder returns a recorder that writes with writer, and reads an Event that exists already with reader (uncached).
+// NewRecorder returns a recorder that writes with writer and reads existing Events with reader (uncached).
 func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
 	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics, waiting: map[waiter]int{}}
 	for i := range r.shards {
@@ -63,11 +65,11 @@ func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, me
 	return r
 }
 
-// Event queues an event about the object that ref names, seen at now. kind is corev1.EventTypeNormal or corev1.EventTypeWarning,
-// reason a CamelCase word.
+// Event queues an event about the object ref, observed at now. kind is corev1.EventTypeNormal or
+// corev1.EventTypeWarning. reason is a CamelCase word.
 func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason, message string) {
 	event := newEvent(ref, now, kind, reason, message)
-	// The events of one object stay in order: they are always on one worker's queue.
+	// The events of one object stay in order because they all go to the same worker.
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ref.UID))
 	who := waiter{int(h.Sum32() % eventWorkers), ref.Namespace}
@@ -83,7 +85,7 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 	}
 }
 
-// enter counts an event of a namespace that is to wait, and reports whether it may.
+// enter counts a waiting event of a namespace. It returns false if the namespace has used its share.
 func (r *Recorder) enter(who waiter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +96,7 @@ func (r *Recorder) enter(who waiter) bool {
 	return true
 }
 
-// leave counts that an event of a namespace waits no longer.
+// leave removes a waiting event of a namespace from the count.
 func (r *Recorder) leave(who waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,10 +137,10 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-// Start writes events until ctx ends, then what is left in the queues, for at most a few seconds. What is told after ctx ended may be lost: ctx is
-// to outlive whoever tells.
+// Start writes events until ctx ends, then drains the queues for at most drainTimeout. Events queued after ctx ended
+// may be lost, so ctx must outlive all callers of Event.
 func (r *Recorder) Start(ctx context.Context) error {
-	// A write in flight is not cut short by the end of ctx, only by the end of the drain.
+	// The end of the drain cancels a write in flight; the end of ctx does not.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })
@@ -194,7 +196,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// worthRetrying tells weather from an answer: a namespace that is going, or a missing right, stays as it is.
+// worthRetrying reports whether err is transient. A terminating namespace or a missing permission does not change.
 func worthRetrying(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }

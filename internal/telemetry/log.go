@@ -1,5 +1,6 @@
-// Package telemetry reports what the operator did: structured logs, Prometheus metrics, traces and Kubernetes Events. It
-// never decides anything, never blocks a reconciler, and never writes a specification, a configuration value or a Secret.
+// Package telemetry reports what the operator did: structured logs, Prometheus metrics, traces and Kubernetes Events.
+// It makes no decisions, never blocks a reconciler, and never writes a specification, a configuration value or a
+// Secret.
 package telemetry
 
 import (
@@ -11,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// NewLogger returns a logger that writes one record a line to w.
+// NewLogger returns a logger that writes one record per line to w.
 //
-// level is debug, info, warn or error; format is json or text. logr's verbosity maps to slog's negative levels, so info shows V(0) and
-// debug shows V(1) to V(4).
+// level is debug, info, warn or error; format is json or text. logr's verbosity maps to slog's negative levels: info
+// shows V(0), and debug shows V(1) to V(4).
 func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	var threshold slog.Level
 	if err := threshold.UnmarshalText([]byte(level)); err != nil {
@@ -32,7 +33,7 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 
 // plainAttr writes attributes in a form that log stores can read.
 //
-// slog would print logr's V(1) as level "DEBUG+3", by which no log store can filter. It would also encode an event source
+// slog would print logr's V(1) as level "DEBUG+3", which log stores cannot filter. It would also encode an event source
 // as JSON, which fails because sources hold functions. controller-runtime logs sources that are added after its start.
 func plainAttr(groups []string, a slog.Attr) slog.Attr {
 	switch value := a.Value.Any().(type) {

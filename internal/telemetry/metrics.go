@@ -9,12 +9,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Metrics counts the lives of applications. docs/metrics.md lists them all. The names without our prefix are those that dashboards for
-// sparkoperator.k8s.io read.
+// Metrics counts the phases and results of applications. docs/metrics.md lists all metrics. Dashboards for
+// sparkoperator.k8s.io read the names without the prefix sparkoperator_.
 //
-// Counters move on stored transitions only, so that a restart of the operator counts nothing twice; the gauges are computed from what
-// each application is now, so that they are right again after the first look at every application. No label takes more values than
-// MaxNamespaces and MaxLabelSets allow, whatever tenants call their things.
+// Counters increase on stored transitions only, so that a restart of the operator counts nothing twice. Gauges are
+// computed from the current state, so they are right again after the first pass over every application. MaxNamespaces
+// and MaxLabelSets bound the values of labels that tenants choose.
 type Metrics struct {
 	sets      *labelSets
 	standings *standings
@@ -33,40 +33,43 @@ type Metrics struct {
 	lagSeconds, requestSeconds         *prometheus.HistogramVec
 }
 
-// MetricsOptions are what the configuration says about metrics. The zero value is one without a prefix or labels, with the default buckets.
+// MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
 type MetricsOptions struct {
-	// Prefix of the names that dashboards for sparkoperator.k8s.io read; hyphens become underscores. Ours, which begin with sparkoperator_, have none.
+	// Prefix of the names that dashboards for sparkoperator.k8s.io read; hyphens become underscores. The names that begin
+	// with sparkoperator_ have no prefix.
 	Prefix string
-	// Labels of those metrics: keys of applications' labels, and "namespace".
+	// Labels of those metrics: label keys of applications, and "namespace".
 	Labels []string
-	// SubmitBuckets and StartBuckets are the upper bounds of the two latency histograms in seconds, ascending. Empty means those of
-	// DefaultSubmitBuckets and DefaultStartBuckets.
+	// SubmitBuckets and StartBuckets are the ascending upper bounds, in seconds, of the two latency histograms. Empty
+	// means DefaultSubmitBuckets and DefaultStartBuckets.
 	SubmitBuckets, StartBuckets []float64
 }
 
-// DefaultSubmitBuckets are the bounds, in seconds, of the time from an application's creation to its first submission: 62.5 ms to 256 s.
+// DefaultSubmitBuckets returns the bounds, in seconds, of the time from creation to the first submission: 62.5 ms to
+// 256 s.
 func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
 
-// DefaultStartBuckets are the bounds, in seconds, of the time from an application's creation to its first running driver: 1 s to 1024 s.
+// DefaultStartBuckets returns the bounds, in seconds, of the time from creation to the first running driver: 1 s to
+// 1024 s.
 func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
-// Results of a status write, as the metric's label.
+// Results of a status write: values of the label result.
 const (
 	WriteStored   = "stored"
 	WriteConflict = "conflict"
 	WriteFailed   = "failed"
 )
 
-// The parts of a submission's time, as the metric's label.
+// The parts of a submission's time: values of the label part.
 const (
 	partOperator = "operator"
 	partAPI      = "api"
 )
 
-// phaseBuckets reach from what only passes through to an application that runs for a day.
+// phaseBuckets range from transient phases to an application that runs for a day.
 var phaseBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 
-// NewMetrics registers the metrics with reg. It panics when they are registered already, as prometheus does.
+// NewMetrics registers the metrics with reg. It panics if they are already registered, as prometheus does.
 func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	m := &Metrics{sets: newLabelSets(options.Labels)}
 	m.registerPeers(reg, options)
@@ -74,7 +77,8 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	return m
 }
 
-// registerPeers registers what dashboards for sparkoperator.k8s.io read. They have the configured labels.
+// registerPeers registers the metrics that dashboards for sparkoperator.k8s.io read, with the configured labels, and
+// the gauges.
 func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
 	labels, prefix := m.sets.names, LabelName(options.Prefix)
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -103,7 +107,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, DefaultStartBuckets())
 	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that ended well, or were not needed any more.")
 	m.executorsFailed = counter("spark_executor_failure_count", "Executors that failed.")
-	if len(labels) == 0 { // the only series is there from the start on
+	if len(labels) == 0 { // the only series exists from the start
 		for _, vec := range []*prometheus.CounterVec{m.seen, m.submitted, m.refused, m.succeeded, m.failed, m.executorsSucceeded, m.executorsFailed} {
 			vec.WithLabelValues()
 		}
@@ -124,7 +128,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 	})
 }
 
-// registerOurs registers what is the operator's own.
+// registerOurs registers the operator's own metrics.
 func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
@@ -159,7 +163,8 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	return c
 }
 
-// Stored counts what a plan whose status was stored has done. before is where the custom resource stood.
+// Stored counts the transitions of a plan whose status was stored. before is the standing of the custom resource before
+// the plan.
 func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Trail {
@@ -187,7 +192,7 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 	}
 }
 
-// entered counts what it means to an application that a phase was entered. What a node's loss and return make of it is no new launch or start.
+// entered counts a transition of an application. The loss and return of a node are not counted as a launch or a start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
@@ -228,17 +233,17 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 	}
 }
 
-// between is a time in seconds. Clocks of several machines are in it: it is never negative.
+// between returns a time in seconds. It is never negative, although the clocks of several machines differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
-// Meet notes where a custom resource stands that was not seen since the operator started, or does nothing.
+// Meet records the standing of a custom resource if none was recorded since the operator started.
 func (m *Metrics) Meet(subject Subject, now Standing) {
 	if !m.standings.knows(subject) {
 		m.standings.is(subject, now)
 	}
 }
 
-// Is notes where a custom resource stands now, and counts the executors that have ended since it was noted last.
+// Is records the standing of a custom resource and counts the executors that ended since the last record.
 func (m *Metrics) Is(subject Subject, now Standing) {
 	news := m.standings.is(subject, now)
 	if subject.NoApplication {
@@ -248,28 +253,28 @@ func (m *Metrics) Is(subject Subject, now Standing) {
 	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
 }
 
-// Held notes what holds up the work on a custom resource, a CamelCase word that no status has: it is the cluster's matter or the operator's. It
-// holds until the next Is.
+// Held records a wait reason that no status contains, because the cluster or the operator causes it. reason is a
+// CamelCase word and applies until the next Is.
 func (m *Metrics) Held(kind string, key types.NamespacedName, reason string) {
 	m.standings.held(kind, key, reason)
 }
 
-// Gone forgets a custom resource that does not exist any more.
+// Gone removes a custom resource that no longer exists.
 func (m *Metrics) Gone(kind string, key types.NamespacedName) { m.standings.gone(kind, key) }
 
-// Submitted counts how long a launch took whose status was stored: from the decision to the last object that was created, and how much of
-// that was waiting for the API server.
+// Submitted counts the duration of a launch whose status was stored, from the decision to the last created object. api
+// is the part of total that was spent waiting for the API server.
 func (m *Metrics) Submitted(kind string, total, api time.Duration) {
 	m.submissionSeconds.WithLabelValues(kind, partOperator).Observe(max(total-api, 0).Seconds())
 	m.submissionSeconds.WithLabelValues(kind, partAPI).Observe(api.Seconds())
 }
 
-// Lag counts how long it took from what happened to a driver's container to the stored status, in the phase that tells it.
+// Lag counts the time from a change of a driver's container to the stored status with the phase that shows it.
 func (m *Metrics) Lag(kind string, phase lifecycle.Phase, happened, stored time.Time) {
 	m.lagSeconds.WithLabelValues(kind, phaseValue(phase)).Observe(between(happened, stored))
 }
 
-// StatusWrite counts one status patch by its result: WriteStored, WriteConflict or WriteFailed.
+// StatusWrite counts a status patch by its result: WriteStored, WriteConflict or WriteFailed.
 func (m *Metrics) StatusWrite(kind, result string) {
 	m.statusWrites.WithLabelValues(kind, result).Inc()
 }

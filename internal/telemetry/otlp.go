@@ -29,21 +29,21 @@ import (
 const (
 	// exportTimeout bounds one request to the collector.
 	exportTimeout = 10 * time.Second
-	// complainAgain is how long a collector that fails is not spoken of again.
+	// complainAgain is the minimum time between two log messages about a failing collector.
 	complainAgain = time.Minute
-	// maxWaiting bounds the spans that wait for the collector: some hundred passes with their requests.
+	// maxWaiting bounds the spans that wait for the collector: about a hundred passes with their requests.
 	maxWaiting = 2048
 	tracesPath = "/v1/traces"
 )
 
-// exporter sends spans in OTLP over HTTP with protobuf (opentelemetry.io/docs/specs/otlp, OTLP/HTTP). It is not OpenTelemetry's own, which links
-// all of gRPC for a protocol that needs none of it and would make the operator's image a third larger.
+// exporter sends spans in OTLP over HTTP with protobuf (opentelemetry.io/docs/specs/otlp, OTLP/HTTP). OpenTelemetry's
+// own exporter links all of gRPC, which would make the operator's image a third larger.
 type exporter struct {
 	endpoint string
 	client   *http.Client
 	log      logr.Logger
 	metrics  *Metrics
-	waiting  atomic.Int64 // spans that were given to the queue and not yet to the collector
+	waiting  atomic.Int64 // spans in the queue that were not sent to the collector yet
 
 	mu         sync.Mutex
 	complained time.Time
@@ -57,13 +57,13 @@ func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter,
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath
 	}
-	// The process's proxies and root certificates; a redirect could lead out of TLS and is an error.
+	// The transport uses the process's proxies and root certificates. A redirect is an error, because it could leave TLS.
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &exporter{endpoint: u.String(), client: client, log: log, metrics: metrics}, nil
 }
 
-// ExportSpans implements sdktrace.SpanExporter. It never returns an error: what goes wrong is told here.
+// ExportSpans implements sdktrace.SpanExporter. It counts and logs errors itself and never returns one.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// queued stands before the queue of OpenTelemetry's batches, which drops what it has no room for and tells nobody: what finds no room is counted and told
-// here.
+// queued limits the spans before OpenTelemetry's batch queue, which drops spans without reporting them. A span beyond
+// the limit is counted and logged here.
 type queued struct {
 	sdktrace.SpanProcessor
 	to *exporter
@@ -139,7 +139,7 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 		return err
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil { // the connection is used again
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil { // reuse the connection
 		return err
 	}
 	if response.StatusCode/100 != 2 {
@@ -148,7 +148,7 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 	return nil
 }
 
-// requestFor is the protocol's message. All spans are one process's, so that there is one resource.
+// requestFor builds the protocol's message. All spans come from one process, so there is one resource.
 func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	byScope := map[string]*tracepb.ScopeSpans{}
 	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
@@ -204,7 +204,7 @@ func keyValues(attributes []attribute.KeyValue) []*common.KeyValue {
 	return out
 }
 
-// anyValue knows the types that spans here have; anything else is told as text.
+// anyValue converts the types that the operator's spans use. Other types become text.
 func anyValue(value attribute.Value) *common.AnyValue {
 	switch value.Type() {
 	case attribute.BOOL:
@@ -227,5 +227,5 @@ func textValue(text string) *common.AnyValue {
 	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: valid(text)}}
 }
 
-// valid is UTF-8: a message with anything else cannot be sent at all.
+// valid returns text as valid UTF-8. protobuf cannot encode anything else.
 func valid(text string) string { return strings.ToValidUTF8(text, "?") }

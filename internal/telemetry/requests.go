@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// resources are the values of the label resource: what the operator speaks of with the API server. Anything else is Other.
+// resources are the values of the label resource: the resources that the operator requests. Others become Other.
 var resources = map[string]bool{
 	"sparkapplications": true, "sparkapplications/status": true, "scheduledsparkapplications": true, "scheduledsparkapplications/status": true, "sparkconnects": true, "sparkconnects/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
 	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
 	"namespaces": true, "localsubjectaccessreviews": true,
 }
 
-// Transport measures how long the API server takes to answer. Watches are left out: they last.
+// Transport measures the duration of requests to the API server. Watches are excluded because they stay open.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return timed{next, m} }
 
 type timed struct {
@@ -33,15 +33,15 @@ func (t timed) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find what it looks for below.
+// WrappedRoundTripper lets client-go unwrap the transport.
 func (t timed) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// requestOf tells the verb and the resource of a request as Kubernetes' authorizers name them, from its path:
+// requestOf returns the verb and the resource of a request, as Kubernetes' authorizers name them, from its path:
 //
 //	/api/<version>[/namespaces/<namespace>]/<resource>[/<name>[/<subresource>]]
 //	/apis/<group>/<version>[/namespaces/<namespace>]/<resource>[/<name>[/<subresource>]]
 //
-// What is no resource (discovery) has the empty one.
+// The resource is empty for other paths, such as discovery.
 func requestOf(request *http.Request) (verb, resource string) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	switch {

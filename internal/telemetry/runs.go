@@ -2,27 +2,28 @@ package telemetry
 
 import "time"
 
-// What becomes of a schedule's run, as the metric's label.
+// Results of a schedule's run: values of the label result.
 const (
-	RunStarted   = "started"   // by its time
-	RunAsked     = "asked"     // started since somebody asked for it
-	RunSkipped   = "skipped"   // not started: another goes on, or its deadline had passed
+	RunStarted   = "started"   // at its scheduled time
+	RunAsked     = "asked"     // started on request
+	RunSkipped   = "skipped"   // not started: another run was active, or its deadline had passed
 	RunRefused   = "refused"   // its application could not be created
-	RunReplaced  = "replaced"  // deleted while it went on, for the next
-	RunSucceeded = "succeeded" // it ended well
-	RunFailed    = "failed"    // it ended otherwise
+	RunReplaced  = "replaced"  // deleted while active, in favour of the next run
+	RunSucceeded = "succeeded" // its application succeeded
+	RunFailed    = "failed"    // its application ended without success
 )
 
 var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
 
-// ExpectRuns makes the counters of a kind that has runs begin at 0: the increase of one that begins with its first event is lost to whoever watches it.
+// ExpectRuns creates the counters of a kind that has runs, at 0. Otherwise Prometheus' increase() misses the first
+// event.
 func (m *Metrics) ExpectRuns(kind string) {
 	for _, result := range runResults {
 		m.runs.WithLabelValues(kind, result)
 	}
 }
 
-// RunStarted counts a run of a schedule that exists since a time, and how late that was; due is zero for one that somebody asked for.
+// RunStarted counts a started run and its delay. due is zero for a run that a user requested.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {
 		m.Run(kind, RunAsked)
@@ -32,5 +33,5 @@ func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, at))
 }
 
-// Run counts what became of a run of a schedule: RunSkipped, RunRefused...
+// Run counts a run by its result: RunSkipped, RunRefused...
 func (m *Metrics) Run(kind, result string) { m.runs.WithLabelValues(kind, result).Inc() }

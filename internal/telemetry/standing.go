@@ -12,50 +12,52 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Subject is a custom resource that something is told of.
+// Subject is a custom resource that the metrics describe.
 type Subject struct {
 	// Kind is the controller's name, such as "sparkapplication".
 	Kind string
 	Key  types.NamespacedName
-	// Created is when the custom resource was.
+	// Created is the creation time of the custom resource.
 	Created time.Time
-	// Labels are the custom resource's, ExecutorLabels those that its executors get besides.
+	// Labels are the custom resource's labels. ExecutorLabels are the additional labels of its executors.
 	Labels, ExecutorLabels map[string]string
-	// NoApplication leaves it out of the metrics with the names that dashboards for sparkoperator.k8s.io read: they count SparkApplications.
+	// NoApplication excludes the subject from the metrics that dashboards for sparkoperator.k8s.io read: they count
+	// SparkApplications.
 	NoApplication bool
 }
 
-// Standing is where a custom resource stands, as far as its stored status tells.
+// Standing is the current state of a custom resource according to its stored status.
 type Standing struct {
 	Phase lifecycle.Phase
-	// State is the API's own word for it; empty for one that was not looked at yet.
+	// State is the API's name for the state; empty before the first pass. Since is when the phase was entered; zero if the
+	// status does not contain it.
 	State string
 	// Since is when the phase was entered; zero where the status does not tell.
 	Since time.Time
-	// Waits is what it waits for, a CamelCase word; empty where it waits for nothing.
+	// Waits is the wait reason, a CamelCase word; empty if it does not wait.
 	Waits string
 	// Attempt is the number of the current or last attempt.
 	Attempt int32
-	// The attempt's executors: how many run now, and how many ended well and badly so far.
+	// The attempt's executors: how many run now, and how many succeeded and failed so far.
 	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
 }
 
-// subjectKey identifies a custom resource. The key alone would mix kinds of one name.
+// subjectKey identifies a custom resource. The key alone would mix kinds with the same name.
 type subjectKey struct {
 	kind string
 	key  types.NamespacedName
 }
 
-// entry is what the gauges need to know of one custom resource.
+// entry is the state of one custom resource for the gauges.
 type entry struct {
 	Standing
-	labels, executorLabels []string // values; nil of what is no application
+	labels, executorLabels []string // values; nil if noApplication
 	noApplication          bool
-	// The most executors of the attempt that were counted as ended: a status may take one back, a counter may not.
+	// The largest counts of ended executors in this attempt. A status may decrease, a counter may not.
 	completed, failed int32
 }
 
-// standings are what every custom resource is now. The gauges are sums over it at the time of the scrape, so that they cannot drift.
+// standings holds the state of every custom resource. The gauges are summed at the scrape, so that they cannot drift.
 type standings struct {
 	sets *labelSets
 	now  func() time.Time
@@ -73,19 +75,19 @@ type (
 	waitKey  struct{ kind, phase, reason string }
 )
 
-// wait sums up those that wait for one reason.
+// wait sums up the custom resources that wait for one reason.
 type wait struct {
 	count int
-	since time.Time // of the one that waits longest
+	since time.Time // since when the longest waits
 }
 
-// counted are the executors that have ended since the last time.
+// counted holds the executors that ended since the last record.
 type counted struct {
 	labels            []string
 	completed, failed int32
 }
 
-// knows reports whether it was noted where a custom resource stands.
+// knows reports whether a standing of the custom resource was recorded.
 func (s *standings) knows(subject Subject) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +95,7 @@ func (s *standings) knows(subject Subject) bool {
 	return known
 }
 
-// is notes where a custom resource stands.
+// is records the standing of a custom resource.
 func (s *standings) is(subject Subject, now Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
@@ -117,7 +119,7 @@ func (s *standings) is(subject Subject, now Standing) counted {
 	defer s.mu.Unlock()
 	last, known := s.all[key]
 	switch {
-	case !known: // what its status has at the start was counted by the process before this one
+	case !known: // the process before this one counted what the status contains at the start
 	case last.Attempt == now.Attempt:
 		next.completed, next.failed = max(next.completed, last.completed), max(next.failed, last.failed)
 		news.completed, news.failed = next.completed-last.completed, next.failed-last.failed
@@ -200,7 +202,7 @@ func (t sums) set(labels []string) *setSum {
 func (s *standings) sum() sums {
 	t := sums{sets: map[string]*setSum{}, states: map[stateKey]int{}, waits: map[waitKey]wait{}}
 	for _, labels := range s.sets.all() {
-		t.set(labels) // one that was there once stays, at 0: the readers of these names expect it
+		t.set(labels) // a combination stays, at 0: readers of these names expect it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +233,7 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs that Kubernetes does not doubt.
+// runs reports whether a driver runs and Kubernetes confirms it (phase Unknown does not count).
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:

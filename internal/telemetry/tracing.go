@@ -21,27 +21,28 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// flushTimeout bounds how long the end of the process may wait for a collector that does not answer.
+// flushTimeout bounds the wait for an unresponsive collector at the end of the process.
 const flushTimeout = 5 * time.Second
 
-// Traces makes a span of each pass over a custom resource, and below it one of each of its requests to the API server. A nil Traces makes
-// none and costs nothing.
+// Traces creates a span for each pass over a custom resource, with a child span for each of its requests to the API
+// server. A nil Traces creates none and costs nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// TracesOptions say where spans go.
+// TracesOptions configure the export of spans.
 type TracesOptions struct {
-	// Endpoint is the collector's URL; without a path, /v1/traces is meant.
+	// Endpoint is the collector's URL. The default path is /v1/traces.
 	Endpoint string
-	// SamplingRatio is the share of the passes that are traced, 0 to 1.
+	// SamplingRatio is the share of passes that are traced, 0 to 1.
 	SamplingRatio float64
-	// Version of the operator, for the resource that the spans belong to.
+	// Version of the operator, an attribute of the spans' resource.
 	Version string
 }
 
-// NewTraces returns traces that are sent to a collector in the background. What cannot be sent is dropped, counted and logged now and then.
+// NewTraces returns traces that are sent to a collector in the background. Spans that cannot be sent are dropped,
+// counted and logged at a limited rate.
 func NewTraces(options TracesOptions, log logr.Logger, metrics *Metrics) (*Traces, error) {
 	exporter, err := newExporter(options.Endpoint, log, metrics)
 	if err != nil {
@@ -59,8 +60,7 @@ func newTraces(options TracesOptions, processing sdktrace.TracerProviderOption) 
 	return &Traces{provider: provider, tracer: provider.Tracer("github.com/sparkoperator/spark-operator")}
 }
 
-// Pass begins the span of a pass. The context that it returns is what the pass's requests are to be made with; end is to be called with the
-// pass's error.
+// Pass begins the span of a pass. The pass makes its requests with the returned context and calls end with its error.
 func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName) (_ context.Context, end func(error)) {
 	if t == nil {
 		return ctx, func(error) {}
@@ -75,8 +75,9 @@ func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName
 	}
 }
 
-// kindOf says what sort of error ended a pass. Not its words: those of an API server or of an admission webhook may quote what was sent, which is a
-// tenant's. The log of the same moment has them, and the span of the request that failed the answer's code.
+// kindOf returns the kind of error that ended a pass. The message is left out: messages of an API server or an
+// admission webhook may quote the tenant's objects. The log contains the message, and the failed request's span has the
+// status code.
 func kindOf(err error) string {
 	var status apierrors.APIStatus
 	switch {
@@ -88,7 +89,7 @@ func kindOf(err error) string {
 	return "failed"
 }
 
-// Decided adds to the pass's span what was decided in it, and from which phase.
+// Decided adds the phase before the pass and the decision to the pass's span.
 func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecycle.Plan) {
 	if t == nil {
 		return
@@ -107,12 +108,12 @@ func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecyc
 	for _, t := range plan.Trail {
 		span.AddEvent("phase entered", trace.WithAttributes(
 			attribute.String("spark.phase", phaseValue(t.To)), attribute.String("spark.outcome", string(t.Outcome)),
-			attribute.String("spark.reason", t.Cause.Reason))) // not the message: it may quote a tenant's program
+			attribute.String("spark.reason", t.Cause.Reason))) // the message is left out: it may quote a tenant's program
 	}
 }
 
-// Transport makes a span of each request that belongs to a pass that is traced, and tells the API server to which trace it belongs. Other
-// requests (watches, the lease, events) have none.
+// Transport creates a span for each request of a traced pass and sends the trace's ID to the API server. Other requests
+// (watches, the lease, events) have no span.
 func (t *Traces) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next
@@ -128,7 +129,7 @@ func (t *Traces) Transport(next http.RoundTripper) http.RoundTripper {
 	)
 }
 
-// Close sends what is left, for at most a few seconds.
+// Close sends the remaining spans, for at most flushTimeout.
 func (t *Traces) Close() error {
 	if t == nil {
 		return nil
