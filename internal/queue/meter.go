@@ -11,18 +11,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// measureEvery is how often it is measured for how long what is worked on has been.
+// measureEvery is the interval at which the age of the items in work is measured.
 const measureEvery = 500 * time.Millisecond
 
-// collectors are the metrics that controller-runtime has registered for its own queues, so that dashboards and alerts need not know whose a queue is. It keeps
-// them to itself; the registry gives them out to whoever would register the same, by name, labels and help.
+// collectors are the metrics that controller-runtime registered for its own queues, so that the same dashboards and
+// alerts apply to this queue. The library does not export them. The registry returns them to a caller that registers a
+// collector with the same name, labels and help.
 type collectors struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	latency, workDuration      *prometheus.HistogramVec
 }
 
-// registeredCollectors waits for the first queue: the library registers its own when the program is initialized.
+// registeredCollectors runs at the first queue, because the library registers its collectors when the program is
+// initialized.
 var registeredCollectors = sync.OnceValue(func() collectors {
 	labels := []string{"name", "controller"}
 	return collectors{
@@ -54,8 +56,8 @@ func histogram(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Subsystem: metrics.WorkQueueSubsystem, Name: name, Help: help}
 }
 
-// registered returns the collector that is registered as this one. One that cannot be, as after a change of the library's words, ends the program at its start,
-// and every test.
+// registered returns the collector that is registered with the same name, labels and help. If it cannot be registered
+// (for example after the library changed a help text), it panics at the start of the program and in every test.
 func registered[C prometheus.Collector](like C) C {
 	err := metrics.Registry.Register(like)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -67,12 +69,13 @@ func registered[C prometheus.Collector](like C) C {
 	return like
 }
 
-// priority of a class in the metric workqueue_depth. That of Settled is what controller-runtime gives to what its first lists bring.
+// priority is the class's value in the metric workqueue_depth. controller-runtime gives the priority of Settled to the
+// items of its first lists.
 func (c Class) priority() string {
 	return strconv.Itoa([classes]int{Settled: -100, Changed: 0, Fresh: 100, Leaving: 200}[c])
 }
 
-// meter measures a queue. A nil one measures nothing.
+// meter measures a queue. A nil meter measures nothing.
 type meter struct {
 	depth                 [classes]prometheus.Gauge
 	adds, retries         prometheus.Counter
@@ -96,7 +99,7 @@ func newMeter(name string) *meter {
 	return m
 }
 
-// came counts an item that waits for a worker from now on.
+// came counts an item that starts to wait for a worker.
 func (m *meter) came(class Class) {
 	if m != nil {
 		m.adds.Inc()
@@ -104,7 +107,7 @@ func (m *meter) came(class Class) {
 	}
 }
 
-// moved counts an item that waits in another class from now on.
+// moved counts an item that changes its class while it waits.
 func (m *meter) moved(from, to Class) {
 	if m != nil {
 		m.depth[from].Dec()
@@ -112,7 +115,7 @@ func (m *meter) moved(from, to Class) {
 	}
 }
 
-// took counts an item that a worker has taken after it had waited.
+// took counts an item that a worker took after it had waited.
 func (m *meter) took(class Class, waited time.Duration) {
 	if m != nil {
 		m.depth[class].Dec()
@@ -132,7 +135,7 @@ func (m *meter) retried() {
 	}
 }
 
-// measureWork measures what is worked on until the queue is shut down.
+// measureWork measures the items in work until the queue is shut down.
 func (q *Queue[T]) measureWork() {
 	every := time.NewTicker(measureEvery)
 	defer every.Stop()
@@ -148,7 +151,7 @@ func (q *Queue[T]) measureWork() {
 	}
 }
 
-// atWork tells for how long what is worked on has been, all together and the longest of it.
+// atWork returns how long the items in work have been in work: the sum and the maximum.
 func (q *Queue[T]) atWork(now time.Time) (all, longest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,59 +5,62 @@ import (
 	"time"
 )
 
-// Class is how urgent an item is. Higher ones come first; of the others each has turns once it has waited for longer than the queue's patience.
+// Class is the urgency of an item. Higher classes come first. A lower class gets turns after it has waited longer than
+// the queue's patience.
 type Class int
 
 const (
-	// Settled is what has come to its end: a look at it hardly ever finds something to do. After a restart most of what there is.
+	// Settled items have ended: a pass over them hardly ever has work. After a restart most items are settled.
 	Settled Class = iota
-	// Changed is what goes on, when something of it has changed. What has waited for longer than the queue's patience comes before what is Fresh: there may be
-	// any number of that, and what is told of what goes on would be as late as the last of it.
+	// Changed items are active and have changed. A Changed item that has waited longer than the queue's patience comes
+	// before Fresh items. There may be any number of Fresh items, and active items would otherwise be as late as the last
+	// of them.
 	Changed
-	// Fresh is what nobody has looked at yet as it is.
+	// Fresh items have had no pass in their present form.
 	Fresh
-	// Leaving is what is deleted, or gone: it makes room.
+	// Leaving items are being deleted or are gone. They free capacity.
 	Leaving
 
 	classes = int(Leaving) + 1
 )
 
-// turnsOfOthers: one of so many turns is not the first class's, but another's that has waited for longer than the patience: that which had a turn longest ago.
-// Changed must have most of what there is when there is more to do than can be done: a life has several changes and one beginning.
+// turnsOfOthers is the interval of turns at which a class other than the first gets one. The class must have waited
+// longer than the patience, and the class whose last turn is the oldest gets it. Changed must have most of the turns
+// under overload, because an application changes several times but begins once.
 const turnsOfOthers = 8
 
-// order holds what is ready, and says what comes next.
+// order holds the ready items and selects the next one.
 type order[T comparable] struct {
 	lanes    [classes]lane[T]
 	size     int
 	patience time.Duration
-	turns    int          // that there were
-	last     [classes]int // of these, the last that each class had
-	workers  quota        // of what was taken and is not back
-	fresh    quota        // of that, what is Fresh
+	turns    int          // total number of turns so far
+	last     [classes]int // each class's last turn
+	workers  quota        // held by items in work
+	fresh    quota        // held by Fresh items in work
 }
 
-// open reports whether something that is ready may be taken now.
+// open reports whether a ready item may be taken now.
 func (o *order[T]) open() bool {
 	_, some := o.sieve()
 	return some
 }
 
-// lane is what is ready of one class.
+// lane holds the ready items of one class.
 type lane[T comparable] struct {
-	all     list.List // of *entry, in the order in which they came: the first waits for longest
+	all     list.List // of *entry, oldest first
 	tenants map[string]*tenant
-	turns   list.List // of *tenant, who is next first
+	turns   list.List // of *tenant, the next one first
 }
 
-// tenant is what is ready of one class and whose it is.
+// tenant holds the ready items of one class and one tenant.
 type tenant struct {
 	name  string
 	queue list.List // of *entry
 	turn  *list.Element
 }
 
-// place is where in its lane an entry is.
+// place is the position of an entry in its lane.
 type place struct {
 	came             time.Time
 	inLane, inTenant *list.Element
@@ -91,13 +94,14 @@ func (o *order[T]) remove(e *entry[T]) {
 	o.size--
 }
 
-// take removes what comes next and returns it. There must be something that may be taken. It is the turn of its class only if it is handed out: see had.
+// take removes and returns the next item. Some item must be available. The turn counts only if the item is handed out:
+// see had.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	s, _ := o.sieve()
 	class := o.next(s, now)
 	l := &o.lanes[class]
 	at := l.turns.Front()
-	for !s.admits(class, at.Value.(*tenant).name) { // two at most
+	for !s.admits(class, at.Value.(*tenant).name) { // at most two are skipped
 		at = at.Next()
 	}
 	whose := at.Value.(*tenant)
@@ -108,13 +112,13 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	return e
 }
 
-// had counts a turn that a class had.
+// had counts a turn of a class.
 func (o *order[T]) had(class Class) {
 	o.turns++
 	o.last[class] = o.turns
 }
 
-// back counts that something of a class that was taken is at no worker any more.
+// back releases the places of an item that no worker has any more.
 func (o *order[T]) back(tenant string, class Class) { o.hold(tenant, class, -1) }
 
 func (o *order[T]) hold(tenant string, class Class, more int) {
@@ -124,7 +128,8 @@ func (o *order[T]) hold(tenant string, class Class, more int) {
 	}
 }
 
-// next is the class whose turn it is. The first class is one of the others where it has not had the turns before: it changes with what comes.
+// next returns the class of the next turn. Because the first class changes with the arriving items, it can also be an
+// overdue class that had no turn for a while.
 func (o *order[T]) next(s sieve, now time.Time) Class {
 	next := o.first(s, now)
 	if (o.turns+1)%turnsOfOthers != 0 {
@@ -138,7 +143,7 @@ func (o *order[T]) next(s sieve, now time.Time) Class {
 	return next
 }
 
-// first is the class that has most of the turns now.
+// first returns the class that has most of the turns now.
 func (o *order[T]) first(s sieve, now time.Time) Class {
 	switch {
 	case o.count(s, Leaving) > 0:
@@ -153,7 +158,7 @@ func (o *order[T]) first(s sieve, now time.Time) Class {
 	return Settled
 }
 
-// overdue reports whether something of a class that may be taken has waited for longer than the patience.
+// overdue reports whether an available item of a class has waited longer than the patience.
 func (o *order[T]) overdue(s sieve, class Class, now time.Time) bool {
 	oldest := o.oldest(s, class)
 	return oldest != nil && now.Sub(oldest.place.came) > o.patience

@@ -1,7 +1,7 @@
-// Package queue is the queue of a controller: what is looked at next. It promises what client-go's workqueue does (an item is there once, never at two workers,
-// and one that is added while it is worked on comes again), and has an order of its own: by class, fair between
-// tenants, of which one has at most half of the workers while others wait, and with a bound on how long a class is put
-// off. docs/decisions/0014-queue.md says why.
+// Package queue is the work queue of a controller. It keeps the contract of client-go's workqueue: an item is queued
+// once, is never at two workers, and comes again if it is added while it is in work. It orders items by class, is fair
+// between tenants, and bounds how long a class waits. A tenant has at most half of the workers while others wait.
+// docs/decisions/0014-queue.md gives the reasons.
 package queue
 
 import (
@@ -12,37 +12,39 @@ import (
 )
 
 const (
-	// Patience is how long a class waits for higher ones before it has turns among them, where Options do not say.
+	// Patience is the default time that a class waits for higher classes before it gets turns among them.
 	Patience = 100 * time.Millisecond
-	// Doubt is how long the class that an item was given is believed. One that has it for longer may be less urgent by now.
+	// Doubt is how long the class of an item is trusted. An older class may be too high by now.
 	Doubt = 10 * time.Second
 )
 
 // Options of a queue.
 type Options[T comparable] struct {
-	// Name of the queue, as the metrics workqueue_* call it. Nothing is measured without.
+	// Name of the queue in the metrics workqueue_*. Without a name nothing is measured.
 	Name string
-	// Limiter says how long an item waits that is added by AddRateLimited.
+	// Limiter decides how long an item waits after AddRateLimited.
 	Limiter workqueue.TypedRateLimiter[T]
-	// Class tells how urgent an item is now. It is called by whoever adds, and by whoever takes what has waited for long: several at a time.
+	// Class returns the urgency of an item now. Callers of Add and of Get call it concurrently.
 	Class func(T) Class
-	// Tenant tells whose an item is. Tenants take turns within a class, however many items each has.
+	// Tenant returns the tenant of an item. Tenants take turns within a class, however many items each has.
 	Tenant func(T) string
-	// Patience is how long a class waits for higher ones before it has turns among them. Default 100 ms.
+	// Patience is how long a class waits for higher classes before it gets turns among them. Default 100 ms.
 	Patience time.Duration
-	// Workers is how many items are worked on at a time; 0 means any number. While another tenant has something ready, a
-	// tenant with half of them (rounded up) gets no more. A tenant that is alone may have all. Then the others have the
-	// Reserve, so that work that does not end leaves them half of the workers.
+	// Workers is how many items are in work at a time; 0 means any number. While another tenant has ready items, a tenant
+	// with half of the workers (rounded up) gets no more. A lone tenant may use all. In that case the other tenants use
+	// the Reserve, so that endless work of one tenant leaves them half of the workers.
 	Workers int
-	// FreshAtOnce is how many items that are Fresh are worked on at a time at most; 0 means any number. A first look may wait for seconds, and where all workers are at
-	// first looks nothing else is looked at, whatever its turn. Tenants share them as they share the workers.
+	// FreshAtOnce is how many Fresh items are in work at most; 0 means any number. A first pass may take seconds. If all
+	// workers were busy with first passes, no other item would be handled in its turn. Tenants share these places as they
+	// share the workers.
 	FreshAtOnce int
 }
 
-// Reserve is how many goroutines are to call Get beyond Workers: for the tenants that find one with more than half of the workers.
+// Reserve returns how many goroutines must call Get in addition to Workers. They serve other tenants if one tenant has
+// more than half of the workers.
 func Reserve(workers int) int { return workers / 2 }
 
-// Queue hands out items to workers. It is safe for use by many.
+// Queue hands out items to workers. It is safe for concurrent use.
 type Queue[T comparable] struct {
 	options Options[T]
 	meter   *meter
@@ -50,44 +52,43 @@ type Queue[T comparable] struct {
 
 	mu      sync.Mutex
 	more    *sync.Cond           // an item may be taken, or the queue is shut down
-	idle    *sync.Cond           // nothing is worked on
-	entries map[T]*entry[T]      // what is to be worked on, now or later
-	working map[T]work           // what is worked on
-	ready   order[T]             // of the entries, those that a worker can take
-	held    int                  // how many entries wait that no worker can take yet: isHeld, isDoubted
-	later   timetable[*entry[T]] // of the entries, those whose time has not come
-	timer   *time.Timer          // fires when the first of these comes
+	idle    *sync.Cond           // no item is in work
+	entries map[T]*entry[T]      // items to be worked on, now or later
+	working map[T]work           // items in work
+	ready   order[T]             // entries that a worker can take
+	held    int                  // number of entries that wait and cannot be taken yet: isHeld, isDoubted
+	later   timetable[*entry[T]] // entries whose time has not come
+	timer   *time.Timer          // fires at the first entry of later
 	down    bool
 	end     chan struct{} // closed when the queue is shut down
 }
 
-// entry is an item that is to be worked on.
+// entry is an item to be worked on.
 type entry[T comparable] struct {
 	key    T
 	tenant string
 	class  Class
-	told   time.Time // when it was given its class
+	told   time.Time // when it got its class
 	state  state
-	since  time.Time // when it came to wait for a worker
-	claim  Class     // while it is doubted: the highest class that it was added with
-	place  place     // among those that are ready
-	due    due       // among those whose time has not come
+	since  time.Time // when it started to wait for a worker
+	claim  Class     // in state isDoubted: the highest class it was added with
+	place  place     // in the ready items
+	due    due       // in the timetable
 }
 
-// work is an item that is worked on.
+// work is an item in work.
 type work struct {
 	since  time.Time
-	class  Class // that it was handed out with
+	class  Class // its class when it was handed out
 	tenant string
 }
 
-// state of an entry.
 type state int
 
 const (
 	isReady   state = iota
-	isHeld          // it is worked on, and comes again after that
-	isDoubted       // its turn has come, and its class is asked for once more
+	isHeld          // it is in work, and comes again after that
+	isDoubted       // its turn has come, and its class is computed again
 	isLater
 )
 
@@ -110,10 +111,10 @@ func New[T comparable](options Options[T]) *Queue[T] {
 	return q
 }
 
-// Add asks for an item to be worked on now. One that is there already is not there twice, and has the higher of its classes.
+// Add queues an item for now. An item that is already queued keeps one entry and gets the higher class.
 func (q *Queue[T]) Add(key T) { q.put(key, q.options.Class(key), 0) }
 
-// AddAfter asks for an item to be worked on when some time has passed, or sooner if it is there already or is added meanwhile.
+// AddAfter queues an item for a later time. The item comes sooner if it already waits or is added in the meantime.
 func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	class := q.options.Class(key)
 	if after > 0 {
@@ -123,17 +124,17 @@ func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	q.put(key, class, after)
 }
 
-// AddRateLimited asks for an item to be worked on when the limiter allows it.
+// AddRateLimited queues an item for the time that the limiter sets.
 func (q *Queue[T]) AddRateLimited(key T) { q.AddAfter(key, q.options.Limiter.When(key)) }
 
-// Forget ends the limiter's memory of an item.
+// Forget resets the limiter for an item.
 func (q *Queue[T]) Forget(key T) { q.options.Limiter.Forget(key) }
 
-// NumRequeues tells how often an item was added by AddRateLimited since it was forgotten.
+// NumRequeues returns how often AddRateLimited was called for an item since Forget.
 func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues(key) }
 
-// begun is the class of an item that somebody looks at, or has looked at. The first look at what is Fresh makes changes of its own: its second look must not
-// stand in line behind whatever else is Fresh, and all that changes of it meanwhile with it.
+// begun returns the class of an item that has or had a pass. The first pass over a Fresh item causes changes itself.
+// Its second pass must not wait behind all other Fresh items, together with all later changes.
 func begun(class Class) Class {
 	if class == Fresh {
 		return Changed
@@ -141,7 +142,7 @@ func begun(class Class) Class {
 	return class
 }
 
-// put takes an item in, or what is new about one that is there.
+// put adds an item or updates its entry.
 func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -178,7 +179,7 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.come(e, now)
 }
 
-// raise gives an entry that waits for a worker a higher class, if it is one.
+// raise gives a waiting entry a higher class.
 func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 	if e.state == isDoubted {
 		e.claim = max(e.claim, class)
@@ -194,16 +195,16 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 	q.ready.remove(e)
 	q.give(e, class, now)
 	q.ready.add(e, now)
-	q.more.Signal() // it may not have been one that may be taken
+	q.more.Signal() // its old class may not have been available
 }
 
-// give gives an entry that waits for a worker another class.
+// give changes the class of a waiting entry.
 func (q *Queue[T]) give(e *entry[T], class Class, now time.Time) {
 	q.meter.moved(e.class, class)
 	e.class, e.told = class, now
 }
 
-// come makes an entry wait for a worker: for its own, where it is worked on now.
+// come makes an entry wait for a worker. If the item is in work, the entry waits for that work to end.
 func (q *Queue[T]) come(e *entry[T], now time.Time) {
 	e.since = now
 	q.meter.came(e.class)
@@ -217,7 +218,8 @@ func (q *Queue[T]) come(e *entry[T], now time.Time) {
 	q.more.Signal()
 }
 
-// Get waits for an item and hands it out. Whoever has it says Done. After ShutDown what is ready is still handed out, and then nothing any more.
+// Get waits for an item and hands it out. The caller must call Done. After ShutDown, Get hands out the ready items and
+// then reports shutdown.
 func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,15 +235,16 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 			delete(q.entries, e.key)
 			q.working[e.key] = work{now, e.class, e.tenant}
 			q.ready.had(e.class)
-			q.wake() // what waited for this tenant's turn may be taken by another
+			q.wake() // an item that waited for this tenant's turn may be available
 			q.meter.took(e.class, now.Sub(e.since))
 			return e.key, false
 		}
 	}
 }
 
-// take takes what comes next out of what is ready, and reports whether it is still as urgent as when it was given its class. Where it is not, it has been put
-// back: an operator that stands by fills its queue for days with what is new, and finds it all over when it takes over, before what is new by then.
+// take removes the next ready item and reports whether its class still applies. If the class is lower now, take puts
+// the item back. The queue of a standby replica fills with Fresh items for days. When the replica takes over, most of
+// them have ended, and they must not come before items that are Fresh by then.
 func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	e = q.ready.take(time.Now())
 	if time.Since(e.told) <= q.doubt {
@@ -260,14 +263,15 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	return nil, false
 }
 
-// wake wakes a worker if there is something that it may take.
+// wake wakes a worker if an item may be taken.
 func (q *Queue[T]) wake() {
 	if q.ready.open() {
 		q.more.Signal()
 	}
 }
 
-// ask tells the class of an entry as it is now, or as it was added meanwhile. The queue is not locked while it is asked for.
+// ask returns the present class of an entry, or the class it was added with in the meantime if that is higher. The
+// queue is unlocked while the class is computed.
 func (q *Queue[T]) ask(e *entry[T]) Class {
 	e.state, e.claim = isDoubted, Settled
 	q.held++
@@ -282,7 +286,7 @@ func (q *Queue[T]) unlocked(key T) Class {
 	return q.options.Class(key)
 }
 
-// Done says that an item is not worked on any more. It comes again if it was added meanwhile.
+// Done ends the work on an item. The item comes again if it was added in the meantime.
 func (q *Queue[T]) Done(key T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -305,21 +309,21 @@ func (q *Queue[T]) Done(key T) {
 	}
 }
 
-// Len tells how many items wait for a worker, those that are worked on now and come again included.
+// Len returns how many items wait for a worker, including items that are in work and come again.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ready.size + q.held
 }
 
-// ShutDown takes in nothing any more, and lets go of what was to come later.
+// ShutDown stops accepting items and drops those that were to come later.
 func (q *Queue[T]) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.shut()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until nothing is worked on.
+// ShutDownWithDrain is ShutDown, and waits until no item is in work.
 func (q *Queue[T]) ShutDownWithDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -341,7 +345,7 @@ func (q *Queue[T]) shut() {
 		return
 	}
 	q.down = true
-	q.ready.workers.free() // nothing that is ready waits any longer
+	q.ready.workers.free() // all ready items become available
 	q.ready.fresh.free()
 	close(q.end)
 	if q.timer != nil {

@@ -1,22 +1,22 @@
 package queue
 
-// quota shares places between tenants. While tenants compete, each has at most half of the places. A tenant that is
-// alone may have all of them: what it has beyond its half does not count against the others, so that they find half of
-// the places free whatever it does. Nobody can take a place away from work that has begun and does not end.
+// quota shares places between tenants. While tenants compete, each has at most half of the places. A lone tenant may
+// have all of them. Its places beyond its half do not count against other tenants, so that they always find half of the
+// places free. The quota cannot take back the place of work that does not end.
 type quota struct {
-	places  int            // 0 = any number
+	places  int            // 0 means any number
 	held    map[string]int // by tenant
-	counted int            // the sum of what each tenant holds, at most half of the places for each
-	heavies int            // how many tenants hold half of the places or more
+	counted int            // the sum over all tenants, each capped at half of the places
+	heavies int            // how many tenants hold at least half of the places
 }
 
-// noTenant is the name of no tenant. Names of namespaces have no such character.
+// noTenant is the name of no tenant. Names of namespaces cannot contain this character.
 const noTenant = "\x00"
 
-// half is how many places a tenant has at most while others wait.
+// half returns how many places a tenant has at most while others wait.
 func (q *quota) half() int { return q.places - q.places/2 }
 
-// add notes that a tenant holds so many more.
+// add changes the number of places that a tenant holds.
 func (q *quota) add(tenant string, more int) {
 	if q.held == nil {
 		q.held = map[string]int{}
@@ -40,10 +40,10 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// closed reports whether no tenant may have another place.
+// closed reports whether no tenant may take another place.
 func (q *quota) closed() bool { return q.places > 0 && q.counted >= q.places }
 
-// heavy is the tenant that holds half of the places or more, while the quota is not closed: there is one at most.
+// heavy returns the tenant that holds at least half of the places. While the quota is not closed, there is at most one.
 func (q *quota) heavy() string {
 	if q.places == 0 || q.heavies == 0 {
 		return noTenant
@@ -56,24 +56,24 @@ func (q *quota) heavy() string {
 	return noTenant
 }
 
-// open reports whether a tenant may have another place if no other wants one.
+// open reports whether a tenant may take another place if no other tenant wants one.
 func (q *quota) open(tenant string) bool {
 	held := q.held[tenant]
 	return q.places == 0 || q.counted-min(held, q.half())+held < q.places
 }
 
-// free ends the limit.
+// free removes the limit.
 func (q *quota) free() { q.places = 0 }
 
-// sieve says what is left out of a turn.
+// sieve excludes items from a turn.
 type sieve struct {
-	tenant  string // of whom nothing is taken
-	fresh   string // of whom nothing is taken that is Fresh
-	noFresh bool   // of anybody
+	tenant  string // all items of this tenant are excluded
+	fresh   string // Fresh items of this tenant are excluded
+	noFresh bool   // all Fresh items are excluded
 }
 
-// sieve returns what is left out of the next turn, and whether anything may be taken. A tenant that holds half of the
-// workers waits for those that hold fewer.
+// sieve returns the sieve of the next turn, and whether any item passes it. A tenant that holds half of the workers
+// waits for tenants that hold fewer.
 func (o *order[T]) sieve() (s sieve, some bool) {
 	if o.size == 0 || o.workers.closed() {
 		return s, false
@@ -89,7 +89,8 @@ func (o *order[T]) sieve() (s sieve, some bool) {
 	return s, o.any(s)
 }
 
-// sift completes a sieve that leaves a tenant out. Of what is Fresh, a tenant that holds half of its places waits for the others as well.
+// sift completes a sieve that excludes a tenant. A tenant that holds half of the places for Fresh items also waits for
+// the others.
 func (o *order[T]) sift(tenant string) sieve {
 	s := sieve{tenant: tenant, fresh: noTenant, noFresh: o.fresh.closed()}
 	heavy := o.fresh.heavy()
@@ -104,12 +105,12 @@ func (o *order[T]) sift(tenant string) sieve {
 	return s
 }
 
-// admits reports whether what is ready of a tenant may be taken.
+// admits reports whether ready items of a tenant and class may be taken.
 func (s sieve) admits(class Class, tenant string) bool {
 	return tenant != s.tenant && (class != Fresh || !s.noFresh && tenant != s.fresh)
 }
 
-// any reports whether a sieve lets something through.
+// any reports whether an item passes the sieve.
 func (o *order[T]) any(s sieve) bool {
 	for class := range Class(classes) {
 		if o.count(s, class) > 0 {
@@ -119,7 +120,7 @@ func (o *order[T]) any(s sieve) bool {
 	return false
 }
 
-// count is how many of a class a sieve lets through.
+// count returns how many items of a class pass the sieve.
 func (o *order[T]) count(s sieve, class Class) int {
 	l := &o.lanes[class]
 	if class == Fresh && s.noFresh {
@@ -132,7 +133,7 @@ func (o *order[T]) count(s sieve, class Class) int {
 	return count
 }
 
-// of is how many a tenant has in a lane.
+// of returns how many items a tenant has in a lane.
 func (l *lane[T]) of(tenant string) int {
 	if whose, known := l.tenants[tenant]; known {
 		return whose.queue.Len()
@@ -140,7 +141,7 @@ func (l *lane[T]) of(tenant string) int {
 	return 0
 }
 
-// oldest is what has waited for longest of what a sieve lets through of a class; nil if there is none.
+// oldest returns the item of a class that has waited longest and passes the sieve, or nil.
 func (o *order[T]) oldest(s sieve, class Class) *entry[T] {
 	l := &o.lanes[class]
 	first := l.all.Front()

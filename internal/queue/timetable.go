@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timetable holds what comes at a time of its own, the next of it first.
+// timetable holds entries by the time they are due, the earliest first.
 type timetable[E any] []row[E]
 
 type row[E any] struct {
@@ -13,7 +13,7 @@ type row[E any] struct {
 	due   *due
 }
 
-// due is when something comes, and where in the timetable it is.
+// due is the time of an entry and its index in the timetable.
 type due struct {
 	at    time.Time
 	index int
@@ -26,7 +26,7 @@ func (t *timetable[E]) add(entry E, d *due, at time.Time) {
 
 func (t *timetable[E]) remove(d *due) { heap.Remove(t, d.index) }
 
-// next takes what has come first, if it is time.
+// next removes and returns the first entry if it is due.
 func (t *timetable[E]) next(now time.Time) (entry E, came bool) {
 	if len(*t) == 0 || (*t)[0].due.at.After(now) {
 		return entry, false
@@ -34,7 +34,7 @@ func (t *timetable[E]) next(now time.Time) (entry E, came bool) {
 	return heap.Pop(t).(row[E]).entry, true
 }
 
-// Len, Less, Swap, Push and Pop are heap.Interface's.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (t timetable[E]) Len() int           { return len(t) }
 func (t timetable[E]) Less(i, j int) bool { return t[i].due.at.Before(t[j].due.at) }
 
@@ -52,12 +52,12 @@ func (t *timetable[E]) Push(x any) {
 func (t *timetable[E]) Pop() any {
 	last := len(*t) - 1
 	r := (*t)[last]
-	(*t)[last] = row[E]{} // what has come is not kept from the garbage collector
+	(*t)[last] = row[E]{} // for the garbage collector
 	*t = (*t)[:last]
 	return r
 }
 
-// rewind sets the timer to what comes next.
+// rewind sets the timer to the first entry.
 func (q *Queue[T]) rewind() {
 	if len(q.later) == 0 {
 		return
@@ -70,7 +70,7 @@ func (q *Queue[T]) rewind() {
 	q.timer.Reset(after)
 }
 
-// comeLater makes wait for a worker what has come in time.
+// comeLater makes the due entries wait for a worker.
 func (q *Queue[T]) comeLater() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,33 +18,33 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// The caches of the next leader may be behind what the leader before it has seen. What that one made of an edit would
-// be put back, before anything is written that the object's resourceVersion guards.
+// The caches of a new leader may be behind the writes of the leader before it. A pass on such a cache could revert the
+// result of an edit with writes that the object's resourceVersion does not guard.
 
-// catchUpPage is how many custom resources a leader reads of what there is with one request.
+// catchUpPage is how many custom resources a leader lists with one request.
 const catchUpPage = 100
 
-// CaughtUp is in which of its terms a leader has looked what there is.
+// CaughtUp records the last term in which a leader has listed all custom resources.
 type CaughtUp struct {
 	mu   sync.Mutex
 	term atomic.Uint64
 }
 
-// In reports whether it has in a term.
+// In reports whether the leader has listed them in this term.
 func (c *CaughtUp) In(term uint64) bool { return c.term.Load() == term }
 
 // Sources are where a leader reads the custom resources of a kind.
 type Sources struct {
 	Cache      client.Client
 	Live       client.Reader
-	Empty      client.Object // of the kind
-	Namespaces []string      // an empty name is all of them
+	Empty      client.Object // an empty object of the kind
+	Namespaces []string      // an empty name means all namespaces
 }
 
-// CatchUp has passes wait for what the leader before wrote last, as if it had been written here, before the
-// first pass of each term: another replica may have led in between. It lists the metadata of all objects, once a term,
-// which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
-// as well, until the cache shows that.
+// CatchUp makes passes wait until the cache has the last writes of the leader before. It runs before the first pass of
+// each term, because another replica may have led in between. It lists the metadata of all objects once a term, which
+// is cheaper than a read of each. The list includes applications that have ended. If the cache has an object that is
+// gone, passes wait until the cache removes it.
 func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *Own, from Sources, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *Own, from Sour
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			own.Await(object, end, now) // all versions of what was gone by then are older
+			own.Await(object, end, now) // all versions of the deleted object are older
 		}
 		return nil
 	})

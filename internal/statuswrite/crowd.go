@@ -8,14 +8,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// minorPaths is what a minor transition changes of a status besides the crowd's.
+// minorPaths are the status fields that a minor transition changes in addition to Crowd.Fields.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// OfTheCrowd reports whether a pass that does nothing else has nothing to store but what its executors are at, and nothing else to tell.
+// OfTheCrowd reports whether the only result of a pass is executor churn: the status patch has nothing else, and no
+// event is urgent.
 func OfTheCrowd(crowd kind.Crowd, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
 	major := func(t lifecycle.Transition) bool { return crowd.Minor == nil || !crowd.Minor(t) }
-	// What a pass tells that is put off, the next tells: executors that failed are remembered until they are stored.
+	// The next pass repeats a debounced event, because failed executors are remembered until they are stored.
 	pressing := func(n lifecycle.Notice) bool { return !crowd.News || n.Part != lifecycle.Executors || n.Waits }
 	if len(crowd.Fields) == 0 || slices.ContainsFunc(plan.Tell, pressing) || slices.ContainsFunc(plan.Trail, major) {
 		return false
@@ -32,7 +33,7 @@ func OfTheCrowd(crowd kind.Crowd, plan lifecycle.Plan, patch []byte) bool {
 	return len(status) > 0 && within(status, "", paths)
 }
 
-// within reports whether a merge patch changes nothing but what lies at the paths, such as "operator.executors".
+// within reports whether a merge patch changes only fields at the paths, such as "operator.executors".
 func within(patch map[string]any, at string, paths []string) bool {
 	for key, value := range patch {
 		path := at + key

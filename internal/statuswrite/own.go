@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// Own remembers the resourceVersion of the last status write of each object, until a pass has read it from the cache: of one that is over, mostly for good.
-// A decision from an older read would take what was just done for not done.
+// Own remembers the resourceVersion of the last status write of each object until a pass has read it from the cache.
+// The last write of an object that has ended mostly stays, because no pass follows. Without Own, a decision from an
+// older read would repeat what the operator just did.
 type Own struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
@@ -20,23 +21,25 @@ type Own struct {
 type ownWrite struct {
 	uid     types.UID
 	version string
-	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero where it was not
+	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero if it was not older
 }
 
-// maxBehind is how long the cache may be older than a write of ours before that is doubted.
+// maxBehind is how long the cache may be older than the operator's write before Ahead reports a doubt.
 const maxBehind = 30 * time.Second
 
-// Wrote notes a write of ours, by what the API server returned.
+// Wrote records a write of the operator, as returned by the API server.
 func (w *Own) Wrote(obj metav1.Object) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
-// Await has passes over an object wait for a version that somebody else wrote. No pass has decided from that yet, so the event that brings it is no echo.
+// Await makes the passes over an object wait for a version that somebody else wrote. No pass has decided on that
+// version yet, so its event is not an echo.
 func (w *Own) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// Ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
+// Ahead reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as doubted,
+// whether the cache has been behind for more than maxBehind.
 func (w *Own) Ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
@@ -51,8 +54,8 @@ func (w *Own) Ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	return ahead, doubted
 }
 
-// Echo reports whether an object is what a write of ours made of it, and nobody has met an older one since: the pass that wrote has decided from the same, and
-// said when to look again.
+// Echo reports whether an object is the result of the operator's last write, and no pass has read an older version
+// since then. The pass that wrote it decided on the same content and has already set the next requeue.
 func (w *Own) Echo(obj metav1.Object) bool {
 	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
@@ -64,7 +67,8 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// After reports whether a write of ours is newer than a read. Where that read is the API server's own, it was restored from a backup.
+// After reports whether a write of the operator is newer than a read. If the read came from the API server itself, the
+// API server was restored from a backup.
 func (w *Own) After(read metav1.Object) bool {
 	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)

@@ -11,37 +11,42 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// How long a status waits that is to be written for its crowd alone (Kind.Crowd.Fields): a thousand executors that come, run and go are three thousand events, and
-// each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, which it is not
-// while some of it come or go (settled), so that executors that start one after the other are one write and not as many; and it does not wait for ever.
+// These constants debounce status writes that contain only executor churn (Kind.Crowd.Fields). A thousand executors
+// that start, run and end are three thousand events. Each write sends the whole object to the store and to all
+// watchers. The status is written once the executors have not changed for a while, or after the longest wait. The wait
+// is longer while executors are starting or ending (settled), so that executors that start one after the other cause
+// one write.
 const (
-	// Quiet is how long nothing is to change before it is written.
+	// Quiet is how long the content must stay the same before it is written.
 	Quiet = 2 * time.Second
-	// Patience is how long it waits for that at most.
+	// Patience is the longest wait for that.
 	Patience = 10 * time.Second
-	// Arrival is how long it waits for the last of those that an application begins with, which a busy cluster starts many seconds apart. That there are too few is
-	// told by then (lifecycle: a shortage), and what they wait for too. Nor is it told sooner that an application which never goes below some has none left: so has one
-	// whose driver stops, of which the end is told at once.
+	// Arrival is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. Too few
+	// executors are reported within that time (lifecycle: a shortage), with their wait reason. The status also does not
+	// report zero executors early for applications whose minimum is above zero. The cause may be a driver that stops, and
+	// its end is written at once.
 	Arrival = 30 * time.Second
-	// FirstArrival is how long it waits for the first of them to run, after which it is Arrival for the others: images that are pulled, and nodes that have much to
-	// do, take longer. That some are there and none runs is hardly more than that none is there, and what they wait for is told at once.
+	// FirstArrival is the longest wait for the first executor to run; after that, Arrival applies to the others. Pulling
+	// images on busy nodes takes longer. "Some exist and none runs" is little more than "none exists", and the wait reason
+	// of the executors is written at once.
 	FirstArrival = 2 * time.Minute
-	// slower is how many times longer all are with more executors than manyOfThem, whose status is large.
+	// slower multiplies all these times if there are more executors than manyOfThem, because their status is large.
 	slower     = 2
 	manyOfThem = 200
 )
 
-// Paces remembers since when a status is not written for its crowd alone.
+// Paces remembers since when a status write is debounced for executor churn.
 type Paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// news is when the last write for the crowd alone was, of a kind that has news of executors that failed (Kind.Crowd.News). They come soon after it at
-	// the earliest, and each write tells of a few only.
+	// news is the time of the last write for executor churn alone, of a kind that debounces the events of failed executors
+	// (Kind.Crowd.News). The next such events follow after Quiet at the earliest, and each write reports only a few.
 	news memory.ByKey[types.NamespacedName, time.Time]
-	// shorts is since when there are too few executors of those whose status rests, so that this begins once and not with each look; zero where there are enough.
+	// shorts is since when there are too few executors, for a debounced status. It keeps the begin of the shortage from
+	// moving with each pass. It is zero if there are enough.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
-// NewsRest is how long the news of executors that failed is to wait after the last write of the crowd.
+// NewsRest returns how long the events of failed executors must wait after the last write for executor churn.
 func (p *Paces) NewsRest(key types.NamespacedName, now time.Time) time.Duration {
 	last, known := p.news.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < Quiet {
@@ -50,7 +55,8 @@ func (p *Paces) NewsRest(key types.NamespacedName, now time.Time) time.Duration 
 	return 0
 }
 
-// Wrote notes that a status was written: whatever rested is in it. News waits a while after a write for the crowd alone.
+// Wrote records that a status was written with all debounced changes. After a write for executor churn alone, the
+// events of failed executors wait.
 func (p *Paces) Wrote(key types.NamespacedName, now time.Time, crowd bool) {
 	p.Over(key)
 	if crowd {
@@ -58,36 +64,36 @@ func (p *Paces) Wrote(key types.NamespacedName, now time.Time, crowd bool) {
 	}
 }
 
-// Over notes that nothing rests any more.
+// Over records that nothing is debounced.
 func (p *Paces) Over(key types.NamespacedName) {
 	p.ByKey.Forget(key)
 	p.shorts.Forget(key)
 }
 
-// Forget drops all that is remembered of a key.
+// Forget drops everything that is remembered of a key.
 func (p *Paces) Forget(key types.NamespacedName) {
 	p.Over(key)
 	p.news.Forget(key)
 }
 
-// unwritten is a change that rests.
+// unwritten is a debounced change.
 type unwritten struct {
-	since   time.Time // when it began
-	changed time.Time // when it last became another
+	since   time.Time // when the content last changed
+	changed time.Time // digest of the content to write
 	content uint64    // digest of what would be written
-	first   bool      // it waits for the first of what an application begins with
+	first   bool      // it waits for the first initial executor
 }
 
-// digests are of this process alone.
+// digests are valid in this process only.
 var digests = maphash.MakeSeed()
 
-// Pause is how long a write waits: until nothing has changed for a while, and no longer than at most.
+// Pause is how long a write waits: until the content has not changed for Quiet, and at most for Most.
 type Pause struct {
 	Quiet, Most time.Duration
-	First       bool // for the first of what an application begins with: after that, the next pause counts from its beginning
+	First       bool // waits for the first initial executor; the next pause then counts from its own begin
 }
 
-// Rest is how long a write is to wait that holds this, of an object of so many executors; 0 = not any longer.
+// Rest returns how long a write of this content must wait, for an object with so many executors; 0 means write now.
 func (p *Paces) Rest(key types.NamespacedName, now time.Time, until Pause, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
 	if executors > manyOfThem {
@@ -110,8 +116,8 @@ func (p *Paces) Rest(key types.NamespacedName, now time.Time, until Pause, execu
 	return rest
 }
 
-// PauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, when an application that
-// never goes below some executors has none left, and while executors come or go.
+// PauseOf returns the debounce of a pass. It is long if more changes are likely: after a minor transition, if an
+// application that needs executors has none left, and while executors start or end.
 func PauseOf(plan lifecycle.Plan, executors []lifecycle.Executor) Pause {
 	switch next := plan.Next; {
 	case len(plan.Trail) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):
@@ -124,7 +130,7 @@ func PauseOf(plan lifecycle.Plan, executors []lifecycle.Executor) Pause {
 	return Pause{Quiet: Quiet, Most: Patience}
 }
 
-// begun reports whether an executor is more than made.
+// begun reports whether an executor is past its creation.
 func begun(e lifecycle.Executor) bool { return e.Phase != lifecycle.DriverPending }
 
 // goesOn reports whether an executor has not ended.
@@ -132,18 +138,18 @@ func goesOn(e lifecycle.Executor) bool {
 	return e.Phase != lifecycle.DriverSucceeded && e.Phase != lifecycle.DriverFailed
 }
 
-// settled reports whether no executor is on its way in or out. One that failed is on neither.
+// settled reports whether no executor is starting or ending. A failed executor counts as settled.
 func settled(executors []lifecycle.Executor) bool {
 	return !slices.ContainsFunc(executors, func(e lifecycle.Executor) bool {
 		return e.Phase == lifecycle.DriverPending || e.Phase == lifecycle.DriverSucceeded
 	})
 }
 
-// ShortSince returns since when there are too few executors of those whose status rests.
+// ShortSince returns since when there are too few executors, for a debounced status.
 func (p *Paces) ShortSince(key types.NamespacedName) time.Time {
 	since, _ := p.shorts.Get(key)
 	return since
 }
 
-// Rests notes since when there are too few executors of an object whose status rests; zero where there are enough.
+// Rests records since when there are too few executors of an object with a debounced status; zero if there are enough.
 func (p *Paces) Rests(key types.NamespacedName, shortSince time.Time) { p.shorts.Set(key, shortSince) }

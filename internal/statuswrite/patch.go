@@ -1,4 +1,5 @@
-// Package statuswrite says what of a status is to be written, when, and whether what a cache shows is as new as what was written.
+// Package statuswrite decides which part of a status to write and when, and whether the cache is as new as the
+// operator's last write.
 package statuswrite
 
 import (
@@ -11,8 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch returns the merge patch from the stored status of an object to the decided one, or nil when they are equal as JSON; status returns a pointer to it. The rest
-// of the object is not compared: a pass writes nothing else. The patch carries the UID and the resourceVersion that were read, so that any change meanwhile is a conflict.
+// Patch returns the merge patch from the stored status of an object to the decided one, or nil if they are equal as
+// JSON. status returns a pointer to the status of an object. The rest of the object is not compared, because a pass
+// writes nothing else. The patch contains the UID and the resourceVersion that were read, so that any change since then
+// is a conflict.
 func Patch(object, decided client.Object, status func(client.Object) any) ([]byte, error) {
 	stored := reflect.ValueOf(status(object))
 	was, is := differing(stored, reflect.ValueOf(status(decided)))
@@ -28,7 +31,7 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 		return nil, nil
 	}
 	diff := after
-	// A status that is not there yet is sent whole: a difference to its zero value would leave out fields that the schema requires.
+	// The first status is sent whole: a difference to its zero value would leave out fields that the schema requires.
 	if !stored.Elem().IsZero() {
 		if diff, err = jsonpatch.CreateMergePatch(before, after); err != nil {
 			return nil, fmt.Errorf("compare the status: %w", err)
@@ -43,8 +46,9 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 	})
 }
 
-// differing returns copies of two structs, given by pointers, without what is equal in both: their JSON differs by the same. Most passes change little of a status
-// or nothing, and it is cheaper to see that than to encode it. What encodes itself is left whole.
+// differing returns copies of two structs, given by pointers, without the fields that are equal in both. Their JSON has
+// the same difference. Most passes change little or nothing of a status, and the comparison is cheaper than encoding. A
+// type that encodes itself is left whole.
 func differing(was, is reflect.Value) (before, after reflect.Value) {
 	before, after = reflect.New(was.Type().Elem()), reflect.New(is.Type().Elem())
 	for i := range was.Elem().NumField() {
