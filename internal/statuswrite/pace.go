@@ -78,9 +78,9 @@ func (p *Paces) Forget(key types.NamespacedName) {
 
 // unwritten is a debounced change.
 type unwritten struct {
-	since   time.Time // when the content last changed
-	changed time.Time // digest of the content to write
-	content uint64    // digest of what would be written
+	since   time.Time // when the debounce began
+	changed time.Time // when the content last changed
+	content uint64    // digest of the content to write
 	first   bool      // it waits for the first initial executor
 }
 

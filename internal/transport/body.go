@@ -8,20 +8,21 @@ import (
 	"io"
 )
 
-// frames is the body of a watch: events, each after its length in four bytes (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
+// frames is the body of a watch: events, each after its length in four bytes (Kubernetes: runtime/serializer/protobuf,
+// length-delimited frames).
 type frames struct {
 	io.Closer
 	from  io.Reader
 	event *Message
 	in    []byte
-	out   []byte // what was shed
-	left  []byte // the part of it that was not read yet
+	out   []byte // the event without the fields that were left out
+	left  []byte // the unread part of out
 }
 
-// maxFrame is the largest event that is shed. client-go reads none that is larger than 16 MiB either.
+// maxFrame is the largest event that is read. client-go does not read events above 16 MiB either.
 const maxFrame = 16 << 20
 
-// keptFrame is the largest event whose buffers are used for the next.
+// keptFrame is the largest event whose buffers are kept for the next event.
 const keptFrame = 256 << 10
 
 // Read implements io.Reader.
@@ -36,7 +37,7 @@ func (f *frames) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads one event and keeps of it what is kept.
+// next reads one event and reduces it to the kept fields.
 func (f *frames) next() error {
 	var length [4]byte
 	if _, err := io.ReadFull(f.from, length[:]); err != nil {
@@ -47,7 +48,7 @@ func (f *frames) next() error {
 		return fmt.Errorf("an event of %d bytes, which is more than %d", size, maxFrame)
 	}
 	if size <= keptFrame && cap(f.in) > keptFrame {
-		f.in, f.out = nil, nil // one large event is no reason to hold so much for as long as the watch lasts
+		f.in, f.out = nil, nil // do not hold the memory of one large event as long as the watch lasts
 	}
 	if int(size) > cap(f.in) {
 		f.in = make([]byte, size)
@@ -55,7 +56,7 @@ func (f *frames) next() error {
 	f.in = f.in[:size]
 	if _, err := io.ReadFull(f.from, f.in); err != nil {
 		if errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF // a watch that is cut has not ended
+			return io.ErrUnexpectedEOF // a watch that is cut off has not ended
 		}
 		return err
 	}
@@ -68,7 +69,7 @@ func (f *frames) next() error {
 	return nil
 }
 
-// list is the body of an answer that holds one object.
+// list is the body of a response that holds one object or list.
 type list struct {
 	io.ReadCloser
 	objects objects

@@ -1,5 +1,6 @@
-// Package transport is how the caches hear of objects. That costs the operator more than all else that it does: each executor is some eight events of a whole pod.
-// What nobody reads of an object is left out before it is decoded, and events of pods that come close to one another are read together.
+// Package transport is how the caches receive objects. This costs the operator more than everything else: each executor
+// causes about eight events with a whole pod. The transport removes unread fields before an object is decoded, and
+// reads pod events that arrive close together in one batch.
 package transport
 
 import (
@@ -14,10 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client for caches. It asks for pods by a connection of its own, on which events are read together that come within pause of one another; for all
-// else by the client that is given. Of objects that come as protocol buffers it keeps what kept says, of events in JSON
-// all but the managed fields. Of the body of each watch it tells decode, which may be nil, when what was read of it is
-// decoded.
+// Client returns a client for caches. Requests for pods use a connection of their own, on which events that arrive
+// within pause are read together. All other requests use the client others. Objects in protobuf are reduced to the
+// fields in kept. Events in JSON lose their managed fields only. decode, which may be nil, returns the Work of each
+// watch; it is notified when the bytes read from the body are being decoded.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's own
@@ -31,10 +32,10 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 	}
 	objects := kept.objects()
 	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}
-	return &http.Client{Transport: both, Timeout: client.Timeout}, nil // not the client itself, which may be everybody's
+	return &http.Client{Transport: both, Timeout: client.Timeout}, nil // a new client, because the returned one may be shared
 }
 
-// transportOf is what a client sends by.
+// transportOf returns the transport of a client.
 func transportOf(client *http.Client) http.RoundTripper {
 	if client.Transport == nil {
 		return http.DefaultTransport
@@ -42,7 +43,7 @@ func transportOf(client *http.Client) http.RoundTripper {
 	return client.Transport
 }
 
-// router asks for pods by a connection of their own.
+// router sends requests for pods over their own connection.
 type router struct {
 	pods, others http.RoundTripper
 	objects      objects
@@ -50,7 +51,7 @@ type router struct {
 	decode       func(path string) Work
 }
 
-// podsPath ends the paths of lists and watches of pods, in a namespace or in all.
+// podsPath is the suffix of the paths of lists and watches of pods, in one namespace or in all.
 const podsPath = "/pods"
 
 // RoundTrip implements http.RoundTripper.
@@ -61,7 +62,7 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	work := workOf(request.Context())
 	if work != nil {
-		work.End() // of the try before
+		work.End() // of the previous try
 	}
 	response, err := by.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -77,12 +78,12 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// shed leaves out of an answer's body what nobody reads.
+// shed removes unread fields from the body of a response.
 func (r *router) shed(request *http.Request, response *http.Response) {
 	if response.Header.Get("Content-Encoding") != "" {
 		return
 	}
-	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // of another kind nothing is left out
+	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // other content types pass through unchanged
 	body := response.Body
 	switch {
 	case kind == runtime.ContentTypeJSON && request.URL.Query().Has("watch"):

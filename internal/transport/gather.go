@@ -6,29 +6,31 @@ import (
 	"time"
 )
 
-// gathering is a connection of which nothing is read for a while after all was read that had come: what comes meanwhile is read together. Each event that is read by
-// itself wakes a chain of goroutines, and takes a core from the API server where they share one; after silence reading begins at once.
+// gathering is a connection that pauses reading after all arrived bytes were read. Bytes that arrive during the pause
+// are read together. An event that is read by itself wakes a chain of goroutines and takes a core from the API server
+// if they share one. After silence, reading begins at once.
 //
-// Not so while much comes, which is a cache that is filled: for as long as the reader paused the sender could send no more than the connection's windows hold.
+// There is no pause while many bytes arrive, which means that a cache is being filled. A pausing reader would limit the
+// sender to the connection's window.
 type gathering struct {
 	net.Conn
 	pause   time.Duration
 	begun   time.Time
 	drained bool      // by the last read
-	read    time.Time // the last time
+	read    time.Time // time of the last read
 
-	since     time.Time // when the bytes that are counted began to come
-	come, was int       // as many in this while and in the one before, each as long as a pause
+	since     time.Time // when the counted bytes began to arrive
+	come, was int       // bytes in the current and in the previous interval, each one pause long
 }
 
 const (
-	// beginning is how long a connection is read as it comes, when it is made: until hands are shaken, and lists asked for.
+	// beginning is how long a new connection is read without pauses, for handshakes and the first lists.
 	beginning = 2 * time.Second
-	// much is more than comes in one pause of the events of some thousand executors that begin or end each minute.
+	// much exceeds the bytes per pause from a few thousand executors that start or end each minute.
 	much = 512 << 10
 )
 
-// Read implements net.Conn. As for each connection below HTTP, there is one reader.
+// Read implements net.Conn. A connection below HTTP has one reader.
 func (c *gathering) Read(p []byte) (int, error) {
 	if c.drained && max(c.come, c.was) < much && c.read.Sub(c.begun) >= beginning {
 		time.Sleep(c.pause - time.Since(c.read))
@@ -39,7 +41,7 @@ func (c *gathering) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts what has come.
+// count counts the bytes that arrived.
 func (c *gathering) count(n int) {
 	switch past := c.read.Sub(c.since); {
 	case past >= 2*c.pause:
@@ -53,7 +55,7 @@ func (c *gathering) count(n int) {
 // dialer opens connections.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// gather has connections gather what comes for as long as pause.
+// gather makes the dialer's connections gather bytes for one pause.
 func (d dialer) gather(pause time.Duration) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d(ctx, network, address)

@@ -8,14 +8,14 @@ import (
 // keptKey is the key of a context's Kinds.
 type keptKey struct{}
 
-// WithKept returns a context for requests whose answers are decoded only as far as kept says. The transport of the client
-// must be one of Shedding.
+// WithKept returns a context for requests whose responses are decoded only as far as kept specifies. The transport of
+// the client must come from Shedding.
 func WithKept(ctx context.Context, kept Kinds) context.Context {
 	return context.WithValue(ctx, keptKey{}, kept)
 }
 
-// Shedding returns a transport that leaves out of answers what WithKept does not name, before they are decoded. A megabyte
-// of a pod can become fifty in memory.
+// Shedding returns a transport that removes the fields that WithKept does not name before a response is decoded. A
+// megabyte of a pod can become fifty in memory.
 func Shedding(next http.RoundTripper) http.RoundTripper { return shedding{next} }
 
 type shedding struct{ next http.RoundTripper }

@@ -5,26 +5,27 @@ import (
 	"io"
 )
 
-// unmanaged is the body of a watch in JSON, without what metadata.managedFields of its objects hold: who wrote which field, which is a third to a half of a custom
-// resource with a status, and which client-go would read four times before it is dropped. The field stays, as an empty list.
+// unmanaged is the body of a JSON watch without the content of metadata.managedFields. Managed fields are a third to a
+// half of a custom resource with a status, and client-go would read them four times before they are dropped. The field
+// stays as an empty list.
 type unmanaged struct {
 	io.Closer
 	from io.Reader
-	// Of what came so far:
-	depth  int                    // objects and lists that are open
-	cut    int                    // how many were when a list was opened that is left out; 0 = none is
-	text   bool                   // in a string
-	escape bool                   // after a backslash there
+	// Parser state:
+	depth  int                    // number of open objects and lists
+	cut    int                    // depth of the removed list; 0 means none
+	text   bool                   // inside a string
+	escape bool                   // after a backslash in a string
 	last   name                   // the last string
 	keys   [managedDepth + 1]name // the last key at each depth
 }
 
-// managedPath is where managed fields are in an event: each key, as it is written, by how deep it is.
+// managedPath is the path of managed fields in an event: each encoded key by its depth.
 var managedPath = [managedDepth + 1]string{1: `"object"`, 2: `"metadata"`, managedDepth: `"managedFields"`}
 
 const managedDepth = 3
 
-// name is the beginning of a string, as it is written. What is longer than a key of managedPath is none of them.
+// name is the begin of an encoded string. A string longer than the keys of managedPath matches none of them.
 type name struct {
 	text [len(`"managedFields"`) + 1]byte
 	size int
@@ -44,7 +45,7 @@ func (u *unmanaged) Read(p []byte) (int, error) {
 	}
 }
 
-// keep moves to the front of p what is kept of it, and returns how much that is.
+// keep moves the kept bytes to the front of p and returns their number.
 func (u *unmanaged) keep(p []byte) int {
 	kept := 0
 	for at := 0; at < len(p); {
@@ -55,7 +56,7 @@ func (u *unmanaged) keep(p []byte) int {
 		} else {
 			u.between(p[at])
 		}
-		if was == 0 || u.cut == 0 { // the brackets of a list that is left out stay
+		if was == 0 || u.cut == 0 { // the brackets of the removed list stay
 			kept += copy(p[kept:], p[at:at+size])
 		}
 		at += size
@@ -63,7 +64,8 @@ func (u *unmanaged) keep(p []byte) int {
 	return kept
 }
 
-// inString reads on in a string: to its end, or over one backslash or what stands after that. It returns how much it read.
+// inString reads on in a string, to its end, through one backslash, or over one escaped byte. It returns how much it
+// read.
 func (u *unmanaged) inString(p []byte) int {
 	size := 1
 	if u.escape {
@@ -77,14 +79,14 @@ func (u *unmanaged) inString(p []byte) int {
 	return size
 }
 
-// between reads one byte that is in no string.
+// between reads one byte outside of strings.
 func (u *unmanaged) between(b byte) {
 	switch b {
 	case '"':
 		u.text, u.last = true, name{}
 		u.last.add([]byte{b})
 	case ':':
-		if 0 <= u.depth && u.depth <= managedDepth { // less, of what is no JSON
+		if 0 <= u.depth && u.depth <= managedDepth { // depth is negative if the input is not JSON
 			u.keys[u.depth] = u.last
 		}
 	case '[':
@@ -102,7 +104,7 @@ func (u *unmanaged) between(b byte) {
 	}
 }
 
-// managed reports whether the list that was opened last is that of managed fields.
+// managed reports whether the list that was just opened is managedFields.
 func (u *unmanaged) managed() bool {
 	for depth := 1; depth <= managedDepth; depth++ {
 		if !u.keys[depth].is(managedPath[depth]) {

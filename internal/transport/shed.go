@@ -8,21 +8,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message says what is kept of a message of protocol buffers. What is left out is never decoded, which is most of what an object costs that comes in.
+// Message specifies the kept fields of a protobuf message. Other fields are never decoded; decoding is most of the cost
+// of an incoming object.
 type Message struct {
 	fields [maxField + 1]*Message
 	named  []string
 	whole  bool
-	as     func(out, in []byte) []byte // appends what stands for the value
+	as     func(out, in []byte) []byte // appends the replacement of the value
 }
 
-// maxField is the highest number of a field that can be named. What has a higher one is left out.
+// maxField is the highest field number that can be kept. Fields with higher numbers are removed.
 const maxField = 63
 
-// Whole is a message, or a value of another type, that is kept as it is.
+// Whole keeps a message, or a value of another type, as it is.
 var Whole = &Message{whole: true}
 
-// Fields is a message of which the fields with these numbers are kept. It panics where a number is higher than 63.
+// Fields keeps the fields with these numbers of a message. It panics if a number is higher than 63.
 func Fields(fields map[protowire.Number]*Message) *Message {
 	m := &Message{}
 	for number, field := range fields {
@@ -31,13 +32,14 @@ func Fields(fields map[protowire.Number]*Message) *Message {
 	return m
 }
 
-// Named is a message that is kept whole if its first field, such as the key of a map's entry, is one of these; else it is left out.
+// Named keeps a message whole if its first field, such as the key of a map's entry, has one of these values. Otherwise
+// the message is removed.
 func Named(names ...string) *Message { return &Message{named: names} }
 
-// errMalformed is of bytes that are not a message.
+// errMalformed is returned for bytes that are not a message.
 var errMalformed = errors.New("not a message of protocol buffers")
 
-// shed appends to out what is kept of a message.
+// shed appends the kept part of a message to out.
 func (m *Message) shed(out, in []byte) ([]byte, error) {
 	for len(in) > 0 {
 		number, kind, tag := protowire.ConsumeTag(in)
@@ -65,7 +67,7 @@ func (m *Message) field(number protowire.Number) *Message {
 	return m.fields[number]
 }
 
-// keep appends to out what is kept of one field: all of it, or a message in it.
+// keep appends the kept part of one field to out: the field, or a reduced message in it.
 func (m *Message) keep(out, field, value []byte, number protowire.Number, kind protowire.Type) ([]byte, error) {
 	switch {
 	case m == nil:
@@ -85,12 +87,12 @@ func (m *Message) keep(out, field, value []byte, number protowire.Number, kind p
 	return out, nil
 }
 
-// names reports whether a name is one of those of Named.
+// names reports whether Named lists the name.
 func (m *Message) names(name []byte) bool {
 	return slices.ContainsFunc(m.named, func(n string) bool { return n == string(name) })
 }
 
-// first is the value of a message's first field, if that holds bytes.
+// first returns the value of a message's first field, if the value is bytes.
 func first(message []byte) []byte {
 	number, kind, tag := protowire.ConsumeTag(message)
 	if tag < 0 || number != 1 || kind != protowire.BytesType {
@@ -103,7 +105,7 @@ func first(message []byte) []byte {
 	return value
 }
 
-// within appends a field that holds what inner appends.
+// within appends a field with the content that inner appends.
 func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, error)) ([]byte, error) {
 	out = protowire.AppendTag(out, number, protowire.BytesType)
 	begin := len(out)
@@ -119,10 +121,11 @@ func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, err
 	return out, nil
 }
 
-// magic begins each object that the API server sends as protocol buffers (Kubernetes: runtime/serializer/protobuf); a runtime.Unknown follows.
+// magic is the prefix of each protobuf object from the API server (Kubernetes: runtime/serializer/protobuf). A
+// runtime.Unknown follows.
 var magic = []byte("k8s\x00")
 
-// Numbers of fields of runtime.Unknown, metav1.TypeMeta and metav1.WatchEvent (Kubernetes: generated.proto).
+// Field numbers of runtime.Unknown, metav1.TypeMeta and metav1.WatchEvent (Kubernetes: generated.proto).
 const (
 	unknownTypeMeta, unknownRaw = 1, 2
 	typeMetaKind                = 2
@@ -130,13 +133,14 @@ const (
 	extensionRaw                = 1
 )
 
-// Kinds say what is kept of objects, by their kind. Objects of other kinds are kept whole.
+// Kinds specifies the kept part of objects by kind. Objects of other kinds are kept whole.
 type Kinds map[string]*Message
 
-// Shed returns what is kept of an object as the API server sends it. What is none, or cannot be read, is returned as it is.
+// Shed returns the kept part of an object in the API server's encoding. Other or unreadable input is returned
+// unchanged.
 func (k Kinds) Shed(object []byte) []byte { return k.objects().shed(nil, object) }
 
-// objects are Kinds in their envelopes.
+// objects are Kinds inside the envelope runtime.Unknown.
 type objects map[string]*Message
 
 func (k Kinds) objects() objects {
@@ -147,12 +151,13 @@ func (k Kinds) objects() objects {
 	return o
 }
 
-// event is what is kept of a metav1.WatchEvent.
+// event returns the kept part of a metav1.WatchEvent.
 func (o objects) event() *Message {
 	return Fields(map[protowire.Number]*Message{eventType: Whole, eventObject: Fields(map[protowire.Number]*Message{extensionRaw: {as: o.shed}})})
 }
 
-// shed appends to out what is kept of an object. What is none, or cannot be read, is appended as it is: it is for the client to say what is wrong with it.
+// shed appends the kept part of an object to out. Other or unreadable input is appended unchanged, so that the client
+// reports the error.
 func (o objects) shed(out, in []byte) []byte {
 	unknown, found := bytes.CutPrefix(in, magic)
 	kept := o[string(valueOf(valueOf(unknown, unknownTypeMeta), typeMetaKind))]
@@ -167,7 +172,7 @@ func (o objects) shed(out, in []byte) []byte {
 	return out
 }
 
-// valueOf is what a message's first field of this number holds, if that is bytes.
+// valueOf returns the bytes of a message's first field with this number, or nil.
 func valueOf(message []byte, want protowire.Number) []byte {
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)

@@ -5,29 +5,29 @@ import (
 	"io"
 )
 
-// Work is what is done with the bytes of a body: they are decoded. It begins when bytes are handed out and ends when more are asked for, or none.
+// Work is the decoding of a body. It begins when bytes were read and ends at the next read or if there are no more.
 type Work interface {
 	Begin()
 	End()
-	Drop() // the work is over for good
+	Drop() // the work never begins again
 }
 
 // workKey is the key of a context's Work.
 type workKey struct{}
 
-// WithWork returns a context for a list. The work begins when the list's body was read: it is decoded after that, by a
-// caller that ends the work itself.
+// WithWork returns a context for a list. The work begins when the body of the list has been read. The caller decodes
+// the list after that and ends the work.
 func WithWork(ctx context.Context, work Work) context.Context {
 	return context.WithValue(ctx, workKey{}, work)
 }
 
-// workOf returns the work that waits for the body of a request.
+// workOf returns the work that WithWork added to the context of a request, or nil.
 func workOf(ctx context.Context) Work {
 	work, _ := ctx.Value(workKey{}).(Work)
 	return work
 }
 
-// streamed is the body of a watch. Between two reads the bytes of the first are decoded.
+// streamed is the body of a watch. The bytes of one read are decoded before the next read.
 type streamed struct {
 	io.ReadCloser
 	work Work
@@ -49,7 +49,7 @@ func (s *streamed) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// received is the body of a list, which is decoded after it was closed. A request that is sent once more ends the work.
+// received is the body of a list, which is decoded after Close. A retried request ends the work.
 type received struct {
 	io.ReadCloser
 	work Work

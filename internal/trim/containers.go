@@ -9,11 +9,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// ServerVariable is what the container of a server has in its environment, whoever made it.
+// ServerVariable is set in the environment of every server container, whether the operator or a user's template defines
+// it.
 const ServerVariable = "SPARK_NO_DAEMONIZE"
 
-// SparkContainer is the name of a driver pod's container that Spark runs in. Of a server it may be one that the user's template named, among others of
-// it; the cache keeps that one last (Pod), which is the one that counts where none has the name that is returned.
+// SparkContainer returns the name of the container in a driver pod that runs Spark. For a server, a user's template may
+// name this container and add others. If no container has the returned name, the last container counts, and the cache
+// keeps Spark's container last (Pod).
 func SparkContainer(pod *corev1.Pod) string {
 	if pod.Labels[identity.RoleLabel] != identity.RoleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.DriverContainer }) {
 		return overlay.DriverContainer
@@ -26,5 +28,5 @@ func SparkContainer(pod *corev1.Pod) string {
 	return overlay.DriverContainer
 }
 
-// ConfVolume is the volume of a driver pod with the ConfigMap that spark-submit makes last (KubernetesClientApplication).
+// ConfVolume is the driver pod's volume for the ConfigMap that spark-submit creates last (KubernetesClientApplication).
 const ConfVolume = "spark-conf-volume-driver"

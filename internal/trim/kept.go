@@ -9,16 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
-// What is decoded of children that come in: what Pod, Child and Metadata read, by the numbers of fields in Kubernetes' generated.proto. TestKeptIsWhatTrimReads holds it
-// to these.
+// The messages below specify the decoded part of incoming dependents: the fields that Pod, Child and Metadata read, by
+// their numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks them.
 
-// parts are the parts of a message that are kept.
+// parts are the kept fields of a message.
 type parts = map[protowire.Number]*transport.Message
 
-// keptAnnotations are podAnnotations, and what marks the end of what there is when a watch begins.
+// keptAnnotations are podAnnotations and the annotation that marks the end of a watch's initial events.
 var keptAnnotations = transport.Named(append(slices.Clone(podAnnotations), metav1.InitialEventsAnnotationKey)...)
 
-// keptMeta is metav1.ObjectMeta, with some of its labels.
+// keptMeta keeps metav1.ObjectMeta with some of its labels.
 func keptMeta(labels *transport.Message) *transport.Message {
 	return transport.Fields(parts{
 		1:  transport.Whole, // name
@@ -34,13 +34,13 @@ func keptMeta(labels *transport.Message) *transport.Message {
 	})
 }
 
-// keptContainer is corev1.Container.
+// keptContainer keeps parts of corev1.Container.
 var keptContainer = transport.Fields(parts{
 	1: transport.Whole,                 // name
 	7: transport.Named(ServerVariable), // env
 })
 
-// keptContainerStatus is corev1.ContainerStatus.
+// keptContainerStatus keeps parts of corev1.ContainerStatus.
 var keptContainerStatus = transport.Fields(parts{
 	1: transport.Whole, // name
 	2: transport.Whole, // state
@@ -51,7 +51,7 @@ var keptContainerStatus = transport.Fields(parts{
 	9: transport.Whole, // started
 })
 
-// keptPod is corev1.Pod, and livePod the same with the volume that confirm looks for.
+// keptPod keeps parts of corev1.Pod. livePod also keeps the volume ConfVolume, which confirm reads.
 var keptPod, livePod = podWith(nil), podWith(transport.Named(ConfVolume))
 
 func podWith(volumes *transport.Message) *transport.Message {
@@ -79,10 +79,11 @@ func podWith(volumes *transport.Message) *transport.Message {
 	})
 }
 
-// keptChild is metav1.PartialObjectMetadata, of a namespace too: those are selected by any label.
+// keptChild keeps parts of metav1.PartialObjectMetadata. It keeps all labels, because selectors of namespaces may use
+// any label.
 var keptChild = transport.Fields(parts{1: keptMeta(transport.Whole)})
 
-// Kept is what is kept of children, by the names of their kinds. metav1.ListMeta is field 1 of a list, the items field 2.
+// Kept specifies the kept part of dependents by kind. In a list, field 1 is metav1.ListMeta and field 2 the items.
 var Kept = transport.Kinds{
 	"Pod":                       keptPod,
 	"PodList":                   transport.Fields(parts{1: transport.Whole, 2: keptPod}),
@@ -90,5 +91,5 @@ var Kept = transport.Kinds{
 	"PartialObjectMetadataList": transport.Fields(parts{1: transport.Whole, 2: keptChild}),
 }
 
-// KeptLive is what is kept of pods that are listed live (livePods).
+// KeptLive specifies the kept part of pods that are listed from the API server (livePods).
 var KeptLive = transport.Kinds{"PodList": transport.Fields(parts{1: transport.Whole, 2: livePod})}

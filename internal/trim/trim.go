@@ -1,5 +1,6 @@
-// Package trim says what the caches keep of an object. An operator of 10,000 applications has 50,000 executors in memory: what nobody reads of one is dropped as it
-// comes in, what many say is kept once, and what a tenant can make large is bounded. What of a child is not even decoded follows from the same (Kept).
+// Package trim decides which part of an object the caches keep. An operator with 10,000 applications has 50,000
+// executors in memory. The caches drop unread fields of incoming objects, store equal strings once, and bound the
+// fields that a tenant can make large. Fields of dependents that Kept does not list are not even decoded.
 package trim
 
 import (
@@ -23,24 +24,25 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// childLabels are the labels of pods and of childKinds that anything is decided by.
+// childLabels are the labels of pods and of childKinds that decisions use.
 var childLabels = append([]string{
 	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
 	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
 }, identity.NameLabels...)
 
-// podAnnotations are the annotations of a pod that become facts: the spec that a driver was made from, the pod that submitted it, and where Spark 4.1 and newer
-// leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
+// podAnnotations are the annotations of a pod that become facts: the spec that the driver was created from, the pod
+// that submitted it, and the exception that ended the driver. Spark 4.1 and newer write the exception if
+// spark.kubernetes.driver.annotateExitException is set.
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// Pod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, scheduling gates,
-// container names, a grace period of 0, status. A driver pod's environment alone is larger than all of that.
+// Pod keeps the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling gates,
+// container names, a grace period of 0, and status. The environment of a driver pod alone is larger than these parts.
 func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
 		return in, nil
 	}
-	if identity.Unlabelled(pod) && identity.NameKeys(pod) == nil { // of a Spark that no operator runs
+	if identity.Unlabelled(pod) && identity.NameKeys(pod) == nil { // a Spark pod that no operator manages
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}}, nil
 	}
 	trimmed := &corev1.Pod{
@@ -54,7 +56,7 @@ func Pod(in any) (any, error) {
 		},
 	}
 	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil && *own <= 0 {
-		trimmed.Spec.TerminationGracePeriodSeconds = own // any other is as good as the default
+		trimmed.Spec.TerminationGracePeriodSeconds = own // only a grace period of 0 or less is a fact
 	}
 	for _, gate := range pod.Spec.SchedulingGates[:min(len(pod.Spec.SchedulingGates), maxGates)] {
 		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.one(shortened(gate.Name))})
@@ -64,7 +66,7 @@ func Pod(in any) (any, error) {
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
 	if identity.IsDriver(pod) {
-		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses speak of it; of executors nobody does
+		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses need the address of a driver, but not of executors
 	}
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
@@ -74,7 +76,7 @@ func Pod(in any) (any, error) {
 	if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.ExecutorContainer }) {
-			return trimmed, nil // facts go by this name, so that no order has to be known
+			return trimmed, nil // facts refer to this name, so the order of containers does not matter
 		}
 	}
 	trimmed.Spec.Containers = containerNames(pod.Spec.Containers, facts)
@@ -89,7 +91,7 @@ func lastIf(last bool) int {
 	return 0
 }
 
-// executorConditions are those of an executor's conditions that facts are read from.
+// executorConditions are the conditions of an executor that become facts.
 var executorConditions = []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled, corev1.DisruptionTarget}
 
 func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
@@ -103,8 +105,8 @@ func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// containersRead are statuses of containers less what only a kubelet has a use for: of at most maxContainers, and of
-// those with the names that are given.
+// containersRead returns container statuses without the fields that only a kubelet needs: the first maxContainers and
+// those with the given names.
 func containersRead(all []corev1.ContainerStatus, names []string) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for i := range all {
@@ -116,15 +118,15 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 			Name: words.one(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
 			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.one(shortened(c.Image)), Started: c.Started,
 		})
-		if len(kept) == 2*maxContainers { // the names that are given may come many times
+		if len(kept) == 2*maxContainers { // several statuses may have a given name
 			break
 		}
 	}
 	return kept
 }
 
-// containerNames are containers by their names alone: at most maxContainers, and those with the names that are given. Each
-// takes half a kilobyte, however short it was in the pod.
+// containerNames returns containers with their names only: the first maxContainers and those with the given names. Each
+// takes half a kilobyte in memory, however short it was in the pod.
 func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
@@ -135,8 +137,9 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	return kept
 }
 
-// stateRead is a container's state with texts of a bounded length. Its message, the last words of a program, shows nobody's user, password or signature in
-// an address: it becomes conditions and events, which more people read than the program's log.
+// stateRead returns a container's state with bounded texts. Its message is the last output of a program, and more
+// people read it in conditions and events than read the program's log. Therefore users, passwords and signatures in
+// addresses are hidden.
 func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	if w := state.Waiting; w != nil {
 		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
@@ -147,7 +150,7 @@ func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	return state
 }
 
-// lastContainer is the name of a pod's last container, if it has any: facts are read from it where none has the name that is expected.
+// lastContainer returns the name of a pod's last container. Facts use this container if none has the expected name.
 func lastContainer(pod *corev1.Pod) []string {
 	if n := len(pod.Spec.Containers); n > 0 {
 		return []string{pod.Spec.Containers[n-1].Name}
@@ -155,7 +158,8 @@ func lastContainer(pod *corev1.Pod) []string {
 	return nil
 }
 
-// boundedConditions are a pod's conditions, at most maxConditions of them. A pod of a tenant who may write its status has any number.
+// boundedConditions returns a pod's conditions, at most maxConditions. A tenant who may write the status can add any
+// number.
 func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	if len(all) > maxConditions {
 		all = slices.Clone(all[:maxConditions])
@@ -167,15 +171,16 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	return all
 }
 
-// resourceAnnotations are the annotations of a custom resource that anything is decided by.
+// resourceAnnotations are the annotations of a custom resource that decisions use.
 var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation}
 
-// resourceFinalizers are the finalizers of a custom resource that stay where there are more than maxFinalizers. Those that
-// another operator left (Kind.Releases) are then for somebody else to take off: a list that is cut is not written back.
+// resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. The
+// operator then does not remove the finalizers of another operator (Kind.Releases), because it must not write back a
+// shortened list.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
-// Bound keeps of a custom resource's metadata what is read, or no more than any honest one has. An entry of a map or a list
-// takes several times the bytes that a tenant writes for it.
+// Bound reduces a custom resource's metadata to the parts that are read, and bounds lists to more than any normal
+// object has. An entry of a map or a list takes several times the bytes that a tenant writes for it.
 func Bound(object metav1.Object) {
 	var annotations map[string]string
 	for _, key := range resourceAnnotations {
@@ -201,21 +206,21 @@ func Bound(object metav1.Object) {
 	}
 }
 
-// MaxSpec is the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A pass reads a longer one from the API server,
-// so that the memory that a custom resource holds does not grow with what a tenant writes into its spec.
+// MaxSpec is the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A pass reads a
+// longer spec from the API server, so that the memory for a custom resource does not grow with its spec.
 const MaxSpec = 32 << 10
 
-// SpecDropper is a custom resource that knows how long its spec is.
+// SpecDropper is a custom resource that can measure its spec and drop it.
 type SpecDropper interface {
-	// DropLargeSpec empties a spec of more than most bytes, and reports whether the spec is of that size.
+	// DropLargeSpec empties a spec of more than most bytes and reports whether the spec was that large.
 	DropLargeSpec(most int) bool
 }
 
-// Resource keeps of a custom resource all but a large spec (MaxSpec), and metadata that nothing reads.
+// Resource drops the unread metadata of a custom resource, and its spec if it is larger than MaxSpec.
 func Resource(in any) (any, error) {
 	object, ok := in.(metav1.Object)
 	if !ok {
-		return in, nil // the last word of an object that went unseen
+		return in, nil // the last known state of an object whose deletion the watch missed
 	}
 	object.SetManagedFields(nil)
 	Bound(object)
@@ -225,7 +230,8 @@ func Resource(in any) (any, error) {
 	return in, nil
 }
 
-// DropClientNotes takes off a custom resource what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
+// DropClientNotes removes the managed fields and the annotation with the last applied configuration from a custom
+// resource.
 func DropClientNotes(object metav1.Object) {
 	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
@@ -235,7 +241,7 @@ func DropClientNotes(object metav1.Object) {
 	}
 }
 
-// Child keeps of the metadata of one of childKinds what identifies it, and whose it is.
+// Child keeps the metadata that identifies one of childKinds and its owner.
 func Child(in any) (any, error) {
 	partial, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -246,11 +252,11 @@ func Child(in any) (any, error) {
 	return trimmed, nil
 }
 
-// Metadata keeps of an object's metadata what identifies it.
+// Metadata keeps the metadata that identifies an object.
 func Metadata(in any) (any, error) {
 	if partial, ok := in.(*metav1.PartialObjectMetadata); ok {
 		trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: Meta(&partial.ObjectMeta)}
-		trimmed.Generation = partial.Generation // tells that somebody edited an Ingress or a route
+		trimmed.Generation = partial.Generation // shows edits of an Ingress or a route
 		return trimmed, nil
 	}
 	if object, err := meta.Accessor(in); err == nil {
@@ -259,20 +265,20 @@ func Metadata(in any) (any, error) {
 	return in, nil
 }
 
-// The most that is kept of an object that tenants write. No object that Kubernetes, Spark or the operator make has more.
+// Bounds of the parts that tenants write. No object that Kubernetes, Spark or the operator creates exceeds them.
 const (
 	maxOwners     = 16
 	maxContainers = 64
 	maxConditions = 32
 	maxFinalizers = 32
 	maxGates      = 8
-	// maxText is the most of a name, in bytes.
+	// maxText bounds a name, in bytes.
 	maxText = 512
-	// headSaid and tailSaid are the most of what a container, Kubernetes or Spark said: its beginning and its end.
+	// headSaid and tailSaid bound the begin and the end of messages from containers, Kubernetes or Spark.
 	headSaid, tailSaid = 16 << 10, 2 << 10
 )
 
-// shortened is a name, or the beginning of one that is too long. The rest is not kept from the garbage collector.
+// shortened returns a name of at most maxText bytes. The clone lets the garbage collector free the rest.
 func shortened(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -280,7 +286,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "")
 }
 
-// brieflySaid is what somebody said, without the middle where it is too long.
+// brieflySaid returns a message without its middle if it is too long.
 func brieflySaid(text string) string {
 	if len(text) <= headSaid+tailSaid {
 		return text
@@ -288,9 +294,8 @@ func brieflySaid(text string) string {
 	return strings.ToValidUTF8(text[:headSaid], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-tailSaid:], "")
 }
 
-// ownersRead are an object's owners, at most maxOwners of them: the one that its label names and its controller first.
-// Among the others that are kept is one at least, so that whoever deletes what has lost all owners never takes an
-// object for such a one.
+// ownersRead returns at most maxOwners owners of an object. The owner that the object's label names and its controller
+// come first. At least one of the other owners stays, so that no sweep mistakes the object for an orphan.
 func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference {
 	if len(all) > maxOwners {
 		var ours, theirs []metav1.OwnerReference
@@ -313,7 +318,7 @@ func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference
 	return kept
 }
 
-// Meta is what is kept of an object's metadata: what identifies it, its labels and its owners.
+// Meta returns the kept metadata of an object: its identity, labels and owners.
 func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
@@ -322,7 +327,7 @@ func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// childMeta is Meta with no more labels than are read, and with one copy of what the children of one application, or of all, say alike.
+// childMeta is Meta with only the labels that are read. It shares one copy of equal strings between objects.
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := Meta(m)
 	trimmed.Namespace = words.one(m.Namespace)
@@ -336,17 +341,18 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return trimmed
 }
 
-// words are kept once for all objects that say them.
+// words is the vocabulary that all cached objects share.
 var words vocabulary
 
-// vocabulary gives back one copy of equal strings. It is emptied where it grows beyond maxWords: those that were given out stay, and what comes after is
-// shared among itself.
+// vocabulary returns one copy of equal strings. It is emptied when it exceeds maxWords. Strings that it returned before
+// stay valid, and later strings are shared among themselves.
 type vocabulary struct {
 	mu    sync.Mutex
 	known map[string]string
 }
 
-// maxWords bounds a vocabulary, and maxWord the length of what it keeps: 8 MiB of names and UIDs at most. No name of an object is longer.
+// maxWords bounds a vocabulary, and maxWord the length of its strings: 8 MiB of names and UIDs at most. Object names
+// are not longer.
 const (
 	maxWords = 1 << 15
 	maxWord  = 253
@@ -364,7 +370,7 @@ func (v *vocabulary) one(word string) string {
 	if v.known == nil || len(v.known) >= maxWords {
 		v.known = map[string]string{}
 	}
-	word = strings.Clone(word) // it may be a part of a text
+	word = strings.Clone(word) // word may be a part of a larger text
 	v.known[word] = word
 	return word
 }
