@@ -1,4 +1,4 @@
-// Package metricsauth has the metrics read by those alone who may.
+// Package metricsauth restricts the metrics to authorized clients.
 package metricsauth
 
 import (
@@ -20,17 +20,18 @@ import (
 )
 
 const (
-	// admittedFor and deniedFor are how long an answer about a token holds. A scraper comes every few seconds, with the same token for an hour.
+	// admittedFor and deniedFor are how long a review of a token is cached. A scraper comes every few seconds, and uses
+	// the same token for an hour.
 	admittedFor, deniedFor = time.Minute, 10 * time.Second
-	// maxAdmissions bounds the answers that are kept: any caller may send any token.
+	// maxAdmissions bounds the cached reviews, because any caller may send any token.
 	maxAdmissions = 256
 )
 
-// Options are the options of the metrics server.
+// Options returns the options of the metrics server.
 func Options(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: cfg.BindAddress}
 	if cfg.Authentication {
-		options.SecureServing = true // a bearer token is worth as much as what it opens
+		options.SecureServing = true // a bearer token must not be sent in plain text
 		options.FilterProvider = func(c *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 			reviewer, err := client.New(c, client.Options{HTTPClient: httpClient, Scheme: scheme})
 			if err != nil {
@@ -44,7 +45,7 @@ func Options(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Options {
 	return options
 }
 
-// guard serves those alone whose bearer token may get the path, by the API server's answers (TokenReview, SubjectAccessReview).
+// guard serves requests whose bearer token may get the path. The API server decides (TokenReview, SubjectAccessReview).
 type guard struct {
 	reviewer client.Client
 	log      logr.Logger
@@ -55,19 +56,19 @@ type guard struct {
 	known map[admissionKey]admission
 }
 
-// admissionKey is a token, by its digest, and what is asked for with it.
+// admissionKey is the digest of a token, and the requested verb and path.
 type admissionKey struct {
 	token      [sha256.Size]byte
 	verb, path string
 }
 
-// admission is an answer: a status of HTTP, which is OK for who is let in.
+// admission is a cached review: an HTTP status, which is OK for an admitted request.
 type admission struct {
 	status int
 	until  time.Time
 }
 
-// ServeHTTP serves or refuses a request.
+// ServeHTTP serves or rejects a request.
 func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	token, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if token = strings.TrimSpace(token); !bearer || token == "" {
@@ -83,7 +84,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	g.handler.ServeHTTP(w, req)
 }
 
-// admit asks about a token, unless the last answer still holds.
+// admit reviews a token, unless a cached review is still valid.
 func (g *guard) admit(req *http.Request, token string) int {
 	key := admissionKey{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
 	g.mu.Lock()
@@ -110,7 +111,7 @@ func (g *guard) admit(req *http.Request, token string) int {
 	return status
 }
 
-// review asks the API server whose a token is, and whether that user may do what the request does.
+// review queries the API server for the user of a token, and whether this user may make the request.
 func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := g.reviewer.Create(req.Context(), who); err != nil {

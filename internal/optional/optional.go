@@ -1,5 +1,5 @@
-// Package optional watches dependents of kinds that a cluster need not have: what defines them comes with another
-// program, such as a batch scheduler.
+// Package optional watches dependents of kinds that a cluster may lack, because another program, such as a batch
+// scheduler, defines them.
 package optional
 
 import (
@@ -26,34 +26,35 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// Caches are the caches of optional kinds. Each kind is watched, as metadata, from when the API server serves it until it
-// no longer does, in a cache of its own: the operator's other caches could not be filled, and the operator not be ready,
-// while one of their kinds is missing or may not be read.
+// Caches are the caches of optional kinds. Each kind has a cache of its own, which watches its metadata while the API
+// server serves the kind. In a shared cache, a kind that is missing or may not be read would keep the other kinds from
+// syncing and the operator from becoming ready.
 //
-// A kind that is not watched yet is not observed. Nothing is lost by that: the watch begins with an event for each object
+// A kind that is not watched yet is not observed. Nothing is lost: the watch begins with an event for each existing
+// object, and a create that finds an unobserved object reads it from the API server.
 // that exists, and a create that meets an object which was not seen reads it live.
 type Caches struct {
-	// Kinds are those to watch, if the API server serves them. It is not changed once Start was called.
+	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind
-	// Interval lies between two looks at whether the API server serves a kind: one small request for each kind that is
-	// switched on. New sets 10 s. It is not changed once Start was called.
+	// Interval is the time between two checks whether the API server serves a kind, with one small request per enabled
+	// kind. New sets 10 s. It must not change after Start.
 	Interval time.Duration
 
 	mgr     manager.Manager
 	options cache.Options
 
 	mu      sync.RWMutex
-	caches  map[schema.GroupVersionKind]cache.Cache // those that are full
+	caches  map[schema.GroupVersionKind]cache.Cache // the synced caches
 	feeding []fed
 }
 
-// fed is a controller, and which custom resource an object belongs to.
+// fed is a controller and its mapping from objects to custom resources.
 type fed struct {
 	controller controller.Controller
 	toOwner    handler.EventHandler
 }
 
-// New returns caches of some kinds, empty until Start. Of options, the selection of namespaces counts.
+// New returns caches of some kinds, empty until Start. Of options, only the selection of namespaces is used.
 func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Options) *Caches {
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
@@ -64,8 +65,8 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 	}
 }
 
-// Feed lets the creation and deletion of objects wake the custom resources of a controller, which toOwner names. The
-// controller may come after the objects: each cache feeds each controller once, whichever of the two is there first.
+// Feed makes the creation and deletion of objects wake the custom resources of a controller, which toOwner maps to. The
+// controller may come before or after a cache: each cache feeds each controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) error {
 	to := fed{work, toOwner}
 	c.mu.Lock()
@@ -84,10 +85,10 @@ func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
 	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.ComingOrEdited()))
 }
 
-// NeedLeaderElection says no: one that stands by has its caches full when it takes over.
+// NeedLeaderElection returns false: a standby replica keeps its caches full for a take-over.
 func (*Caches) NeedLeaderElection() bool { return false }
 
-// Start watches until the context ends. A kind that cannot be watched is no reason to stop anything else.
+// Start watches until the context ends. A kind that cannot be watched does not stop the others.
 func (c *Caches) Start(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(c.mgr.GetConfig(), c.mgr.GetHTTPClient())
 	if err != nil {
@@ -101,13 +102,13 @@ func (c *Caches) Start(ctx context.Context) error {
 	return nil
 }
 
-// follow watches a kind while it is served.
+// follow watches a kind while the API server serves it.
 func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface, kind schema.GroupVersionKind) {
 	log := c.mgr.GetLogger().WithValues("kind", kind.Kind, "group", kind.Group, "version", kind.Version)
-	builtIn := c.mgr.GetScheme().Recognizes(kind) // which does not come and go
+	builtIn := c.mgr.GetScheme().Recognizes(kind) // built-in kinds are always served
 	again := time.NewTicker(c.Interval)
 	defer again.Stop()
-	var now *watching // nil while it is not watched
+	var now *watching // nil if the kind is not watched
 	told := false
 	for {
 		if now.failed() {
@@ -146,10 +147,10 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 // watching is one watch of an optional kind.
 type watching struct {
 	stop func()
-	gone chan struct{} // closed when it failed
+	gone chan struct{} // closed on failure
 }
 
-// failed reports whether the watch is to be begun again: its cache could not be made.
+// failed reports whether the cache could not be created, so that the watch must begin again.
 func (w *watching) failed() bool {
 	if w == nil {
 		return false
@@ -162,7 +163,7 @@ func (w *watching) failed() bool {
 	}
 }
 
-// isServed asks the API server itself: what a mapper once learned it keeps.
+// isServed queries the API server itself, because a REST mapper never forgets a kind.
 func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind) (bool, error) {
 	list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
@@ -179,7 +180,7 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 	return false, nil
 }
 
-// watch fills a cache with a kind and lets what comes and goes wake its owners.
+// watch fills a cache with a kind and makes its objects wake their owners.
 func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *watching {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -199,7 +200,7 @@ func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *watch
 	return w
 }
 
-// fill makes the cache, waits until it is full, and lets it feed the queues.
+// fill creates the cache, waits until it is synced, and connects it to the queues.
 func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.GroupVersionKind) error {
 	children, err := cache.New(c.mgr.GetConfig(), c.options)
 	if err != nil {
@@ -213,7 +214,7 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 			c.mgr.GetLogger().Error(err, "the cache of an optional kind ended", "kind", kind.Kind, "group", kind.Group)
 		}
 	})
-	// Without the right to list it this waits, and the cache asks again and again.
+	// If the operator may not list the kind, this waits while the cache retries.
 	if !children.WaitForCacheSync(ctx) {
 		return ctx.Err()
 	}
@@ -231,7 +232,7 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 	return nil
 }
 
-// Has reports whether the caches of all the kinds are full.
+// Has reports whether the caches of all the kinds are synced.
 func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 	if len(kinds) == 0 {
 		return true
@@ -241,11 +242,11 @@ func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return c.caches[kind] == nil })
 }
 
-// Full returns the kinds whose caches are full, in the order of Kinds, so that the same objects give the same decision,
-// and these caches.
+// Full returns the kinds with synced caches, and these caches. The order is that of Kinds, so that the same objects
+// lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if c == nil {
-		return nil, nil // a reconciler of a test
+		return nil, nil // a reconciler in a test
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -11,17 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kind is the sentinels of one kind of custom resource. The nil Kind is of a kind that has none.
+// Kind manages the sentinels of one kind of custom resource. A nil Kind stands for a kind without sentinels.
 type Kind struct {
 	set    *Set
 	name   string
 	empty  func() client.Object
 	client client.Client // reads the cache
 	live   client.Reader // reads the API server
-	passes atomic.Uint64 // that have ended
+	passes atomic.Uint64 // number of passes that have ended
 }
 
-// Of returns the sentinels of a kind, given by its name in logs and by a function that returns an empty object.
+// Of returns the sentinels of a kind. name is its name in logs; empty returns an empty object.
 func (s *Set) Of(name string, empty func() client.Object, cached client.Client, live client.Reader) *Kind {
 	return &Kind{set: s, name: name, empty: empty, client: cached, live: live}
 }
@@ -29,7 +29,8 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 // Has reports whether an object is a sentinel of this kind.
 func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
 
-// See takes what a pass saw of a sentinel. It is written to from now on, if its namespace is the operator's own.
+// See records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator writes to
+// it from now on.
 func (k *Kind) See(object client.Object) {
 	name := client.ObjectKeyFromObject(object)
 	if !k.set.probes(name.Namespace) {
@@ -38,7 +39,7 @@ func (k *Kind) See(object client.Object) {
 	k.set.seen(k.key(name), object.GetGeneration(), reach{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := k.write(ctx, k.client, name, number)
-			if apierrors.IsConflict(err) { // the cache is late; whether its watch is stuck is what the sentinel is to find out
+			if apierrors.IsConflict(err) { // the cache is late; the probe finds out whether its watch is stuck
 				return k.write(ctx, k.live, name, number)
 			}
 			return generation, err
@@ -52,14 +53,14 @@ func (k *Kind) See(object client.Object) {
 	})
 }
 
-// Forget drops an object that is gone, or is not a sentinel any more.
+// Forget drops an object that is gone or no longer a sentinel.
 func (k *Kind) Forget(name types.NamespacedName) {
 	if k != nil {
 		k.set.forget(k.key(name))
 	}
 }
 
-// PassEnded notes that a pass over an object of the kind has ended, sentinel or not.
+// PassEnded records that a pass over any object of the kind has ended.
 func (k *Kind) PassEnded() {
 	if k != nil {
 		k.passes.Add(1)
@@ -68,8 +69,9 @@ func (k *Kind) PassEnded() {
 
 func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
-// write writes to a sentinel that is as it was read, and to nothing else: what has its name by now may be an
-// application, whose spec is the user's. What is written is what the operator of spark.apache.org writes; nobody reads it.
+// write patches a sentinel, if it is still the object that was read. An application may have its name by now, and its
+// spec belongs to the user. The patched value is the one that the operator of spark.apache.org writes; no program reads
+// it.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

@@ -1,7 +1,7 @@
-// Package sentinel probes the operator by custom resources that exist for nothing else, as the operator of
-// spark.apache.org does: a write to a sentinel must come back through the watch and the queue.
+// Package sentinel probes the operator with custom resources that exist only for this, like the operator of
+// spark.apache.org: a write to a sentinel must come back through the watch and the queue.
 //
-// The API server is not probed. A write that fails says nothing about the operator, and a restart would not help.
+// The API server is not probed. A failed write does not show a fault of the operator, and a restart would not help.
 package sentinel
 
 import (
@@ -26,7 +26,7 @@ import (
 const (
 	// Label marks a custom resource of spark.apache.org as a sentinel. Nothing is launched for it.
 	Label = "spark.operator/sentinel"
-	// maxWritten bounds how many sentinels are written to in one round: anybody may create some.
+	// maxWritten bounds the sentinels that one round writes to, because users may create any number.
 	maxWritten = 32
 	// probeTimeout bounds the requests about one sentinel in one round.
 	probeTimeout = time.Minute
@@ -35,7 +35,7 @@ const (
 // Is reports whether an object is a sentinel.
 func Is(object metav1.Object) bool { return object.GetLabels()[Label] == "true" }
 
-// Set is the sentinels of all kinds.
+// Set holds the sentinels of all kinds.
 type Set struct {
 	settings *settings.Live
 	clock    func() time.Time
@@ -50,32 +50,32 @@ type key struct {
 	types.NamespacedName
 }
 
-// sentinel is what is known of one.
+// sentinel is the state of one sentinel.
 type sentinel struct {
-	generation int64 // that a pass saw last
-	wrote      int64 // the generation that the last write made; 0: none yet
+	generation int64 // the generation that the last pass read
+	wrote      int64 // the generation of the last write; 0 means none yet
 	at         time.Time
-	passes     uint64 // of its kind, when it was written to
+	passes     uint64 // passes of its kind at the time of the write
 	lost       string // why the last write counts as lost; empty if it does not
 
 	reach
 }
 
-// reach is how a sentinel is written to and read.
+// reach writes to a sentinel and reads it.
 type reach struct {
 	write  func(ctx context.Context, number int64) (generation int64, err error)
 	cached func(ctx context.Context) (generation int64, err error)
 	ended  func() uint64 // how many passes of its kind have ended
 }
 
-// New returns an empty set, which follows the live settings apache.sentinels.
+// New returns an empty set. It follows the live settings apache.sentinels.
 func New(live *settings.Live, log logr.Logger) *Set {
 	return &Set{settings: live, clock: time.Now, log: log.WithName("sentinels"), known: map[key]*sentinel{}}
 }
 
 var _ manager.LeaderElectionRunnable = &Set{}
 
-// NeedLeaderElection says yes: a replica that stands by makes no passes.
+// NeedLeaderElection returns true, because a standby replica makes no passes.
 func (*Set) NeedLeaderElection() bool { return true }
 
 // Start makes a round after each delay until ctx ends.
@@ -90,7 +90,7 @@ func (s *Set) Start(ctx context.Context) error {
 	}
 }
 
-// Round judges the last write to each sentinel and makes the next one, if the settings ask for it.
+// Round judges the last write to each sentinel and makes the next one, if the settings enable sentinels.
 func (s *Set) Round(ctx context.Context) {
 	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
@@ -108,10 +108,10 @@ func (s *Set) Round(ctx context.Context) {
 	}
 }
 
-// Known is how many sentinels there are to write to.
+// Known returns how many sentinels are written to.
 func (s *Set) Known() int { return len(s.keys()) }
 
-// keys are those that are written to: always the same ones, unless others come before them in order.
+// keys returns the sentinels that are written to: the first maxWritten in order.
 func (s *Set) keys() (keys []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Set) keys() (keys []key) {
 	return keys[:min(len(keys), maxWritten)]
 }
 
-// probe judges one sentinel's last write and makes the next one.
+// probe judges the last write to one sentinel and makes the next one.
 func (s *Set) probe(ctx context.Context, key key) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -148,13 +148,13 @@ func (s *Set) probe(ctx context.Context, key key) {
 	case err != nil && ctx.Err() == nil:
 		s.log.Info("a sentinel cannot be written to; that says nothing about the operator",
 			"kind", key.kind, "sentinel", key.NamespacedName, "error", err.Error())
-	case err == nil && one.wrote <= one.generation: // else the clock of the write that is still out goes on
+	case err == nil && one.wrote <= one.generation: // otherwise the outstanding write keeps its start time
 		one.wrote, one.at, one.passes = generation, at, passes
 	}
 }
 
-// judge decides whether a write that has not come back is lost. If the cache does not have it, the watch is stuck; if no
-// pass has ended since, the queue is. An operator with much to do is neither.
+// judge decides whether an outstanding write is lost. If the cache does not have it, the watch is stuck. If no pass has
+// ended since the write, the queue is stuck. Neither is true of an operator that is only busy.
 func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
 	s.mu.Lock()
 	out, delay := one.wrote > one.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
@@ -166,7 +166,7 @@ func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
 	}
 	lost := ""
 	switch generation, err := one.cached(ctx); {
-	case apierrors.IsNotFound(err): // deleted; the pass that forgets it is to come
+	case apierrors.IsNotFound(err): // deleted; a later pass forgets it
 	case err != nil:
 		return
 	case generation < wrote:
@@ -185,7 +185,7 @@ func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
 	}
 }
 
-// seen takes what a pass saw of a sentinel.
+// seen records the generation that a pass read.
 func (s *Set) seen(key key, generation int64, how reach) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,15 +200,15 @@ func (s *Set) seen(key key, generation int64, how reach) {
 	}
 }
 
-// probes reports whether the sentinels of a namespace are written to: anybody who may create a custom resource may label
-// it, and the operator's health must not depend on it.
+// probes reports whether sentinels in a namespace are written to. Any user who may create a custom resource may label
+// it, and the operator's health must not depend on that.
 func (s *Set) probes(namespace string) bool {
 	cfg := s.settings.Now()
 	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
 	return own == "" || own == namespace
 }
 
-// forget drops one.
+// forget drops a sentinel.
 func (s *Set) forget(key key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// minorPaths are the status fields that a minor transition changes in addition to Crowd.Fields.
+// minorPaths are the fields that a minor transition changes in addition to the kind's fields of executor churn.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// OfTheCrowd reports whether the only result of a pass is executor churn: the status patch has nothing else, and no
+// OfTheCrowd reports whether executor churn is the only result of a pass. In that case, the status patch contains
+// nothing else, and no event is urgent.
 // event is urgent.
 func OfTheCrowd(crowd kind.Crowd, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// These constants debounce status writes that contain only executor churn (Kind.Crowd.Fields). A thousand executors
+// These constants debounce status writes that contain only executor churn (the kind's Fields). A thousand executors
 // that start, run and end are three thousand events. Each write sends the whole object to the store and to all
 // watchers. The status is written once the executors have not changed for a while, or after the longest wait. The wait
 // is longer while executors are starting or ending (settled), so that executors that start one after the other cause
@@ -39,9 +39,9 @@ const (
 type Paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
 	// news is the time of the last write for executor churn alone, of a kind that debounces the events of failed executors
-	// (Kind.Crowd.News). The next such events follow after Quiet at the earliest, and each write reports only a few.
+	// (the field News of the kind). The next such events follow after Quiet at the earliest, and each write reports only a few.
 	news memory.ByKey[types.NamespacedName, time.Time]
-	// shorts is since when there are too few executors, for a debounced status. It keeps the begin of the shortage from
+	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
 	// moving with each pass. It is zero if there are enough.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
@@ -90,7 +90,7 @@ var digests = maphash.MakeSeed()
 // Pause is how long a write waits: until the content has not changed for Quiet, and at most for Most.
 type Pause struct {
 	Quiet, Most time.Duration
-	First       bool // waits for the first initial executor; the next pause then counts from its own begin
+	First       bool // waits for the first initial executor; the next pause then counts from its own start
 }
 
 // Rest returns how long a write of this content must wait, for an object with so many executors; 0 means write now.

@@ -32,7 +32,8 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 	}
 	objects := kept.objects()
 	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}
-	return &http.Client{Transport: both, Timeout: client.Timeout}, nil // a new client, because the returned one may be shared
+	// The client of HTTPClientFor may be shared, so it is not changed.
+	return &http.Client{Transport: both, Timeout: client.Timeout}, nil
 }
 
 // transportOf returns the transport of a client.
@@ -78,12 +79,12 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// shed removes unread fields from the body of a response.
+// shed removes unread fields from the body of a response. Other content types pass through unchanged.
 func (r *router) shed(request *http.Request, response *http.Response) {
 	if response.Header.Get("Content-Encoding") != "" {
 		return
 	}
-	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // other content types pass through unchanged
+	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	body := response.Body
 	switch {
 	case kind == runtime.ContentTypeJSON && request.URL.Query().Has("watch"):

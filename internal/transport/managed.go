@@ -25,7 +25,7 @@ var managedPath = [managedDepth + 1]string{1: `"object"`, 2: `"metadata"`, manag
 
 const managedDepth = 3
 
-// name is the begin of an encoded string. A string longer than the keys of managedPath matches none of them.
+// name is the start of an encoded string. A string longer than the keys of managedPath matches none of them.
 type name struct {
 	text [len(`"managedFields"`) + 1]byte
 	size int

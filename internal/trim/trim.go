@@ -212,7 +212,7 @@ const MaxSpec = 32 << 10
 
 // SpecDropper is a custom resource that can measure its spec and drop it.
 type SpecDropper interface {
-	// DropLargeSpec empties a spec of more than most bytes and reports whether the spec was that large.
+	// DropLargeSpec empties a spec of more than most bytes. It reports true for such a spec, also when called again.
 	DropLargeSpec(most int) bool
 }
 
@@ -274,7 +274,7 @@ const (
 	maxGates      = 8
 	// maxText bounds a name, in bytes.
 	maxText = 512
-	// headSaid and tailSaid bound the begin and the end of messages from containers, Kubernetes or Spark.
+	// headSaid and tailSaid bound the start and the end of messages from containers, Kubernetes or Spark.
 	headSaid, tailSaid = 16 << 10, 2 << 10
 )
 

@@ -1,4 +1,4 @@
-// Package watchdog notices work of the process that does not come to an end.
+// Package watchdog detects work of the process that does not end.
 package watchdog
 
 import (
@@ -20,25 +20,26 @@ import (
 )
 
 const (
-	// Tick is how often the watchdog counts how long work has lasted.
+	// Tick is the interval at which the watchdog measures the age of work.
 	Tick = time.Second
-	// DecodeSlow is how long an object, or a list of them, may be decoded before the operator reports that this hangs. A decode waits for nobody.
+	// DecodeSlow is how long the decoding of an object or a list may take before it counts as hanging. Decoding waits for
+	// nothing.
 	DecodeSlow = time.Minute
-	// PassSlow is how much longer than its limit a pass may take before that. Its requests end with the limit.
+	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. Its requests end with the
+	// limit.
 	PassSlow = 30 * time.Second
-	// hogAge is for how many ticks a job has been at work, and the process has used most of a core, if the job is taken
-	// for what uses it. Most passes and all decodes are over long before.
+	// hogAge is a number of ticks. If the process used most of a core for that long, jobs of at least that age are assumed
+	// to be the cause. Most passes and all decodes end long before.
 	hogAge = 2
-	// Limit is how long work may last before the operator asks to be restarted.
+	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
 )
 
-// Watchdog knows the passes that are at work and the objects that are being decoded, and reports what
-// lasts for so long that it has to be a fault of the operator's own: endless arithmetic, which no context ends, or a
-// deadlock.
+// Watchdog tracks active passes and decodes. It reports work that lasts so long that it must be a fault of the
+// operator: an endless computation, which no context ends, or a deadlock.
 //
-// Time is counted in ticks of its own. A machine that was suspended, or that gives the process no CPU, misses ticks,
-// and nothing gets older meanwhile.
+// Time is counted in the watchdog's own ticks. A machine that is suspended, or that gives the process no CPU, misses
+// ticks, and the work does not age in that time.
 type Watchdog struct {
 	ticks atomic.Int64
 
@@ -48,30 +49,30 @@ type Watchdog struct {
 	cpu    func() time.Duration
 	spread func(hogs int)
 	hogs   int
-	// Of the last tick: when it was, the CPU that was used by then, and for how many ticks that has been most of a core.
+	// State of the last tick: its time, the CPU time used by then, and for how many ticks the use was most of a core.
 	at   time.Time
 	used time.Duration
 	busy int
 }
 
-// New returns a watchdog that tells a logger. The functions may be missing: cpu is how much CPU the process has used, and spread is called with how many jobs take
-// a core each, when that has changed.
+// New returns a watchdog that logs to logger. Both functions may be nil. cpu returns the CPU time that the process has
+// used. The watchdog calls spread when the number of jobs that take a core each has changed.
 func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
 	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
 }
 
-// job is work that must come to an end.
+// job is work that must end.
 type job struct {
 	of    *Watchdog
 	what  string // "pass" or "decode"
 	kind  string
-	key   types.NamespacedName // of a pass
+	key   types.NamespacedName // for passes
 	slow  int64                // ticks after which it hangs
-	begun atomic.Int64         // tick in which it began, from 1; 0 = it rests
-	told  bool                 // under the lock of hangs
+	begun atomic.Int64         // tick in which it began, from 1; 0 means idle
+	told  bool                 // reported; guarded by the watchdog's mutex
 }
 
-// newJob adds a job that rests. Whoever adds it calls drop.
+// newJob adds an idle job. The caller must call Drop.
 func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time.Duration) *job {
 	j := &job{of: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
 	h.mu.Lock()
@@ -83,13 +84,13 @@ func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time
 	return j
 }
 
-// Begin notes that the job is at work.
+// Begin marks the job as active.
 func (j *job) Begin() { j.begun.Store(j.of.ticks.Load() + 1) }
 
-// End notes that it rests.
+// End marks the job as idle.
 func (j *job) End() { j.begun.Store(0) }
 
-// Drop forgets the job.
+// Drop removes the job.
 func (j *job) Drop() {
 	j.of.mu.Lock()
 	defer j.of.mu.Unlock()
@@ -99,7 +100,7 @@ func (j *job) Drop() {
 	}
 }
 
-// age is for how many ticks the job has been at work.
+// age returns for how many ticks the job has been active.
 func (j *job) age(now int64) int64 {
 	begun := j.begun.Load()
 	if begun == 0 {
@@ -108,7 +109,7 @@ func (j *job) age(now int64) int64 {
 	return now + 1 - begun
 }
 
-// Pass watches a pass until the function that it returns is called. A nil watchdog watches nothing.
+// Pass watches a pass until end is called. A nil watchdog watches nothing.
 func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
 	if h == nil {
 		return func() {}
@@ -118,7 +119,7 @@ func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Durati
 	return j.Drop
 }
 
-// Start counts until the context ends.
+// Start counts ticks until the context ends.
 func (h *Watchdog) Start(ctx context.Context) error {
 	every := time.NewTicker(Tick)
 	defer every.Stop()
@@ -132,10 +133,11 @@ func (h *Watchdog) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a replica that stands by decodes objects as well.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false, because a standby replica also
+// decodes objects.
 func (h *Watchdog) NeedLeaderElection() bool { return false }
 
-// Count counts one tick and reports what hangs since.
+// Count counts one tick and reports jobs that have begun to hang.
 func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
@@ -163,7 +165,7 @@ func (h *Watchdog) Count() {
 	h.hogs = hogs
 }
 
-// measure finds out whether the process has used most of a core since the last tick.
+// measure determines whether the process has used most of a core since the last tick.
 func (h *Watchdog) measure() {
 	if h.cpu == nil {
 		return
@@ -179,12 +181,12 @@ func (h *Watchdog) measure() {
 
 var errHangs = errors.New("work of the operator's own does not come to an end")
 
-// Ready fails while something hangs.
+// Ready is a readiness check. It fails while a job hangs.
 func (h *Watchdog) Ready(*http.Request) error {
 	return h.check(func(j *job, age int64) bool { return age >= j.slow })
 }
 
-// Alive fails once something has hung for so long that only a restart ends it.
+// Alive is a liveness check. It fails once a job has hung for so long that only a restart ends it.
 func (h *Watchdog) Alive(*http.Request) error {
 	return h.check(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }
@@ -201,15 +203,15 @@ func (h *Watchdog) check(bad func(j *job, age int64) bool) error {
 	return nil
 }
 
-// Decode returns a job for each body that the caches read.
+// Decode returns a job for a body that the caches read.
 func (h *Watchdog) Decode(path string) transport.Work { return h.decode(path) }
 
 func (h *Watchdog) decode(what string) *job {
 	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
-// NewInformer is cache.Options.NewInformer. A list is decoded after its body was closed, so that the transport sees
-// when that begins, and the list call when it ends.
+// NewInformer is a cache.Options.NewInformer. A list is decoded after its body was closed: the transport marks the
+// start, and the list call marks the end.
 func (h *Watchdog) NewInformer(
 	from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
