@@ -57,8 +57,7 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets reads the configured labels of applications. A combination of values keeps its place, because a counter
-// must not lose its count.
+// labelSets reads the configured labels of applications. A combination of values keeps its place and its counters.
 type labelSets struct {
 	names []string
 
@@ -83,8 +82,7 @@ func newLabelSets(labels []string) *labelSets {
 	return s
 }
 
-// LabelName converts a Kubernetes label key to a Prometheus label name. Characters that Prometheus forbids become
-// underscores.
+// LabelName converts a Kubernetes label key to a Prometheus label name: forbidden characters become underscores.
 func LabelName(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -132,7 +130,6 @@ func labelValue(name, namespace string, labels map[string]string) string {
 
 func setKey(values []string) string { return strings.Join(values, "\xff") }
 
-// all returns every combination that has a place.
 func (s *labelSets) all() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,8 +32,7 @@ const (
 	maxMessage = 1024
 )
 
-// Recorder writes core/v1 Events in the background. Event never blocks: an event that does not fit into the queue is
-// dropped and counted.
+// Recorder writes core/v1 Events in the background. Event never blocks: if the queue is full, it drops and counts them.
 //
 // client-go's recorder is not used. Its spam filter drops the 26th event of an object. Its single worker sleeps during
 // a failing write while the queue overflows, and queued events are lost when the process ends. Recorder derives an
@@ -96,7 +95,6 @@ func (r *Recorder) enter(who waiter) bool {
 	return true
 }
 
-// leave removes a waiting event of a namespace from the count.
 func (r *Recorder) leave(who waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

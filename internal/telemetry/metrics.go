@@ -35,8 +35,7 @@ type Metrics struct {
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
 type MetricsOptions struct {
-	// Prefix of the names that dashboards for sparkoperator.k8s.io read; hyphens become underscores. The names that begin
-	// with sparkoperator_ have no prefix.
+	// Prefix of the names of sparkoperator.k8s.io; hyphens become underscores. Names with sparkoperator_ have no prefix.
 	Prefix string
 	// Labels of those metrics: label keys of applications, and "namespace".
 	Labels []string
@@ -45,12 +44,10 @@ type MetricsOptions struct {
 	SubmitBuckets, StartBuckets []float64
 }
 
-// DefaultSubmitBuckets returns the bounds, in seconds, of the time from creation to the first submission: 62.5 ms to
-// 256 s.
+// DefaultSubmitBuckets returns the bounds of the seconds from creation to the first submission: 62.5 ms to 256 s.
 func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
 
-// DefaultStartBuckets returns the bounds, in seconds, of the time from creation to the first running driver: 1 s to
-// 1024 s.
+// DefaultStartBuckets returns the bounds of the seconds from creation to the first running driver: 1 s to 1024 s.
 func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
 // Results of a status write: values of the label result.
@@ -77,8 +74,7 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	return m
 }
 
-// registerPeers registers the metrics that dashboards for sparkoperator.k8s.io read, with the configured labels, and
-// the gauges.
+// registerPeers registers the metrics of sparkoperator.k8s.io, with the configured labels, and the gauges.
 func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
 	labels, prefix := m.sets.names, LabelName(options.Prefix)
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -163,8 +159,7 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	return c
 }
 
-// Stored counts the transitions of a plan whose status was stored. before is the standing of the custom resource before
-// the plan.
+// Stored counts the transitions of a plan whose status was stored. before is the standing before the plan.
 func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Trail {

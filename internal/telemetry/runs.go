@@ -15,8 +15,7 @@ const (
 
 var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
 
-// ExpectRuns creates the counters of a kind that has runs, at 0. Otherwise Prometheus' increase() misses the first
-// event.
+// ExpectRuns creates the counters of a kind's runs at 0. Otherwise Prometheus' increase() misses the first event.
 func (m *Metrics) ExpectRuns(kind string) {
 	for _, result := range runResults {
 		m.runs.WithLabelValues(kind, result)

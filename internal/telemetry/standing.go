@@ -21,18 +21,16 @@ type Subject struct {
 	Created time.Time
 	// Labels are the custom resource's labels. ExecutorLabels are the additional labels of its executors.
 	Labels, ExecutorLabels map[string]string
-	// NoApplication excludes the subject from the metrics that dashboards for sparkoperator.k8s.io read: they count
-	// SparkApplications.
+	// NoApplication excludes the subject from the metrics of sparkoperator.k8s.io, which count SparkApplications.
 	NoApplication bool
 }
 
 // Standing is the current state of a custom resource according to its stored status.
 type Standing struct {
 	Phase lifecycle.Phase
-	// State is the API's name for the state; empty before the first pass. Since is when the phase was entered; zero if the
-	// status does not contain it.
+	// State is the API's name for the state; empty before the first pass.
 	State string
-	// Since is when the phase was entered; zero where the status does not tell.
+	// Since is when the phase was entered; zero if the status does not contain it.
 	Since time.Time
 	// Waits is the wait reason, a CamelCase word; empty if it does not wait.
 	Waits string
@@ -95,7 +93,6 @@ func (s *standings) knows(subject Subject) bool {
 	return known
 }
 
-// is records the standing of a custom resource.
 func (s *standings) is(subject Subject, now Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
@@ -179,7 +176,6 @@ func (s *standings) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// sums are the values of the gauges.
 type sums struct {
 	sets   map[string]*setSum // by setKey
 	states map[stateKey]int
