@@ -1,5 +1,5 @@
-// Package arch holds the rules of the repository's structure as tests: which package may import which, and what pure packages may not
-// touch. docs/architecture.md says why; prose drifts, these do not.
+// Package arch tests the structure of the repository: which package may import which, and what pure packages may not
+// use. docs/architecture.md gives the reasons. Tests, unlike a document, do not become outdated.
 package arch
 
 import (
@@ -22,20 +22,21 @@ const (
 	root   = "../.."
 )
 
-// kubernetes are the modules that hold Kubernetes' types and nothing that does anything.
+// kubernetes are the modules with Kubernetes' types and no code that does I/O.
 var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 
-// withYAML are what a dialect may use beside them.
+// withYAML are the modules that a dialect may use in addition.
 var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
 
-// rule says which packages of other modules the packages below a folder may import, by their prefixes.
+// rule lists, by prefix, the packages of other modules that the packages below a folder may import.
 type rule struct {
 	below  string
 	theirs []string
 }
 
-// pureTrees touch no clock, randomness, I/O, context or logger. They are matched by the longest folder; what is below none of them is not pure, and may
-// import any other module. What a package may import of this module is said by the table of docs/architecture.md.
+// pureTrees are the folders of pure packages, which use no clock, randomness, I/O, context or logger. The longest
+// matching folder applies. Other packages are not pure and may import any other module. The table in
+// docs/architecture.md defines the imports within this module.
 var pureTrees = []rule{
 	{"bounds", kubernetes},
 	{"api", kubernetes},
@@ -50,16 +51,17 @@ var pureTrees = []rule{
 // testOnly are the folders that only tests may import.
 var testOnly = []string{"internal/testkit"}
 
-// impure are the packages that a pure package may not import: they hold clocks, randomness, I/O, contexts and loggers.
+// impure are the packages that a pure package may not import, because they contain clocks, randomness, I/O, contexts or
+// loggers.
 var impure = []string{
 	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
 	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "time/tzdata", "unsafe",
 }
 
-// purePackagesOfNet have the name only.
+// purePackagesOfNet are pure although they are below net.
 var purePackagesOfNet = []string{"net/url", "net/netip", "net/mail"}
 
-// impureCalls are the members of otherwise pure packages that read a clock or generate something.
+// impureCalls are the members of otherwise pure packages that read a clock, do I/O or generate values.
 var impureCalls = map[string][]string{
 	// LoadLocation reads the time zone database from the disk.
 	"time":          {"LoadLocation", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
@@ -68,14 +70,14 @@ var impureCalls = map[string][]string{
 	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
 }
 
-// emptyNames are package names that say nothing, under which everything gathers.
+// emptyNames are package names without meaning, which attract unrelated code.
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "base", "misc", "shared"}
 
-// otherModules are folders with a go.mod of their own, and folders without Go.
+// otherModules are folders with their own go.mod, and folders without Go.
 var otherModules = []string{"local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
 
 type file struct {
-	path   string // from the repository's root
+	path   string // relative to the repository's root
 	folder string
 	test   bool
 	syntax *ast.File
@@ -131,7 +133,7 @@ func isBelowAny(folder string, tops []string) bool {
 	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
 }
 
-// faults returns what a file does against the rules and the table.
+// faults returns the violations of the rules and the table in a file.
 func faults(f file, packages table) []string {
 	r := packages.of(f.folder)
 	if r == nil {
@@ -157,7 +159,7 @@ func faults(f file, packages table) []string {
 	return found
 }
 
-// importFault returns what is wrong with one import. Pure is nil for a package that is not.
+// importFault returns the violation of one import, or "". pure is nil for a package that is not pure.
 func importFault(f file, r *row, pure *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
@@ -184,7 +186,7 @@ func isImpure(imported string) bool {
 	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
 }
 
-// impureUses finds calls of the clock and the like, however the package is named in the file.
+// impureUses finds impure calls, under whatever name the file imports the package.
 func impureUses(f file, names map[string]string) []string {
 	var found []string
 	ast.Inspect(f.syntax, func(node ast.Node) bool {
@@ -239,7 +241,7 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 // maxPackage is how many lines a package under internal/ may have without its tests.
 const maxPackage = 1500
 
-// TestPackagesAreSmall: a package that does more than one thing is divided by what it does.
+// TestPackagesAreSmall checks that large packages are split by responsibility.
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
 	for _, f := range parse(t) {
@@ -262,7 +264,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// TestSizes tells of what is long. Sizes are a guide: it never fails.
+// TestSizes logs long files and functions. It never fails, because sizes are a guide.
 func TestSizes(t *testing.T) {
 	for _, f := range parse(t) {
 		if f.test || isBelow(f.folder, "client") || strings.HasPrefix(path.Base(f.path), "zz_generated") {
@@ -287,7 +289,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRulesFindFaults shows the rules what they are to find.
+// TestRulesFindFaults checks that the rules find violations.
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
 		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"lifecycle", nil}, {"dialect/...", []string{"dialect", "spark/..."}},

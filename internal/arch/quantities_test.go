@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuantitiesAreReadByOneReader: resource.ParseQuantity computes for hours with a short text that a user may write, so bounds.Quantity alone calls it.
-// resource.MustParse is for constants.
+// TestQuantitiesAreReadByOneReader checks that only bounds.Quantity calls resource.ParseQuantity, which can compute for
+// hours on a short text from a user. resource.MustParse is allowed for constants.
 func TestQuantitiesAreReadByOneReader(t *testing.T) {
 	for _, f := range parse(t) {
 		if f.test || isBelow(f.folder, "bounds") {

@@ -10,24 +10,24 @@ import (
 	"testing"
 )
 
-// page has the table of packages.
+// page contains the table of packages.
 const page = "docs/architecture.md"
 
-// row is a row of the table. A pattern is a folder, or a folder and "/..." for it and what is below it.
+// row is a row of the table. A pattern is a folder, or a folder and "/..." for the folder and its subfolders.
 type row struct {
 	pattern string
-	imports []string // patterns of what its packages may import of this module
+	imports []string // patterns of the packages in this module that it may import
 }
 
 type table []row
 
-// matches reports whether a folder is one that a pattern stands for.
+// matches reports whether the pattern covers the folder.
 func matches(pattern, folder string) bool {
 	top, below := strings.CutSuffix(pattern, "/...")
 	return folder == pattern || below && isBelow(folder, top)
 }
 
-// of returns the row of a package: its own, or else the one of the longest folder that it is below.
+// of returns the row of a package: its own row, or the row of the longest folder above it.
 func (t table) of(folder string) *row {
 	var found *row
 	for i := range t {
@@ -46,7 +46,7 @@ func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }
 
-// section returns the rows of the tables of a section of the page, as cells.
+// section returns the cells of the table rows in a section of the page.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -60,7 +60,7 @@ func section(text, heading string) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// quotedIn returns what stands in backquotes. Anything else in the cell but commas is an error.
+// quotedIn returns the texts in backquotes. Anything else in the cell except commas is an error.
 func quotedIn(cell string) (found []string, _ error) {
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
 		found = append(found, match[1])
@@ -71,7 +71,7 @@ func quotedIn(cell string) (found []string, _ error) {
 	return found, nil
 }
 
-// parseTable reads the table of packages, and the folders of the one behind it.
+// parseTable reads the table of packages and the folders of the table after it.
 func parseTable(text string) (packages table, folders []string, _ error) {
 	for _, cells := range section(text, "Packages") {
 		names, err := quotedIn(cells[0])
@@ -116,7 +116,8 @@ func readTable(t *testing.T) table {
 	return packages
 }
 
-// strays returns what the table has and the tree has not, or has twice. TestImportsAndPurity finds the packages without a row.
+// strays returns the rows and imports without a package, and duplicate rows. TestImportsAndPurity finds the packages
+// without a row.
 func strays(packages table, folders []string) (found []string) {
 	rows := map[string]int{}
 	for _, folder := range folders {
@@ -151,7 +152,7 @@ func TestTableIsOfTheTree(t *testing.T) {
 	}
 }
 
-// TestTableIsRead shows the parser of the table, and what finds strays in it, what they are to find.
+// TestTableIsRead checks the parser of the table and the faults that it finds.
 func TestTableIsRead(t *testing.T) {
 	head := "# Page\n\n## Packages\n\n| package | what it is | may import of ours |\n|---|---|---|\n"
 	tree := []string{"a", "b", "b/c"}

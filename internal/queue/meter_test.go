@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// measured are the metrics of a queue: values of gauges and counters, and of histograms the sum and the count.
+// measured returns the metrics of a queue: the values of gauges and counters, and the sum and count of histograms.
 func measured(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -39,7 +39,7 @@ func measured(t *testing.T, name string) map[string]float64 {
 	return values
 }
 
-// TestMeter: what the metrics tell while one item is worked on, one waits, and one comes later.
+// TestMeter checks the metrics while one item is in work, one waits, and one is queued for later.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestMeter(t *testing.T) {
 		time.Sleep(time.Second)
 		key, _ := q.Get()
 		time.Sleep(1400 * time.Millisecond)
-		q.Add(key) // waits for its own worker
+		q.Add(key) // waits until its own work ends
 		q.Add("a/4")
 		classes.set("a/2", Fresh)
 		q.Add("a/2")
@@ -97,7 +97,8 @@ func TestMeter(t *testing.T) {
 	})
 }
 
-// TestSameMetrics: dashboards and alerts find what they find of controller-runtime's own queues.
+// TestSameMetrics checks that the queue has the same metrics as controller-runtime's queues, for the same dashboards
+// and alerts.
 func TestSameMetrics(t *testing.T) {
 	t.Parallel()
 	theirs := priorityqueue.New[string]("theirs")

@@ -12,26 +12,27 @@ import (
 	"time"
 )
 
-// model says what a queue must hold and may hand out, in the simplest words, without an order of its own.
+// model specifies which items a queue holds and may hand out. It is as simple as possible and defines no order of its
+// own.
 type model struct {
 	t       *testing.T
-	waits   map[string]*waiting // ready, by key
+	waits   map[string]*waiting // the class that each was handed out with
 	working map[string]Class    // that they were handed out with
-	again   map[string]claim    // added while worked on
+	again   map[string]claim    // added while in work
 	later   map[string]late
-	workers int          // that share the work; 0 = any number
-	most    int          // that are Fresh and worked on; 0 = any number
-	neglect [classes]int // turns that went to other classes since one is overdue
-	put     int          // how many were put back
+	workers int          // limit of items in work; 0 means any number
+	most    int          // limit of Fresh items in work; 0 means any number
+	neglect [classes]int // turns of other classes since each class became overdue
+	put     int          // number of items put back
 }
 
-// claim is the class that an item has, and since when.
+// claim is the class of an item, and since when it has it.
 type claim struct {
 	class Class
 	told  time.Time
 }
 
-// raised is the claim where an item is added of a class.
+// raised returns the claim after the item is added with a class.
 func (c claim) raised(class Class) claim {
 	if class > c.class {
 		return claim{class, time.Now()}
@@ -42,8 +43,8 @@ func (c claim) raised(class Class) claim {
 type waiting struct {
 	claim
 	since time.Time
-	ahead int            // of its own tenant and class, when it came
-	turns map[string]int // of other tenants in its class, since then
+	ahead int            // items of its tenant and class when it came
+	turns map[string]int // turns of each other tenant in its class since then
 }
 
 type late struct {
@@ -55,13 +56,14 @@ func newModel(t *testing.T) *model {
 	return &model{t: t, waits: map[string]*waiting{}, working: map[string]Class{}, again: map[string]claim{}, later: map[string]late{}}
 }
 
-// at reports whether an item is worked on.
+// at reports whether an item is in work.
 func (m *model) at(key string) bool {
 	_, worked := m.working[key]
 	return worked
 }
 
-// holds is how many places a tenant has, and how many count against the others: at most half of the places for each tenant.
+// holds returns how many places a tenant has, and how many count against the others: at most half of the places for
+// each tenant.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -78,7 +80,7 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports whether an item's tenant has a place left for it, and whether it has fewer than half of the places.
+// may reports whether an item's tenant may take another place, and whether it has fewer than half of the places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
 		return true, true
@@ -88,7 +90,8 @@ func (m *model) may(key string, places int, counts func(Class) bool) (may, light
 	return counted-min(own, half)+own < places, own < half
 }
 
-// open is what may be handed out now: of a tenant with half of the places only where no other wants one.
+// open returns the items that may be handed out now. Items of a tenant with half of the places are included only if no
+// other tenant wants a place.
 func (m *model) open() map[string]bool {
 	open, heavy := map[string]bool{}, map[string]bool{}
 	for key, w := range m.waits {
@@ -115,7 +118,7 @@ func (m *model) open() map[string]bool {
 	return open
 }
 
-// canGet reports whether something may be handed out, also if what has waited for long becomes Fresh.
+// canGet reports whether an item may be handed out, even after the class of a doubted item has fallen to Fresh.
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]
@@ -175,7 +178,7 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 	m.later[key] = next
 }
 
-// pass moves what has come in time, in the order in which it came.
+// pass moves the items that have become due, in the order of their times.
 func (m *model) pass() {
 	var came []string
 	for key, late := range m.later {
@@ -193,7 +196,7 @@ func (m *model) pass() {
 	}
 }
 
-// overdue reports whether something of a class waits for long among what may be handed out.
+// overdue reports whether an item of a class in open has waited longer than the patience.
 func (m *model) overdue(open map[string]bool, class Class) bool {
 	for key := range open {
 		if w := m.waits[key]; w.class == class && time.Since(w.since) > Patience {
@@ -212,7 +215,8 @@ func (m *model) has(open map[string]bool, class Class) bool {
 	return false
 }
 
-// get takes an item, and moves what was put back meanwhile: what is less urgent than it was when it was given a class, which is long ago.
+// get takes an item. It also moves the items that the queue put back, because their class had fallen since they got it
+// long ago.
 func (m *model) get(q *testQueue) string {
 	m.t.Helper()
 	got, _ := q.Get()
@@ -260,7 +264,8 @@ func (m *model) took(key string) {
 	m.working[key] = got.class
 }
 
-// share checks that every class that is overdue has turns: each of the others may be before it once, in one of turnsOfOthers.
+// share checks that every overdue class gets turns. Each other class may be before it once, and one of turnsOfOthers
+// turns goes to the overdue classes.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
@@ -274,7 +279,7 @@ func (m *model) share(open map[string]bool, took Class) {
 	}
 }
 
-// fair checks that no tenant had more turns than another whose items waited.
+// fair checks that no tenant had more turns than another tenant with waiting items.
 func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
 	for other := range open {
@@ -296,9 +301,10 @@ func (m *model) done(key string) {
 	}
 }
 
-// TestProperty plays what may happen to a queue at random and holds it to the model: nothing is lost, nothing is twice at work, classes come in order but for
-// those that have waited, those have their turns, and tenants have theirs and at most half of the workers while others
-// wait. What has waited for long is not handed out before what is more urgent by now.
+// TestProperty performs random operations on a queue and compares it with the model. No item is lost or at two workers.
+// Classes come in order, except that overdue classes get turns. Tenants share the turns, and each has at most half of
+// the workers while others wait. An item whose class has become old is not handed out before items that are more urgent
+// by now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64
@@ -312,7 +318,7 @@ func TestProperty(t *testing.T) {
 	}
 }
 
-// play plays one history, and tells how many items were put back in it.
+// play performs one random history and returns how many items were put back in it.
 func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
@@ -322,7 +328,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	q.ready.fresh.places, q.ready.workers.places = m.most, m.workers
 	keys := 2 + random.IntN(60)
 	tenants := 1 + random.IntN(4)
-	busy := random.IntN(10) // how often an item is asked for, rather than worked on
+	busy := random.IntN(10) // how often an item is added rather than worked on
 	anyKey := func() string { i := random.IntN(keys); return fmt.Sprintf("%d/%d", i*i%tenants, i) }
 	for range 3000 {
 		switch key := anyKey(); {
@@ -357,7 +363,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	return m.put
 }
 
-// drain works until nothing is left: everything that was asked for comes.
+// drain works until the queue is empty. Every added item must come.
 func (m *model) drain(q *testQueue) {
 	for key := range m.working {
 		q.Done(key)
@@ -379,10 +385,12 @@ func (m *model) drain(q *testQueue) {
 	}
 }
 
-// TestNoneIsForgotten: workers wait when nothing may be taken, and not any longer: of what was added nothing is left when all of them wait.
+// TestNoneIsForgotten checks that workers wait only if no item may be taken. When all workers wait, no added item is
+// left.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
-	filled := map[int]bool{} // the numbers of places that were all taken at once by what is Fresh, in some life
+	// The limits of Fresh items that were reached in some history.
+	filled := map[int]bool{}
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -412,7 +420,7 @@ func TestNoneIsForgotten(t *testing.T) {
 					key := fmt.Sprintf("%d/%d", random.IntN(3), random.IntN(40))
 					q.as(Class(random.IntN(classes)), key)
 					if random.IntN(4) == 0 {
-						q.classes.set(key, Class(random.IntN(classes))) // what waits for long is asked about once more
+						q.classes.set(key, Class(random.IntN(classes))) // an item that has waited long has its class computed again
 					}
 					time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 				}
@@ -439,18 +447,19 @@ func TestNoneIsForgotten(t *testing.T) {
 	}
 }
 
-// handed is the class that an item was handed out with.
+// handed returns the class that an item was handed out with.
 func (q *testQueue) handed(key string) Class {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.working[key].class
 }
 
-// TestWorkers lets workers and those who add meet: an item is at one worker at a time, and is worked on after it was last asked for.
+// TestWorkers runs workers and producers concurrently. An item is at one worker at a time, and is worked on after it
+// was last added.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	q := newTestQueue()
-	q.doubt = -1 // always
+	q.doubt = -1 // doubt every class
 	const keys, adds = 50, 4000
 	var asked, seen [keys]atomic.Int64
 	var at [keys]atomic.Bool
@@ -487,7 +496,7 @@ func TestWorkers(t *testing.T) {
 		})
 	}
 	askers.Wait()
-	for i := range names { // what was to come later is not waited for
+	for i := range names { // do not wait for items queued for later
 		asked[i].Add(1)
 		q.Add(names[i])
 	}

@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// In these tests an item is "tenant/name", and its class is that which the test last gave it. Time is the bubble's.
+// In these tests an item is "tenant/name". Its class is the one that the test set last. Time is that of the synctest
+// bubble.
 
 type classesOf struct {
 	mu sync.Mutex
@@ -41,7 +42,7 @@ func tenantOf(key string) string {
 	return tenant
 }
 
-// testQueue is a queue that measures nothing.
+// testQueue is a queue without metrics.
 type testQueue struct {
 	*Queue[string]
 	classes classesOf
@@ -56,7 +57,7 @@ func newTestQueue() *testQueue {
 	return q
 }
 
-// as adds an item that is of a class now.
+// as sets the class of items and adds them.
 func (q *testQueue) as(class Class, keys ...string) {
 	for _, key := range keys {
 		q.classes.set(key, class)
@@ -64,7 +65,7 @@ func (q *testQueue) as(class Class, keys ...string) {
 	}
 }
 
-// take takes and finishes so many items, or all that are ready.
+// take takes and finishes this many items, or all that are ready.
 func (q *testQueue) take(most int) (taken []string) {
 	for len(taken) < most && q.Len() > 0 {
 		key, _ := q.Get()
@@ -129,7 +130,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBegun: what is added while somebody looks at it is not new any more, and does not wait behind all that is.
+// TestBegun checks that an item that is added during its first pass is no longer Fresh, and does not wait behind all
+// Fresh items.
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +139,7 @@ func TestBegun(t *testing.T) {
 		defer q.ShutDown()
 		q.as(Fresh, "a/1", "a/2", "a/3", "a/4")
 		first, _ := q.Get()
-		q.as(Fresh, first) // the cache does not show yet what the look did
+		q.as(Fresh, first) // the cache does not show the result of the pass yet
 		q.Done(first)
 		time.Sleep(Patience + 1)
 		q.as(Changed, first)
@@ -147,7 +149,7 @@ func TestBegun(t *testing.T) {
 	})
 }
 
-// TestFreshAtOnce: what is new leaves workers to what goes on, however long the first looks last.
+// TestFreshAtOnce checks that Fresh items leave workers for active items, however long first passes last.
 func TestFreshAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +194,8 @@ func TestFreshAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneAmongThousands: however many a namespace has, another's single one is the next but one.
+// TestOneAmongThousands checks that the single item of a tenant comes within two turns, however many items another
+// tenant has.
 func TestOneAmongThousands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +205,7 @@ func TestOneAmongThousands(t *testing.T) {
 			q.as(Fresh, "a/"+string(rune('A'+i)))
 		}
 		q.take(10)
-		time.Sleep(time.Minute) // all of them have waited for longer than the patience
+		time.Sleep(time.Minute) // all of them have waited longer than the patience
 		q.as(Fresh, "b/1")
 		if taken := q.take(2); !slices.Contains(taken, "b/1") {
 			t.Errorf("before another tenant's only one: %v", taken)
@@ -210,14 +213,14 @@ func TestOneAmongThousands(t *testing.T) {
 	})
 }
 
-// TestShares: what there is of each class, when there is more of all than can be done.
+// TestShares checks the share of each class under overload.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name string
-		busy []Class // always more of them
+		busy []Class // classes that always have items
 		wait time.Duration
-		want map[Class]int // of 240 turns
+		want map[Class]int // out of 240 turns
 	}{
 		{"no one waits long", []Class{Fresh, Changed, Settled}, Patience, map[Class]int{Fresh: 240}},
 		{"changes that waited go before what is new, and leave it a share", []Class{Fresh, Changed}, Patience + 1, map[Class]int{Changed: 210, Fresh: 30}},
@@ -251,13 +254,13 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestFell: what is less urgent than when it came is put back where it belongs, once it has waited for long.
+// TestFell checks that an item that has waited long and is less urgent by now goes back to its new class.
 func TestFell(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name string
 		wait time.Duration
-		then func(*testQueue) // after that
+		then func(*testQueue) // after the wait
 		want []string
 	}{
 		{"not long", Doubt, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
@@ -288,7 +291,8 @@ func TestFell(t *testing.T) {
 	}
 }
 
-// TestAddedWhileDoubted: an item that is added while its class is asked for is not lost, not twice there, and as urgent as it was added.
+// TestAddedWhileDoubted checks an item that is added while its class is computed. The item is not lost or duplicated,
+// and has at least the class that it was added with.
 func TestAddedWhileDoubted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -301,7 +305,7 @@ func TestAddedWhileDoubted(t *testing.T) {
 			q.as(Fresh, "a/1", "a/2")
 			time.Sleep(Doubt + 1)
 			class := q.options.Class
-			q.options.Class = func(key string) Class { // the taker's
+			q.options.Class = func(key string) Class { // the call of take
 				q.options.Class = class
 				q.as(c.as, key)
 				if n := q.Len(); n != 2 {
@@ -316,13 +320,13 @@ func TestAddedWhileDoubted(t *testing.T) {
 	}
 }
 
-// TestLate: what comes at its time, and what comes sooner.
+// TestLate checks items that come at their time, and items that come sooner.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name string
 		add  func(*testQueue)
-		want map[time.Duration][]string // what is ready then, each time once
+		want map[time.Duration][]string // items that are ready at each time, each once
 	}{
 		{"each at its time", func(q *testQueue) {
 			q.AddAfter("a/3", 3*time.Second)
@@ -352,7 +356,7 @@ func TestLate(t *testing.T) {
 						got[at] = taken
 					}
 					time.Sleep(time.Second)
-					synctest.Wait() // until the timer's work is done
+					synctest.Wait() // until the timer's function has returned
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("what came when (-want +got):\n%s", diff)
@@ -362,7 +366,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNoMoreNew: what comes back by itself was looked at, and does not go before what nobody has looked at.
+// TestNoMoreNew checks that an item that was requeued has had a pass and does not come before Fresh items.
 func TestNoMoreNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -383,7 +387,7 @@ func TestNoMoreNew(t *testing.T) {
 	})
 }
 
-// TestBackoff: an error makes its own item wait, for longer each time, and nobody else.
+// TestBackoff checks that an error delays only its own item, longer each time.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -414,13 +418,13 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestAddedWhileWorkedOn: such an item is not given to another worker, and not lost.
+// TestAddedWhileWorkedOn checks that an item that is added while in work is not at a second worker and is not lost.
 func TestAddedWhileWorkedOn(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name string
 		add  func(*testQueue)
-		want []string // after it is done
+		want []string // after Done
 	}{
 		{"not added", func(*testQueue) {}, []string{"a/2"}},
 		{"added", func(q *testQueue) { q.Add("a/1") }, []string{"a/2", "a/1"}},
@@ -454,7 +458,8 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 	}
 }
 
-// TestShutDown: what is ready is handed out, what is to come later is not, and nothing is taken in.
+// TestShutDown checks that ready items are handed out after a shutdown. Items queued for later and new items are
+// dropped.
 func TestShutDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -462,7 +467,7 @@ func TestShutDown(t *testing.T) {
 		q.as(Changed, "a/1", "a/2")
 		q.AddAfter("a/3", time.Second)
 		key, _ := q.Get()
-		q.Add(key) // it comes again: it was asked for in time
+		q.Add(key) // it was added in time, so it comes again
 		q.ShutDown()
 		q.ShutDown()
 		q.Add("a/4")
@@ -482,7 +487,7 @@ func TestShutDown(t *testing.T) {
 	})
 }
 
-// TestShutDownWakesAll: workers that wait for an item hear of the end, and who drains waits for those at work.
+// TestShutDownWakesAll checks that a shutdown wakes all waiting workers, and that a drain waits for the work to end.
 func TestShutDownWakesAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -509,7 +514,7 @@ func TestShutDownWakesAll(t *testing.T) {
 	})
 }
 
-// TestDoneTwice: what is not worked on cannot be finished.
+// TestDoneTwice checks that Done has no effect for an item that is not in work.
 func TestDoneTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -524,7 +529,7 @@ func TestDoneTwice(t *testing.T) {
 	})
 }
 
-// workers take items with so many goroutines and hold each until it is done by the test.
+// workers are goroutines that take items and hold each until the test calls Done.
 type workers struct {
 	q     *testQueue
 	mu    sync.Mutex
@@ -546,7 +551,7 @@ func (w *workers) start(n int) {
 	}
 }
 
-// at reports whether an item is worked on.
+// at reports whether an item is in work.
 func (q *testQueue) at(key string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -567,7 +572,8 @@ func (w *workers) since() map[string]int {
 	return counts
 }
 
-// TestHalfOfTheWorkers: a tenant whose work never ends has all workers only while it is alone, and the others find half of them free all the same.
+// TestHalfOfTheWorkers checks a tenant whose work never ends. It has all workers only while it is alone, and other
+// tenants still find half of the workers free.
 func TestHalfOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	numbered := func(tenant string, n int) (keys []string) {
@@ -580,9 +586,9 @@ func TestHalfOfTheWorkers(t *testing.T) {
 		name    string
 		workers int
 		class   Class
-		first   map[string]int // what is taken of a's 100 items while a is alone
-		other   map[string]int // of b's 100 items, while a's do not end
-		last    map[string]int // of c's, while neither's do
+		first   map[string]int // taken of a's 100 items while a is alone
+		other   map[string]int // taken of b's 100 items while a's do not end
+		last    map[string]int // taken of c's items while a's and b's do not end
 	}{
 		{"changes", 16, Changed, map[string]int{"a": 16}, map[string]int{"b": 8}, map[string]int{}},
 		{"first looks", 16, Fresh, map[string]int{"a": 12}, map[string]int{"b": 6}, map[string]int{}},
@@ -625,7 +631,7 @@ func TestHalfOfTheWorkers(t *testing.T) {
 	}
 }
 
-// finish ends all work, and that which follows.
+// finish ends all work, including the work that follows.
 func finish(q *testQueue) {
 	for q.Len() > 0 || q.busy() {
 		q.mu.Lock()
@@ -644,7 +650,7 @@ func (q *testQueue) busy() bool {
 	return len(q.working) > 0
 }
 
-// TestHeavyWaits: a tenant with half of the workers waits while another has something ready, whatever its class.
+// TestHeavyWaits checks that a tenant with half of the workers waits while another tenant has ready items of any class.
 func TestHeavyWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
-// probed is a set of one sentinel that is told what the world does.
+// probed is a set of one sentinel with simulated writes, cache and passes.
 type probed struct {
 	*Set
 	key     key
@@ -50,12 +50,12 @@ func newProbed() *probed {
 	return p
 }
 
-// TestSentinelThatIsLost: what is lost, and what only looks like it.
+// TestSentinelThatIsLost checks lost writes, and writes that only seem lost.
 func TestSentinelThatIsLost(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")
 	for _, test := range []struct {
 		name string
-		// before the second round, a delay after the first
+		// then runs before the second round, a delay after the first.
 		then func(*probed)
 		want string
 	}{
@@ -95,7 +95,8 @@ func TestSentinelThatIsLost(t *testing.T) {
 	}
 }
 
-// TestSentinelThatCannotBeWritten says nothing about the operator, however long.
+// TestSentinelThatCannotBeWritten checks that failing writes do not make the operator unhealthy, however long they
+// fail.
 func TestSentinelThatCannotBeWritten(t *testing.T) {
 	p := newProbed()
 	p.fail = errors.New("the API server is away")
@@ -108,7 +109,7 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestSentinelsAreBounded: however many there are, a round writes to so many.
+// TestSentinelsAreBounded checks that a round writes to at most maxWritten sentinels.
 func TestSentinelsAreBounded(t *testing.T) {
 	p := newProbed()
 	one := p.known[p.key]
@@ -129,8 +130,8 @@ func TestIsSentinel(t *testing.T) {
 	}
 }
 
-// TestOtherNamespaces: a sentinel outside of the operator's namespace is not written to, so that nobody's health depends
-// on it.
+// TestOtherNamespaces checks that a sentinel outside of the operator's namespace is not written to, so that users
+// cannot affect the operator's health.
 func TestOtherNamespaces(t *testing.T) {
 	for _, test := range []struct {
 		own, named, of string

@@ -18,11 +18,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
 	testkit.Main(m)
 }
 
-// remembers is a cache that shows what there was.
+// remembers is a cache that shows an old state.
 type remembers struct {
 	client.Client
 	was []v1beta2.SparkApplication
@@ -33,14 +33,14 @@ func (r *remembers) List(_ context.Context, list client.ObjectList, _ ...client.
 	return nil
 }
 
-// smallPages are answers of two objects each.
+// smallPages limits each page of a list to two objects.
 type smallPages struct{ client.Client }
 
 func (s smallPages) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return s.Client.List(ctx, list, append(options, client.Limit(2))...)
 }
 
-// TestLeaderAwaits: which of what its cache shows a leader decides nothing from.
+// TestLeaderAwaits checks for which cached objects a leader waits before it decides.
 func TestLeaderAwaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestCrowdOfAServer: nothing but the counts is put off.
+// TestCrowdOfAServer checks that only the counts of a server's status are debounced.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	crowd := kinds.SparkConnects(config.Default()).Crowd

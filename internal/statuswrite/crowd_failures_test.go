@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFailuresInTheCrowdOfAServer: executors that fail, and those that went since, wait as the counts do. What is said of the server does not, nor what its
-// executors wait for.
+// TestFailuresInTheCrowdOfAServer checks that failed executors, and executors that left since, are debounced like the
+// counts. Events about the server, and the wait reasons of its executors, are not.
 func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	const (

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOfTheCrowd: nothing but the coming and going of executors that fail nobody is ever put off.
+// TestOfTheCrowd checks that only executor churn without failures is debounced.
 func TestOfTheCrowd(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`

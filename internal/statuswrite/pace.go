@@ -39,7 +39,7 @@ const (
 type Paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
 	// news is the time of the last write for executor churn alone, of a kind that debounces the events of failed executors
-	// (Crowd.News). The next such events follow after Quiet at the earliest, and each write reports only a few.
+	// (the News flag of the kind). These events follow after Quiet at the earliest, and each write reports only a few.
 	news memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
 	// moving with each pass. It is zero if there are enough.

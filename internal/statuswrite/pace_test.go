@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestPaces: what is written for the crowd alone waits until that is Quiet, and not for ever.
+// TestPaces checks that executor churn is written after it has been quiet, and that the wait is bounded.
 func TestPaces(t *testing.T) {
 	t.Parallel()
 	const few, ms = 10, time.Millisecond
@@ -53,7 +53,7 @@ func TestPaces(t *testing.T) {
 	}
 }
 
-// TestNewsRest: the first news of executors that failed is told at once, and what comes after it a while later.
+// TestNewsRest checks that the first event of a failed executor is sent at once, and the next ones after a while.
 func TestNewsRest(t *testing.T) {
 	t.Parallel()
 	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
@@ -76,7 +76,8 @@ func TestNewsRest(t *testing.T) {
 	}
 }
 
-// TestPauseOf: a minor transition waits for the one that takes its place, however often it is looked at meanwhile; and executors that come or go for the others.
+// TestPauseOf checks that a minor transition waits for the next transition, however many passes there are. Executors
+// that start or end wait for the others.
 func TestPauseOf(t *testing.T) {
 	t.Parallel()
 	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
@@ -123,7 +124,8 @@ func TestPauseOf(t *testing.T) {
 	}
 }
 
-// TestFirstArrival: the first executor is waited for longer than the others are from then on, and only once.
+// TestFirstArrival checks that the wait for the first executor is longer than the wait for the others, and happens
+// once.
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
 	first, others := Pause{Quiet: FirstArrival, Most: FirstArrival, First: true}, Pause{Quiet: Arrival, Most: Arrival}

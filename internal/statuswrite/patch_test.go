@@ -84,7 +84,8 @@ func TestStatusPatch(t *testing.T) {
 	}
 }
 
-// TestStatusPatchIsTheWholeDifference: what is equal in two statuses is left out before they are compared, and the patch is the one of all that they hold.
+// TestStatusPatchIsTheWholeDifference checks that leaving out equal fields before the comparison does not change the
+// patch.
 func TestStatusPatchIsTheWholeDifference(t *testing.T) {
 	cfg := config.Default()
 	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(cfg)))
@@ -152,7 +153,8 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 	}
 }
 
-// TestDifferingLeavesWholeWhatEncodesItself: a field that is equal in both may say how another is encoded.
+// TestDifferingLeavesWholeWhatEncodesItself checks types with their own encoding: one of their fields may define the
+// encoding of another, even if it is equal in both.
 func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
 	type status struct {
 		Name string
@@ -166,7 +168,7 @@ func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
 	}
 }
 
-// mix gives a struct some fields of another, also where a pointer leads to them.
+// mix copies some fields of one struct to another, also behind pointers.
 func mix(into, from reflect.Value, random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		return

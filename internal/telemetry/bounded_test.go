@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestCardinalityIsBounded: whatever tenants call their namespaces, labels and reasons, and whatever somebody wrote into a status, no metric
-// has more series than its bounds allow, and nothing is lost from the sums.
+// TestCardinalityIsBounded checks that no metric exceeds its bound of series, whatever names tenants choose and
+// whatever a status contains, and that the sums stay complete.
 func TestCardinalityIsBounded(t *testing.T) {
 	const n = 3000
 	reg := prometheus.NewRegistry()
@@ -48,7 +48,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounds := map[string]int{ // of the metrics that name things of tenants; the others have fixed values
+	bounds := map[string]int{ // metrics with names from tenants; the others have fixed values
 		"sparkoperator_applications":                         (MaxNamespaces + 1) * (maxStates + 1) * (len(phases) + 1),
 		"sparkoperator_applications_waiting":                 (len(phases) + 1) * (len(reasons) + 1),
 		"sparkoperator_applications_waiting_longest_seconds": (len(phases) + 1) * (len(reasons) + 1),
@@ -102,7 +102,8 @@ func TestCardinalityIsBounded(t *testing.T) {
 	}
 }
 
-// TestNamespacesGiveUpTheirPlaces: a place is free again when a namespace has nothing left, so that those of short lives do not use them up.
+// TestNamespacesGiveUpTheirPlaces checks that a namespace frees its place when it has no objects left. Short-lived
+// namespaces must not use up the places.
 func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// registered notes the names of everything that is registered.
+// registered records the names of all registered metrics.
 type registered struct {
 	prometheus.Registerer
 	names map[string]bool
@@ -34,7 +34,7 @@ func (r registered) MustRegister(all ...prometheus.Collector) {
 	r.Registerer.MustRegister(all...)
 }
 
-// everything makes metrics of which each has a series, and returns what is served: name to "type labels".
+// everything gives each metric a series and returns the served metrics: name to "type labels".
 func everything(t *testing.T, options MetricsOptions) map[string]string {
 	t.Helper()
 	reg := prometheus.NewRegistry()
@@ -79,7 +79,7 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 	return table
 }
 
-// TestMetricsPage: docs/metrics.md lists the operator's metrics with types and labels, all and no other.
+// TestMetricsPage checks that docs/metrics.md lists exactly the operator's metrics, with types and labels.
 func TestMetricsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// TestPeersNames: the names that the peer's dashboards read, listed one by one. They are a contract.
+// TestPeersNames lists the names that dashboards of the other operator read. These names are a contract.
 func TestPeersNames(t *testing.T) {
 	got := everything(t, MetricsOptions{Prefix: "p-", Labels: []string{"app_type", "namespace"}})
 	for _, name := range []string{
@@ -122,7 +122,7 @@ func TestPeersNames(t *testing.T) {
 	}
 }
 
-// TestFixedValues: the page names how many places there are.
+// TestFixedValues checks that the page states the number of places.
 func TestFixedValues(t *testing.T) {
 	if MaxNamespaces != 100 || MaxLabelSets != 500 {
 		t.Error("docs/metrics.md tells of other bounds")

@@ -45,7 +45,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
 	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
-	stop() // what is queued is still written
+	stop() // queued events are still written
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 }
 
-// writer answers Create with what answer returns.
+// writer answers Create with the result of answer.
 type writer struct {
 	client.Client
 	mu     sync.Mutex
@@ -116,7 +116,7 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 
 func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{})) // nobody writes
+	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{})) // without workers
 	for i := range eventQueue + 3 {
 		ref := reference("x")
 		ref.Namespace = fmt.Sprint("team-", i%4)
@@ -127,8 +127,7 @@ func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	}
 }
 
-// A namespace whose applications have any number of events to tell leaves room for the events of the others, and none of
-// them is counted any more once it was written.
+// Events of a namespace with many events leave room for those of other namespaces. Written events no longer count.
 func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	r := NewRecorder(discarding{}, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
@@ -136,7 +135,7 @@ func TestNoNamespaceFillsTheQueue(t *testing.T) {
 		r.Event(reference("hostile"), now, corev1.EventTypeNormal, "Reason", "message")
 	}
 	before := counts(t, reg)["sparkoperator_events_dropped_total"]
-	other := reference("hostile") // the same worker's queue
+	other := reference("hostile") // on the same worker's queue
 	other.Namespace = "other"
 	r.Event(other, now, corev1.EventTypeNormal, "Reason", "message")
 	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; before != eventQueue-eventShare || dropped != before {
@@ -149,7 +148,7 @@ func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	}
 }
 
-// discarding is an API server that takes everything.
+// discarding is an API server that accepts everything.
 type discarding struct{ client.Client }
 
 func (discarding) Create(context.Context, client.Object, ...client.CreateOption) error { return nil }

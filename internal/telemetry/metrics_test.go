@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// counts gathers every unlabelled value that is not 0; of summaries and histograms the number of observations.
+// counts gathers every unlabelled value that is not 0. For summaries and histograms it returns the number of
+// observations.
 func counts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -84,8 +85,8 @@ func TestStoredCounts(t *testing.T) {
 	}
 }
 
-// samples gathers every series of the metrics that begin with a prefix, as name{label=value,...}; of summaries and histograms the number of
-// observations.
+// samples gathers every series with the prefix, as name{label=value,...}. For summaries and histograms it returns the
+// number of observations.
 func samples(t *testing.T, reg *prometheus.Registry, prefix string) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -116,12 +117,13 @@ func wantSamples(t *testing.T, reg *prometheus.Registry, prefix string, want map
 	}
 }
 
-// TestConfiguredLabels: the names that dashboards read have the labels that are configured, with the values that the peer's would have.
+// TestConfiguredLabels checks that the metrics of dashboards have the configured labels, with the same values as in the
+// other operator.
 func TestConfiguredLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Prefix: "team-a_", Labels: []string{"app-type", "namespace", "none"}})
 	for _, labels := range []map[string]string{
-		{"app_type": "etl", "app-type": "not this"}, // the very name wins
+		{"app_type": "etl", "app-type": "not this"}, // the exact name wins
 		{"app-type": "etl", "app.type": "not this"}, // then the first in order
 		{"namespace": "mine"},
 		nil,
@@ -135,12 +137,12 @@ func TestConfiguredLabels(t *testing.T) {
 		"team_a_spark_application_submit_count{app_type=Unknown,namespace=mine,none=Unknown}": 1,
 		"team_a_spark_application_submit_count{app_type=Unknown,namespace=jobs,none=Unknown}": 1,
 	})
-	wantSamples(t, reg, "sparkoperator_transitions_total", map[string]float64{ // ours have no prefix
+	wantSamples(t, reg, "sparkoperator_transitions_total", map[string]float64{ // the operator's own metrics have no prefix
 		"sparkoperator_transitions_total{kind=k,outcome=,phase=Launched}": 4,
 	})
 }
 
-// TestEnds: what an application leaves behind when it is over, and how long it took.
+// TestEnds checks the counters and times of an application that has ended.
 func TestEnds(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	reg := prometheus.NewRegistry()
@@ -153,10 +155,12 @@ func TestEnds(t *testing.T) {
 		},
 		Next: lifecycle.Memory{SubmittedAt: at.Add(time.Second), EndedAt: at.Add(100 * time.Second)},
 	})
-	m.Stored(subject, Standing{}, lifecycle.Plan{Trail: []lifecycle.Transition{ // the status does not tell since when, nor when it ended
+	// The status has neither the start of the phase nor the time of the end.
+	m.Stored(subject, Standing{}, lifecycle.Plan{Trail: []lifecycle.Transition{
 		{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: at},
-		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Failed, At: at.Add(-time.Hour)}, // another's clock
+		// The time comes from another machine's clock.
+		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Failed, At: at.Add(-time.Hour)},
 	}})
 	wantSamples(t, reg, "sparkoperator_retries_total", map[string]float64{"sparkoperator_retries_total{kind=k,outcome=Failed}": 1})
 	wantSamples(t, reg, "sparkoperator_phase_duration_seconds", map[string]float64{
@@ -183,7 +187,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestTimes: a submission's time is split, and nothing is negative.
+// TestTimes checks that a submission's time is split and that no time is negative.
 func TestTimes(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
@@ -213,7 +217,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestBuckets: the configured bounds are those that are served.
+// TestBuckets checks that the configured buckets are served.
 func TestBuckets(t *testing.T) {
 	for _, test := range []struct {
 		options       MetricsOptions

@@ -10,19 +10,21 @@ import (
 	"testing"
 )
 
-// elsewhere are reasons that no application waits for: those of conditions beside Ready and Degraded.
+// elsewhere are reasons that are not wait reasons: those of conditions other than Ready and Degraded.
 var elsewhere = map[string]bool{
-	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true, // Exposed
+	// Exposed
+	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true,
 	"SetBySpark": true,                                                                    // FieldsOverwritten
 	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired
 	"ImageRunsAnotherVersion": true,                                             // SparkVersionMismatch
 	"ServerReady":             true, "ServerStarting": true, "RollingOut": true, // Progressing
-	"Scheduled": true, // Ready, which is True
+	"Scheduled": true, // Ready, if it is True
 }
 
 var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
 
-// reasonsOf reads the string constants of a package that are reasons by their names or, like those of phases and outcomes, by their types.
+// reasonsOf reads the reasons among a package's string constants. Their names or, for phases and outcomes, their types
+// identify them.
 func reasonsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -58,7 +60,8 @@ func reasonsOf(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestEveryReasonIsToldApart: what the code can give as a reason has a value of the label reason. What an alert calls Other is no help to whom it wakes.
+// TestEveryReasonIsToldApart checks that each reason in the code has a value of the label reason. An alert with the
+// reason Other does not help the engineer on call.
 func TestEveryReasonIsToldApart(t *testing.T) {
 	all := map[string]string{}
 	for folder, least := range map[string]int{

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestRuns: a run counts by what it was started for, and only one that had a time can be late; a clock that runs ahead makes none early.
+// TestRuns checks that a run counts by its trigger, that only scheduled runs have a delay, and that a fast clock does
+// not make the delay negative.
 func TestRuns(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

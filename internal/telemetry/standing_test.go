@@ -25,9 +25,9 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 		do   func()
 		want float64
 	}{
-		{func() {}, 0}, // it is there before anything runs
+		{func() {}, 0}, // the series exists before anything runs
 		{func() { m.Is(a, in(lifecycle.Started)) }, 1},
-		{func() { m.Is(a, in(lifecycle.Running)) }, 1}, // told twice, counted once
+		{func() { m.Is(a, in(lifecycle.Running)) }, 1}, // recorded twice, counted once
 		{func() { m.Is(other, in(lifecycle.Running)) }, 2},
 		{func() { m.Is(b, in(lifecycle.Launched)) }, 2},
 		{func() { m.Is(b, in(lifecycle.Ready)) }, 3},
@@ -44,7 +44,8 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	}
 }
 
-// TestServersAreNoApplications: the metrics whose names are another operator's count SparkApplications, as they do there; ours count every kind.
+// TestServersAreNoApplications checks that metrics with names of the other operator count SparkApplications only, as
+// they do there. The operator's own metrics count every kind.
 func TestServersAreNoApplications(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
@@ -76,7 +77,7 @@ func TestServersAreNoApplications(t *testing.T) {
 	}
 }
 
-// TestStandings: how many stand where, and what they wait for, by what each is now.
+// TestStandings checks the gauges of standings and wait reasons against the current state.
 func TestStandings(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
@@ -88,14 +89,14 @@ func TestStandings(t *testing.T) {
 	m.Is(app("k", "a", "1"), launched(time.Minute, "Unschedulable"))
 	m.Is(app("k", "a", "2"), launched(time.Hour, "Unschedulable"))
 	m.Is(app("k", "b", "3"), launched(time.Second, "Launched"))
-	m.Is(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another's clock
+	m.Is(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another machine's clock
 	red := app("k", "b", "5")
 	red.Labels, red.ExecutorLabels = map[string]string{"team": "red"}, map[string]string{"team": "blue"}
 	m.Is(red, Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
 	fresh := app("k", "b", "6")
 	fresh.Created = now.Add(-2 * time.Second)
 	m.Meet(fresh, Standing{Waits: "New"})
-	m.Meet(fresh, Standing{Phase: lifecycle.Done}) // it is known
+	m.Meet(fresh, Standing{Phase: lifecycle.Done}) // already recorded
 
 	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
 		"sparkoperator_applications{app_namespace=a,kind=k,phase=Launched,state=SUBMITTED}":              2,
@@ -125,12 +126,12 @@ func TestStandings(t *testing.T) {
 		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
 	})
 	m.Is(red, Standing{Phase: lifecycle.Done})
-	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // a series that was there stays, at 0
+	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // an existing series stays, at 0
 		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0, "spark_application_running_count{team=blue}": 0,
 	})
 }
 
-// TestExecutorsAreCountedOnce, whatever a status takes back, and whenever the operator began.
+// TestExecutorsAreCountedOnce, even if a status decreases a count or the operator restarts.
 func TestExecutorsAreCountedOnce(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
@@ -143,12 +144,12 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 		is                Standing
 		completed, failed float64
 	}{
-		{true, ended(1, 5, 2), 0, 0},  // what the process before this one counted
-		{true, ended(1, 6, 2), 0, 0},  // it is known
-		{false, ended(1, 6, 2), 1, 0}, // what happened since
+		{true, ended(1, 5, 2), 0, 0},  // the process before this one counted these
+		{true, ended(1, 6, 2), 0, 0},  // already counted
+		{false, ended(1, 6, 2), 1, 0}, // new
 		{false, ended(1, 6, 2), 1, 0},
-		{false, ended(1, 5, 3), 1, 1}, // taken back
-		{false, ended(1, 6, 3), 1, 1}, // and there again
+		{false, ended(1, 5, 3), 1, 1}, // one count decreased
+		{false, ended(1, 6, 3), 1, 1}, // and increased again
 		{false, ended(1, 7, 3), 2, 1},
 		{false, ended(2, 0, 0), 2, 1}, // another attempt
 		{false, ended(2, 1, 1), 3, 2},
@@ -165,7 +166,8 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// TestRestart: a process that begins anew has the gauges right after one look at each, and counts nothing that was counted.
+// TestRestart checks that the gauges of a new process are right after one pass over each object, and that it counts
+// nothing twice.
 func TestRestart(t *testing.T) {
 	before, after := prometheus.NewRegistry(), prometheus.NewRegistry()
 	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})

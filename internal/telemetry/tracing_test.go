@@ -29,7 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// receiver is a collector of OTLP over HTTP, as the protocol's specification has it.
+// receiver is a collector of OTLP over HTTP, according to the specification.
 type receiver struct {
 	t      *testing.T
 	server *httptest.Server
@@ -79,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(r.answer)
 }
 
-// byName returns the spans that were received, by name.
+// byName returns the received spans by name.
 func (r *receiver) byName() map[string]*tracepb.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 	return out
 }
 
-// apiServer answers a request of a pass and says which trace it was told of.
+// apiServer answers a request of a pass and reports the trace that the request named.
 func apiServer(told *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		*told = r.Header.Get("Traceparent")
@@ -128,7 +128,7 @@ func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, method, url st
 	response.Body.Close()
 }
 
-// TestTraces: a pass is a span with its requests below, sent in the real protocol over the loopback.
+// TestTraces checks that a pass is a span with its requests as children, sent with the real protocol over the loopback.
 func TestTraces(t *testing.T) {
 	to := newReceiver(t)
 	reg := prometheus.NewRegistry()
@@ -139,7 +139,7 @@ func TestTraces(t *testing.T) {
 	var told string
 	api := traces.Transport(apiServer(&told))
 	const pods = "https://api/api/v1/namespaces/jobs/pods"
-	ask(t.Context(), t, api, http.MethodGet, pods) // of no pass
+	ask(t.Context(), t, api, http.MethodGet, pods) // outside of a pass
 	if told != "" {
 		t.Errorf("a request of no pass is said to belong to trace %s", told)
 	}
@@ -194,7 +194,7 @@ func TestTraces(t *testing.T) {
 	wantSamples(t, reg, "sparkoperator_spans_dropped_total", map[string]float64{"sparkoperator_spans_dropped_total{}": 0})
 }
 
-// TestErrorsAreNotQuoted: a span tells what sort of error ended a pass, and none of its words.
+// TestErrorsAreNotQuoted checks that a span contains the kind of an error but not its message.
 func TestErrorsAreNotQuoted(t *testing.T) {
 	const secret = "password=hunter2"
 	for want, err := range map[string]error{
@@ -211,7 +211,8 @@ func TestErrorsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// TestCollectorThatHangs: what the queue has no room for is counted like what a collector refuses, and every span that ended is either sent or counted.
+// TestCollectorThatHangs checks that spans beyond the queue are counted like spans that a collector rejects. Every
+// ended span is either sent or counted.
 func TestCollectorThatHangs(t *testing.T) {
 	answer, asked := make(chan struct{}), make(chan struct{}, 100)
 	to := newReceiver(t)
@@ -234,7 +235,7 @@ func TestCollectorThatHangs(t *testing.T) {
 	for range maxWaiting {
 		pass()
 	}
-	<-asked // it has the first, and does not answer
+	<-asked // the collector has the first request and does not answer
 	for range more {
 		pass()
 	}
@@ -253,7 +254,7 @@ func TestCollectorThatHangs(t *testing.T) {
 	}
 }
 
-// TestSampling: a pass that is not sampled has no span, and its requests say nothing of a trace.
+// TestSampling checks that an unsampled pass has no span, and that its requests name no trace.
 func TestSampling(t *testing.T) {
 	to := newReceiver(t)
 	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL + "/custom", SamplingRatio: 0}, logr.Discard(), NewMetrics(prometheus.NewRegistry(), MetricsOptions{}))
@@ -273,7 +274,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestCollectorInTrouble: spans that cannot be sent are counted and told of once, and nothing fails.
+// TestCollectorInTrouble checks that spans that cannot be sent are counted and logged once, without failures elsewhere.
 func TestCollectorInTrouble(t *testing.T) {
 	to := newReceiver(t)
 	to.answer = http.StatusServiceUnavailable
@@ -312,7 +313,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	}
 }
 
-// TestNoTraces: without an endpoint there is nothing to call, and nothing in the way of a request.
+// TestNoTraces checks that without an endpoint no collector is called and requests pass through unchanged.
 func TestNoTraces(t *testing.T) {
 	var traces *Traces
 	var told string

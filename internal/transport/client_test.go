@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// counting counts what is asked by another connection than the caches' own.
+// counting counts the requests that do not use the caches' own connection.
 type counting struct {
 	http.RoundTripper
 	asked atomic.Int64
@@ -31,13 +31,13 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(request)
 }
 
-// kinds is names, with lists.
+// kinds returns the Kinds of names, with lists.
 func kinds() Kinds {
 	pod := names["Pod"]
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
 }
 
-// clients are one that keeps names of pods alone, in a format, and an ordinary one.
+// clients returns a client that keeps only the parts of pods in names, for a format, and an ordinary one.
 func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, others *counting) {
 	t.Helper()
 	rc := testkit.Rest(t)
@@ -59,7 +59,7 @@ func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, oth
 	return lean, kubernetes.NewForConfigOrDie(rc), others
 }
 
-// podOf is a pod without a node, with a label that is kept and one that is not.
+// podOf returns a pod without a node, with a label that is kept and one that is not.
 func podOf(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"a": "kept", "z": "not"}},
@@ -67,7 +67,7 @@ func podOf(name string) *corev1.Pod {
 	}
 }
 
-// less is what kinds keeps of podOf.
+// less returns what kinds keeps of podOf.
 func less(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"a": "kept"}},
@@ -79,7 +79,7 @@ func TestClientListsAndWatches(t *testing.T) {
 	lean, plain, others := clients(t, runtime.ContentTypeProtobuf)
 	namespace := testkit.Namespace(t)
 	ctx := t.Context()
-	const many = 300 // an answer that is large is compressed
+	const many = 300 // enough for a compressed response
 	events, err := lean.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestClientListsAndWatches(t *testing.T) {
 	}
 }
 
-// Errors, and what is not protocol buffers, come as they were sent.
+// Errors and responses other than protobuf come as they were sent.
 func TestClientLeavesTheRest(t *testing.T) {
 	namespace := testkit.Namespace(t)
 	lean, plain, _ := clients(t, runtime.ContentTypeProtobuf)
@@ -157,7 +157,7 @@ func TestClientLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A watch ends with its context, while its connection waits for more too.
+// A watch ends with its context, even while its connection waits for more.
 func TestClientEnds(t *testing.T) {
 	lean, _, _ := clients(t, runtime.ContentTypeProtobuf)
 	ctx, cancel := context.WithCancel(t.Context())

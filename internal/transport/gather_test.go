@@ -12,7 +12,7 @@ import (
 
 const gap = 50 * time.Millisecond
 
-// connected is a connection that gathers, and its other end.
+// connected returns a gathering connection and its other end.
 func connected(t *testing.T) (near, far net.Conn) {
 	t.Helper()
 	one, other := net.Pipe()
@@ -22,12 +22,12 @@ func connected(t *testing.T) (near, far net.Conn) {
 	}
 	time.Sleep(beginning)
 	go func() { _, _ = other.Write([]byte("hello")) }()
-	read(t, near, 8) // which is later than the beginning
+	read(t, near, 8) // after the time named beginning
 	time.Sleep(gap)
 	return near, other
 }
 
-// read reads once, and says how long that took.
+// read reads once and returns how long that took.
 func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 	t.Helper()
 	began, p := time.Now(), make([]byte, into)
@@ -40,9 +40,9 @@ func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 
 func TestGathering(t *testing.T) {
 	type step struct {
-		after time.Duration // before it is sent
+		after time.Duration // before sent is written
 		sent  string
-		took  time.Duration // to read it from then
+		took  time.Duration // to read it after that
 	}
 	for name, steps := range map[string][]step{
 		"after silence at once":          {{0, "a", 0}, {time.Second, "b", 0}},
@@ -65,7 +65,7 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// Hands are shaken and lists asked for as fast as answers come.
+// Handshakes and first lists are read without pauses.
 func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, far := net.Pipe()
@@ -82,7 +82,7 @@ func TestGatheringBegins(t *testing.T) {
 	})
 }
 
-// socket holds what was sent until it is read, as a connection's buffers do.
+// socket holds sent bytes until they are read, like a connection's buffers.
 type socket chan []byte
 
 func (s socket) Read(p []byte) (int, error) {
@@ -93,7 +93,7 @@ func (s socket) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// reading is a connection that is only read.
+// reading is a connection for reads only.
 type reading struct {
 	socket
 	net.Conn
@@ -101,7 +101,8 @@ type reading struct {
 
 func (r reading) Read(p []byte) (int, error) { return r.socket.Read(p) }
 
-// A sender of much that is a little slower than its reader, which drains all that has come each time, is not held up but at the first.
+// A fast sender is delayed only at the first read. It is a little slower than its reader, which therefore drains all
+// bytes each time.
 func TestGatheringMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := make(socket, 1000)
@@ -136,7 +137,7 @@ func TestGatheringMuch(t *testing.T) {
 	})
 }
 
-// A reader that waits for more hears of the end.
+// A waiting reader receives the end of the connection.
 func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := connected(t)
@@ -148,7 +149,7 @@ func TestGatheringEnds(t *testing.T) {
 	})
 }
 
-// A connection that cannot be made is the dialer's error.
+// The error of the dialer is returned unchanged.
 func TestGatherNoConnection(t *testing.T) {
 	refused := errors.New("refused")
 	dial := dialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }).gather(gap)

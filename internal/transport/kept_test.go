@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestShedding: a request with WithKept gets what that names, page by page, and one without gets all.
+// TestShedding checks that a request with WithKept gets the kept parts, page by page, and that another request gets
+// everything.
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	plain := kubernetes.NewForConfigOrDie(testkit.Rest(t))

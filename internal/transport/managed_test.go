@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unmanagedOf reads all of a body without managed fields.
+// unmanagedOf reads a whole body without managed fields.
 func unmanagedOf(t testing.TB, in io.Reader) string {
 	t.Helper()
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})
@@ -62,7 +62,7 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// A watch that is cut says so after what came.
+// A watch that is cut off returns an error after its bytes.
 func TestUnmanagedCut(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"object":{"metadata":{"managedFields":[1`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})
@@ -71,7 +71,7 @@ func TestUnmanagedCut(t *testing.T) {
 	}
 }
 
-// Of what is JSON nothing but the elements of managed fields is lost; of what is none nothing is added.
+// JSON input loses only the elements of managed fields. Nothing is added to other input.
 func FuzzUnmanaged(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"ADDED","object":{"metadata":{"managedFields":[{"fieldsV1":{"k:{\"a\":\"]\"}":{}}}],"name":"\\\""}}}`,
@@ -87,7 +87,7 @@ func FuzzUnmanaged(f *testing.F) {
 		}
 		var before, after map[string]any
 		if json.Unmarshal(in, &before) != nil || strings.Contains(string(in), `\u`) || bytes.Count(in, []byte(`"metadata"`)) > 1 || bytes.Count(in, []byte(`"object"`)) > 1 {
-			return // a key that is written in another way, or twice, is no API server's
+			return // the API server does not escape keys or repeat them
 		}
 		if err := json.Unmarshal([]byte(out), &after); err != nil {
 			t.Fatalf("%q became %q: %v", in, out, err)

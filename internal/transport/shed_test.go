@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parts are the parts of a message that are kept.
+// parts are the kept fields of a message.
 type parts = map[protowire.Number]*Message
 
-// names keeps of a pod its name and namespace, the labels a and b, and of its containers the names.
+// names keeps the name and namespace of a pod, the labels a and b, and the names of its containers.
 var names = Kinds{"Pod": Fields(parts{
 	1: Fields(parts{1: Whole, 3: Whole, 11: Named("a", "b")}),
 	2: Fields(parts{2: Fields(parts{1: Whole})}),
@@ -28,7 +28,7 @@ var names = Kinds{"Pod": Fields(parts{
 
 var codec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
-// encoded is an object as the API server sends it.
+// encoded returns an object in the API server's encoding.
 func encoded(t testing.TB, object runtime.Object) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestShed(t *testing.T) {
 			in := encoded(t, test.in)
 			out := names.Shed(in)
 			got := decoded(t, out)
-			want := decoded(t, encoded(t, test.want)) // what protocol buffers do to empty messages is done to both
+			want := decoded(t, encoded(t, test.want)) // protobuf changes empty messages in both
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -88,7 +88,7 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// What cannot be read comes out as it went in: the client's decoder says what is wrong with it, in words that people find.
+// Unreadable input is returned unchanged, so that the client's decoder reports its well-known error.
 func TestShedMalformed(t *testing.T) {
 	pod := encoded(t, &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "b"}}})
 	for name, in := range map[string][]byte{
@@ -110,7 +110,7 @@ func TestShedMalformed(t *testing.T) {
 	}
 }
 
-// frame is an event of a watch as it is sent.
+// frame returns an event of a watch in its encoding.
 func frame(t *testing.T, kind string, object runtime.Object) []byte {
 	t.Helper()
 	event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: encoded(t, object)}}
@@ -167,7 +167,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A watch that is cut is no end: the reflector is to list again, or go on from where it was.
+// A watch that is cut off has not ended: the reflector must list again or continue from its last version.
 func TestFramesCut(t *testing.T) {
 	whole := frame(t, "ADDED", &corev1.Pod{TypeMeta: podMeta})
 	for name, test := range map[string]struct {
@@ -191,7 +191,7 @@ func TestFramesCut(t *testing.T) {
 	}
 }
 
-// Whatever comes, shedding ends, and what comes out is no longer.
+// Shedding ends on any input, and its output is not longer than the input.
 func FuzzShed(f *testing.F) {
 	f.Add(encoded(f, &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "1", "z": "2"}}}))
 	f.Add([]byte("k8s\x00\x0a\x05\x12\x03Pod\x12\x02\x0a\x80"))

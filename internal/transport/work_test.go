@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// worked notes what is reported of work.
+// worked records the calls of Work.
 type worked struct{ notes []string }
 
 func (w *worked) Begin() { w.notes = append(w.notes, "begin") }
 func (w *worked) End()   { w.notes = append(w.notes, "end") }
 func (w *worked) Drop()  { w.notes = append(w.notes, "drop") }
 
-// answering answers each request with a body that comes in two parts.
+// answering answers each request with a body in two parts.
 type answering struct{ status int }
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
@@ -24,7 +24,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 }
 
-// TestWork: bytes of a watch are decoded from one read to the next, and a list once its body was read.
+// TestWork checks that the bytes of a watch are decoded between two reads, and a list after its body was read.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// heap is what is in use after a collection.
+// heap returns the memory in use after a garbage collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -24,7 +24,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// claimed is the metadata of an object that says it is ours, and whose owners have names of a megabyte altogether.
+// claimed returns the metadata of an object with the operator's label, whose owners have names of a megabyte in total.
 func claimed(i int) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{identity.AppUIDLabel: "u"},
@@ -37,9 +37,10 @@ func claimed(i int) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// TestTrimBoundsOwners: objects that merely carry our label take little room while they are there, and none once they are gone.
+// TestTrimBoundsOwners checks that objects with a forged label take little memory while they exist, and none after
+// that.
 func TestTrimBoundsOwners(t *testing.T) {
-	const objects, most = 300, 8 << 20 // before: 291 MiB stayed
+	const objects, most = 300, 8 << 20 // without the bound, 291 MiB stayed
 	before := heap()
 	var kept []any
 	for i := range objects {
@@ -52,13 +53,13 @@ func TestTrimBoundsOwners(t *testing.T) {
 	if grown := heap() - before; grown > most {
 		t.Errorf("%d objects take %d MiB", len(kept), grown>>20)
 	}
-	runtime.KeepAlive(kept) // and no longer
+	runtime.KeepAlive(kept) // until here
 	if grown := heap() - before; grown > most {
 		t.Errorf("objects that are gone leave %d MiB", grown>>20)
 	}
 }
 
-// TestTrimKeepsOwnersThatMatter: of many owners the one that the label names stays, and others do too.
+// TestTrimKeepsOwnersThatMatter checks that the owner named by the label stays among many owners, with some others.
 func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	t.Parallel()
 	object := claimed(1)
@@ -83,7 +84,8 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsPods: what a tenant writes into a pod's status or annotations is kept up to a bound, and tells the same.
+// TestTrimBoundsPods checks that texts of a tenant in a pod's status or annotations are bounded, and that the facts
+// stay the same.
 func TestTrimBoundsPods(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// wireCodec knows what caches decode.
+// wireCodec decodes the types that caches decode.
 var wireCodec = func() runtime.Serializer {
 	kinds := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(kinds))
@@ -29,7 +29,7 @@ var wireCodec = func() runtime.Serializer {
 	return protobuf.NewSerializer(kinds, kinds)
 }()
 
-// sent is an object as the API server sends it.
+// sent returns an object in the API server's encoding.
 func sent(t *testing.T, object runtime.Object) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func sent(t *testing.T, object runtime.Object) []byte {
 	return out.Bytes()
 }
 
-// received is what a client decodes.
+// received returns the object that a client decodes.
 func received(t *testing.T, object []byte) runtime.Object {
 	t.Helper()
 	out, _, err := wireCodec.Decode(object, nil, nil)
@@ -93,8 +93,8 @@ func anyObjects(seed int64) *randfill.Filler {
 	)
 }
 
-// TestKeptIsWhatTrimReads: what is left out before a child is decoded would have been dropped after. Whoever has Pod read another field finds out here that it is
-// to be kept.
+// TestKeptIsWhatTrimReads checks that decoding drops only fields that trimming would drop too. If you make Pod read
+// another field, this test fails until Kept lists the field.
 func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
 		t.Helper()
@@ -129,7 +129,8 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 	}
 }
 
-// TestKeptOfLists: a list keeps its place in time and where it goes on, and of each item what is kept of one that comes alone. API servers without watch lists send them.
+// TestKeptOfLists checks that a list keeps its resourceVersion and its continue token, and that its items are trimmed
+// like single objects. API servers without watch lists send lists.
 func TestKeptOfLists(t *testing.T) {
 	remaining := int64(7)
 	meta := metav1.ListMeta{ResourceVersion: "42", Continue: "more", RemainingItemCount: &remaining}
@@ -171,7 +172,8 @@ func TestKeptOfLists(t *testing.T) {
 	}
 }
 
-// TestKeptOfBookmarks: what says that a watch has told all that there was stays, or no cache would ever be full.
+// TestKeptOfBookmarks checks that the annotation for the end of a watch's initial events stays. Without it, no cache
+// would ever be synced.
 func TestKeptOfBookmarks(t *testing.T) {
 	done := metav1.ObjectMeta{ResourceVersion: "42", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	for _, mark := range []runtime.Object{

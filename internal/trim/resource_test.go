@@ -15,21 +15,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestTrimBoundsMetadata: the metadata of a custom resource take less room than the text that a tenant wrote.
+// TestTrimBoundsMetadata checks that the metadata of a custom resource takes less memory than the text that a tenant
+// wrote.
 func TestTrimBoundsMetadata(t *testing.T) {
 	const objects = 20
 	for name, meta := range map[string]func(*metav1.ObjectMeta){
-		"annotations": func(m *metav1.ObjectMeta) { // before: 6.1 bytes for each byte
+		"annotations": func(m *metav1.ObjectMeta) { // without the bound, 6.1 bytes for each byte
 			for i := range 25_000 {
 				metav1.SetMetaDataAnnotation(m, fmt.Sprintf("%x", i), "")
 			}
 		},
-		"finalizers": func(m *metav1.ObjectMeta) { // before: 4.6
+		"finalizers": func(m *metav1.ObjectMeta) { // without the bound, 4.6
 			for range 250_000 {
 				m.Finalizers = append(m.Finalizers, "a")
 			}
 		},
-		"owners": func(m *metav1.ObjectMeta) { // before: 1.7, and an entry in the index of runs
+		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7, and an entry in the index of runs
 			for i := range 20_000 {
 				m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
 			}
@@ -61,7 +62,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsMetadataThatIsRead: of what is cut, what decisions read stays.
+// TestTrimKeepsMetadataThatIsRead checks that the metadata that decisions read stays.
 func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	t.Parallel()
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
@@ -91,9 +92,10 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsContainers: a container of a pod, three letters long, is no half of a kilobyte in the cache.
+// TestTrimBoundsContainers checks that many containers with names of three letters do not take half a kilobyte each in
+// the cache.
 func TestTrimBoundsContainers(t *testing.T) {
-	const pods, most = 10, 4 << 20 // before: 94 MiB
+	const pods, most = 10, 4 << 20 // without the bound, 94 MiB
 	before := heap()
 	var kept []any
 	for i := range pods {

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestTrimmedExecutorsTellTheSame: whatever is dropped of an executor, the facts that are read from it are those of the whole pod.
+// TestTrimmedExecutorsTellTheSame checks that the facts of a trimmed executor equal those of the whole pod.
 func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	ready := func(status, containers corev1.ConditionStatus, reason string) []corev1.PodCondition {
@@ -132,7 +132,8 @@ func TestVocabularySharesAndIsBounded(t *testing.T) {
 	}
 }
 
-// TestTrimPodHidesAddresses: the last words of a program become conditions and events, in which nobody's password or signature is to be read.
+// TestTrimPodHidesAddresses checks that passwords and signatures are removed from the last output of a program, because
+// it becomes conditions and events.
 func TestTrimPodHidesAddresses(t *testing.T) {
 	const said = "cannot read https://user:word@host/a.jar?sig=abc"
 	pod := &corev1.Pod{
@@ -191,7 +192,7 @@ func TestTrimPod(t *testing.T) {
 	}
 }
 
-// TestTrimPodOfNobody: of a Spark that no operator runs nothing is kept but its name.
+// TestTrimPodOfNobody checks that only the identity of a Spark pod that no operator manages is kept.
 func TestTrimPodOfNobody(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},
@@ -201,7 +202,7 @@ func TestTrimPodOfNobody(t *testing.T) {
 	if got, err := Pod(pod); err != nil || !cmp.Equal(any(want), got) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's
+	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's label
 	if got, err := Pod(pod); err != nil || got.(*corev1.Pod).Spec.NodeName != "node" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// after counts so much time in ticks.
+// after counts the ticks of a duration.
 func (h *Watchdog) after(d time.Duration) {
 	for range d / Tick {
 		h.Count()
 	}
 }
 
-// TestHangs: what lasts too long is reported by readiness and in the log, and by liveness once it has lasted for longer
-// still; what rests, or has ended, is not.
+// TestHangs checks that hanging work fails readiness and is logged, and fails liveness after a longer time. Idle and
+// ended work is not reported.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -72,7 +72,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs: work that goes on while the process uses a core is given one of its own, and no longer than it goes on.
+// TestHogs checks that a job counts as using a core while it lasts and the process uses a core, and no longer.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
