@@ -180,7 +180,8 @@ func TestFramesCut(t *testing.T) {
 		"in an event":    {whole[:len(whole)-1], io.ErrUnexpectedEOF},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := bodyOf(bytes.NewReader(test.in)).Read(make([]byte, 10)); err != test.want { //nolint:errorlint // readers compare it so
+			//nolint:errorlint // readers compare with ==
+			if _, err := bodyOf(bytes.NewReader(test.in)).Read(make([]byte, 10)); err != test.want {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 		})
