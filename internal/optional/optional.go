@@ -32,7 +32,6 @@ import (
 //
 // A kind that is not watched yet is not observed. Nothing is lost: the watch begins with an event for each existing
 // object, and a create that finds an unobserved object reads it from the API server.
-// that exists, and a create that meets an object which was not seen reads it live.
 type Caches struct {
 	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind

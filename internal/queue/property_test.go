@@ -16,8 +16,8 @@ import (
 // own.
 type model struct {
 	t       *testing.T
-	waits   map[string]*waiting // the class that each was handed out with
-	working map[string]Class    // that they were handed out with
+	waits   map[string]*waiting // ready, by key
+	working map[string]Class    // the class at the hand-out
 	again   map[string]claim    // added while in work
 	later   map[string]late
 	workers int          // limit of items in work; 0 means any number

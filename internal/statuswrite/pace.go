@@ -21,14 +21,14 @@ const (
 	Quiet = 2 * time.Second
 	// Patience is the longest wait for that.
 	Patience = 10 * time.Second
-	// Arrival is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. Too few
-	// executors are reported within that time (lifecycle: a shortage), with their wait reason. The status also does not
+	// Arrival is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. A
+	// shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not
 	// report zero executors early for applications whose minimum is above zero. The cause may be a driver that stops, and
 	// its end is written at once.
 	Arrival = 30 * time.Second
-	// FirstArrival is the longest wait for the first executor to run; after that, Arrival applies to the others. Pulling
-	// images on busy nodes takes longer. "Some exist and none runs" is little more than "none exists", and the wait reason
-	// of the executors is written at once.
+	// FirstArrival is the longest wait for the first executor to run; after that, Arrival applies to the others. Image
+	// pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more than none at all,
+	// and their wait reason is written at once.
 	FirstArrival = 2 * time.Minute
 	// slower multiplies all these times if there are more executors than manyOfThem, because their status is large.
 	slower     = 2

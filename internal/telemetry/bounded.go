@@ -57,7 +57,7 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets reads the configured labels of applications. A combination of values keeps its place and its counters.
+// labelSets reads the configured labels of applications. A combination keeps its place, or counters would lose counts.
 type labelSets struct {
 	names []string
 
