@@ -13,7 +13,6 @@ var minorPaths = []string{"conditions", "operator.history", "operator.phase", "o
 
 // OfTheCrowd reports whether executor churn is the only result of a pass. In that case, the status patch contains
 // nothing else, and no event is urgent.
-// event is urgent.
 func OfTheCrowd(crowd kind.Crowd, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
 	major := func(t lifecycle.Transition) bool { return crowd.Minor == nil || !crowd.Minor(t) }

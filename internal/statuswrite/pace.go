@@ -22,9 +22,9 @@ const (
 	// Patience is the longest wait for that.
 	Patience = 10 * time.Second
 	// Arrival is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. A
-	// shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not
-	// report zero executors early for applications whose minimum is above zero. The cause may be a driver that stops, and
-	// its end is written at once.
+	// shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not report zero
+	// executors early for applications whose minimum is above zero. The cause may be a driver that stops, and its end is
+	// written at once.
 	Arrival = 30 * time.Second
 	// FirstArrival is the longest wait for the first executor to run; after that, Arrival applies to the others. Image
 	// pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more than none at all,
@@ -38,8 +38,8 @@ const (
 // Paces remembers since when a status write is debounced for executor churn.
 type Paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// news is the time of the last write for executor churn alone, of a kind that debounces the events of failed executors
-	// (the News flag of the kind). These events follow after Quiet at the earliest, and each write reports only a few.
+	// news is the time of the last write for executor churn alone, if the kind debounces the events of failed executors
+	// (News). Such events follow after Quiet at the earliest, and each write reports only a few of them.
 	news memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
 	// moving with each pass. It is zero if there are enough.
