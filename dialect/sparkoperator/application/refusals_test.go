@@ -66,10 +66,10 @@ var refusals = []struct{ field, when, piece string }{
 	{"spec.monitoring.prometheus.portName", "is no name of a port, or that of a port of Spark's or of `executor.ports`", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, portName: spark-ui}}}`},
 	{"spec.mainClass", "is missing for a jar", `spec: {mainClass: null}`},
 	{"spec.image", "is missing, and `driver.image` or `executor.image` too", `spec: {image: null}`},
-	{"spec.batchScheduler", "is none that the operator knows: `volcano`, `yunikorn`, or one of its `batchScheduler.kubeSchedulerNames`; only where `batchScheduler.enabled` is set", `spec: {batchScheduler: whoever}`},
+	{"spec.batchScheduler", "is unknown to the operator: `volcano`, `yunikorn`, or one of its `batchScheduler.kubeSchedulerNames`; only where `batchScheduler.enabled` is set", `spec: {batchScheduler: whoever}`},
 	{"spec.batchSchedulerOptions.queue", "is no name of a queue of Volcano, or no label that YuniKorn could read it from", `spec: {batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`},
 	{"spec.batchSchedulerOptions.priorityClassName", "is no name of a priority class", `spec: {batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`},
-	{"spec.batchSchedulerOptions.resources[cpu]", "is negative, as any other resource", `spec: {batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`},
+	{"spec.batchSchedulerOptions.resources[cpu]", "is negative; the same of any other resource", `spec: {batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`},
 }
 
 // TestRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused
