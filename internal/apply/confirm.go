@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
@@ -68,12 +67,7 @@ func released(pod *corev1.Pod, owner client.Object) bool {
 // stays returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt of such
 // an owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
 func (a Applier) stays(ctx context.Context, owner client.Object) error {
-	gvk, err := apiutil.GVKForObject(owner, a.Dependents.Scheme())
-	if err != nil {
-		return err
-	}
-	live := identity.MetadataOnly(gvk)
-	err = a.Dependents.Live.Get(ctx, client.ObjectKeyFromObject(owner), live)
+	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("look whether the owner of the pods is being deleted: %w", err)
 	}

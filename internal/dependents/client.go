@@ -151,6 +151,16 @@ func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Obje
 	return existing, gvk, nil
 }
 
+// ReadLiveMetadata reads the metadata of the object with the kind and name of the given one.
+func (c Client) ReadLiveMetadata(ctx context.Context, object client.Object) (*metav1.PartialObjectMetadata, error) {
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	live := identity.MetadataOnly(gvk)
+	return live, c.Live.Get(ctx, client.ObjectKeyFromObject(object), live)
+}
+
 // DeleteOne deletes exactly the object that was seen. A precondition on the UID protects another object with its name.
 func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
 	err := c.Delete(ctx, object, append(how, client.Preconditions{UID: new(object.GetUID())})...)

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -128,12 +127,8 @@ func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) 
 	if !apierrors.IsConflict(conflict) {
 		return conflict
 	}
-	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	live, err := c.ReadLiveMetadata(ctx, object)
 	if err != nil {
-		return err
-	}
-	live := identity.MetadataOnly(gvk)
-	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 		return err
 	}
 	if live.UID != object.GetUID() || !equality.Semantic.DeepEqual(live.OwnerReferences, object.GetOwnerReferences()) {
