@@ -5,9 +5,9 @@
 # 'TestOperator/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# All crash points; make test runs a sample of them. This test needs only an API server.
+# All crash points; make test runs a sample of them. These tests need only an API server.
 if [ $# -eq 0 ]; then
-	CRASH_POINTS=all go test -count=1 -timeout=20m -run '^TestCrashInALongLife$' ./internal/operator
+	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 -run '^Test(Crash|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' ./internal/operator
 fi
 cd test/e2e
 # All live recordings; make test runs a sample of them.

@@ -19,7 +19,7 @@ import (
 // history than a life without a crash. CRASH_POINTS=all takes every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 44, 5, apachesLife)
+	cuts(t, 44, 7, apachesLife)
 }
 
 // apachesLife plays one life whose operator crashes at the given point, and reports whether it did.

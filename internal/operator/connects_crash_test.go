@@ -14,7 +14,7 @@ import (
 // attempt twice, or gets another Service than the first. CRASH_POINTS=all takes every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 62, 5, serversLife)
+	cuts(t, 62, 7, serversLife)
 }
 
 // serversLife plays one life whose operator crashes at the given point, and reports whether it did.
@@ -26,10 +26,10 @@ func serversLife(t *testing.T, crash *crashing) (died bool) {
 	sc := w.server("x")
 	m.witness(sc, identity.RoleServer)
 
-	w.readyServer(sc, 1)
+	w.startedServer(sc, 1)
 	service := w.serverService("x-server")
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.a":"b"}}}`)
-	w.readyServer(sc, 2)
+	w.startedServer(sc, 2)
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"annotations":{"a":"b"}}}}}}`)
 	w.serverService("x-server", func(s *corev1.Service) error { return want(s.Annotations["a"], "b") })
 	w.patchServer("x", `{"spec":{"suspend":true}}`)

@@ -184,13 +184,23 @@ func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 // readyServer plays the kubelet until a server of an attempt is Ready, with one executor.
 func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
+	pod := w.startedServer(sc, attempt)
+	w.waitServer(sc.Name, v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
+		return errors.Join(want(sc.Status.Operator.Attempt, int32(attempt)), want(sc.Status.Executors["running"], 1))
+	})
+	return pod
+}
+
+// startedServer does the same without the wait for the executor, whose count is written up to ten seconds later.
+func (w *world) startedServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
+	w.T.Helper()
 	pod := w.serverPod(sc, attempt)
 	w.ready(pod.Name)
 	executor := w.serverExecutor(pod, 1)
 	w.Create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitServer(sc.Name, v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
-		return errors.Join(want(sc.Status.Operator.Attempt, int32(attempt)), want(sc.Status.Executors["running"], 1))
+		return want(sc.Status.Operator.Attempt, int32(attempt))
 	})
 	return pod
 }

@@ -22,7 +22,7 @@ import (
 // counts a run that did not happen.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 140, 9, longLife)
+	cuts(t, 140, 17, longLife)
 }
 
 // longLife plays one life whose operator crashes at the given point, and reports whether it did.

@@ -16,15 +16,21 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// cuts plays lives whose operators crash before or after one write each: at every stride-th of the points, or at each
-// of them with CRASH_POINTS=all, which takes minutes. There are twice as many points as writes in a life, and some more
-// at which no operator crashes.
-func cuts(t *testing.T, points, stride int, life func(*testing.T, *crashing) (died bool)) {
+// crashStride returns the step from one crash point to the next: the given one, or 1 with CRASH_POINTS=all, which takes
+// minutes and is part of make e2e.
+func crashStride(sample int) int {
+	if os.Getenv("CRASH_POINTS") == "all" {
+		return 1
+	}
+	return sample
+}
+
+// cuts plays lives whose operators crash before or after one write each: at a sample of the points (crashStride). There
+// are twice as many points as writes in a life, and some more at which no operator crashes.
+func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
-	if os.Getenv("CRASH_POINTS") == "all" {
-		stride = 1
-	}
+	stride := crashStride(sample)
 	ended := map[bool]int{}
 	var mu sync.Mutex
 	t.Run("cut", func(t *testing.T) {

@@ -433,24 +433,7 @@ func (w *world) absent(name string) *v1beta2.SparkApplication {
 // is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
-	testkit.Rest(t) // which skips all of them without a control plane
-	const points = 48
-	var mu sync.Mutex
-	ended := map[bool]int{}
-	t.Run("at", func(t *testing.T) {
-		for point := 0; point < points; point += 3 {
-			t.Run(fmt.Sprint(point), func(t *testing.T) {
-				t.Parallel()
-				died := scheduledLife(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
-				mu.Lock()
-				defer mu.Unlock()
-				ended[died]++
-			})
-		}
-	})
-	if !t.Failed() && ended[true] < 8 {
-		t.Errorf("the points do not fit the writes of a life: %v", ended)
-	}
+	cuts(t, 64, 7, scheduledLife)
 }
 
 // scheduledLife plays one life whose operator crashes at the given point, and reports whether it did.
