@@ -16,11 +16,11 @@ import (
 var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]", "names a class, which only a JVM runs", `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.example.Step}}`,
 		`"org.example.Step" cannot run outside a JVM`},
-	{"spec.deps.jars", "is a pattern on a remote file system, whose client would have to expand it; the same of `files`, `pyFiles` and `archives`", `spec: {deps: {jars: ["s3a://b/*.jar"]}}`,
+	{"spec.deps.jars", "is a pattern on a remote file system, whose client would have to expand it; the same holds for `files`, `pyFiles` and `archives`", `spec: {deps: {jars: ["s3a://b/*.jar"]}}`,
 		`"s3a://b/*.jar" is a pattern, which needs the file system's own client to expand`},
-	{"spec.mainClass", "is missing, and the jar that may name it is far away", `spec: {mainClass: null, mainApplicationFile: "s3a://b/a.jar"}`,
+	{"spec.mainClass", "is missing, and the jar that may name it is remote", `spec: {mainClass: null, mainApplicationFile: "s3a://b/a.jar"}`,
 		"a Java or Scala application needs its main class: the jar is not opened to look for one"},
-	{"spec.deps.files", "is a file of the image that is to be uploaded (`spark.kubernetes.file.upload.path`); the same of `jars`, `pyFiles` and `archives`",
+	{"spec.deps.files", "is a file of the image that is to be uploaded (`spark.kubernetes.file.upload.path`); the same holds for `jars`, `pyFiles` and `archives`",
 		`spec: {deps: {files: [/opt/f]}, sparkConf: {spark.kubernetes.file.upload.path: "s3a://b"}}`, `"/opt/f" is a file of the submitter, which is never read`},
 	{"spec.mainApplicationFile", "the same", `spec: {mainApplicationFile: /opt/a.jar, sparkConf: {spark.kubernetes.file.upload.path: "s3a://b"}}`,
 		`"/opt/a.jar" is a file of the submitter, which is never read`},
@@ -28,7 +28,7 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 		"a file of the submitter is never read"},
 	{"spec.sparkConf[spark.kubernetes.kerberos.krb5.path]", "is a file of the image", `spec: {sparkConf: {spark.kubernetes.kerberos.krb5.path: /etc/krb5.conf}}`,
 		"a file of the submitter is never read"},
-	{"spec.sparkConf[" + driverClaimPrefix + "v.options.claimName]", "asks for a claim to be made for the driver (`OnDemand`); the same of `volumes`",
+	{"spec.sparkConf[" + driverClaimPrefix + "v.options.claimName]", "requests a new claim for the driver (`OnDemand`); the same holds for `volumes`",
 		`spec: {sparkConf: {` + driverClaimPrefix + `v.options.claimName: OnDemand, ` +
 			driverClaimPrefix + `v.options.storageClass: fast, ` + driverClaimPrefix + `v.options.sizeLimit: 1Gi, ` + driverClaimPrefix + `v.mount.path: /v}}`,
 		"asks for a new claim for the driver, and the operator has no right to create claims"},
@@ -64,7 +64,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 			}
 		}
 	}
-	line("| `%s` | is `SparkSubmit`, and the operator's configuration says `Native` |", modeField)
+	line("| `%s` | is `SparkSubmit`, and the operator's configuration has `Native` |", modeField)
 	app := appOf(t, `spec: {submission: {mode: SparkSubmit}}`)
 	if _, _, err := (Dialect{Options{Submission: v1beta2.SubmissionModeNative}}).BuildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
 		t.Errorf("spark-submit that is switched off: %v", err)
