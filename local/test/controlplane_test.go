@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// TestControlPlanesSideBySide runs two control planes at the same time and kills a component of one.
-func TestControlPlanesSideBySide(t *testing.T) {
+// TestControlPlanesRunSideBySide runs two control planes at the same time and kills a component of one.
+func TestControlPlanesRunSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := newCluster(t), newCluster(t)
 	var wg sync.WaitGroup
@@ -41,8 +41,8 @@ func TestControlPlanesSideBySide(t *testing.T) {
 	if out := a.must("kubeconfig", "--dir", a.dir); out != filepath.Join(a.dir, "kubeconfig")+"\n" {
 		t.Errorf("kubeconfig printed %q", out)
 	}
-	if out := a.must("up", "--dir", a.dir, "--control-plane-only"); !strings.Contains(out, "up already") {
-		t.Errorf("a second up said: %s", out)
+	if out := a.must("up", "--dir", a.dir, "--control-plane-only"); !strings.Contains(out, "already runs") {
+		t.Errorf("the second up printed: %s", out)
 	}
 	if out, err := a.try("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil || !strings.Contains(out, "other options") {
 		t.Errorf("up with other options: %v, %s", err, out)
@@ -57,7 +57,7 @@ func TestControlPlanesSideBySide(t *testing.T) {
 		now := a.component("kube-apiserver")
 		return now.Status == "ready" && now.Restarts == 1 && now.PID != victim.PID && now.LastExit == "signal: killed"
 	})
-	until(t, "status is content again", func() bool { _, err := a.try("status", "--dir", a.dir); return err == nil })
+	until(t, "status reports all components ready again", func() bool { _, err := a.try("status", "--dir", a.dir); return err == nil })
 	if out := a.kubectl("get", "namespaces"); !strings.Contains(out, "only-in-a") {
 		t.Errorf("data is lost:\n%s", out)
 	}
@@ -67,7 +67,7 @@ func TestControlPlanesSideBySide(t *testing.T) {
 
 	pids := a.pids()
 	a.must("down", "--dir", a.dir)
-	a.gone(pids)
+	a.waitUntilGone(pids)
 	if out, err := a.try("status", "--dir", a.dir); err == nil || !strings.Contains(out, "no cluster in") {
 		t.Errorf("status after down: %v, %s", err, out)
 	}
@@ -160,11 +160,11 @@ func TestAuditLogHasMicroseconds(t *testing.T) {
 	t.Error("the request is not in the log")
 }
 
-func TestAuditLogHasTheBodiesThatAreNotSecret(t *testing.T) {
+func TestAuditLogOmitsBodiesOfSecrets(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only", "--audit-bodies")
-	c.kubectl("create", "configmap", "told", "--from-literal=key=written-down")
+	c.kubectl("create", "configmap", "logged", "--from-literal=key=written-down")
 	c.kubectl("create", "secret", "generic", "kept", "--from-literal=key=never-written")
 	until(t, "the controller manager has written", func() bool {
 		_, err := c.try("kubectl", "--dir", c.dir, "get", "configmap", "kube-root-ca.crt")
@@ -182,8 +182,8 @@ func TestAuditLogHasTheBodiesThatAreNotSecret(t *testing.T) {
 		}
 		return ""
 	}
-	if told := line("told"); !strings.Contains(told, `"requestObject":{"kind":"ConfigMap"`) || !strings.Contains(told, `"key":"written-down"`) {
-		t.Errorf("the line of the ConfigMap is %s", told)
+	if logged := line("logged"); !strings.Contains(logged, `"requestObject":{"kind":"ConfigMap"`) || !strings.Contains(logged, `"key":"written-down"`) {
+		t.Errorf("the line of the ConfigMap is %s", logged)
 	}
 	if kept := line("kept"); kept == "" || strings.Contains(kept, "requestObject") {
 		t.Errorf("the line of the Secret is %s", kept)
@@ -194,7 +194,7 @@ func TestAuditLogHasTheBodiesThatAreNotSecret(t *testing.T) {
 	}
 }
 
-func TestPodSecurityIsAsked(t *testing.T) {
+func TestPodSecurityIsEnforced(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
@@ -214,7 +214,7 @@ func TestPodSecurityIsAsked(t *testing.T) {
 }
 
 // The tests rely on this: if the test binary is killed, its clusters end too.
-func TestAClusterEndsWithItsOwner(t *testing.T) {
+func TestClusterEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	o := owner(t)
@@ -223,10 +223,10 @@ func TestAClusterEndsWithItsOwner(t *testing.T) {
 	if err := o.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	c.gone(pids)
+	c.waitUntilGone(pids)
 }
 
-func TestAClusterEndsWithItsDirectory(t *testing.T) {
+func TestClusterEndsWithItsDirectory(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
@@ -234,10 +234,10 @@ func TestAClusterEndsWithItsDirectory(t *testing.T) {
 	if err := os.RemoveAll(c.dir); err != nil {
 		t.Fatal(err)
 	}
-	c.gone(pids)
+	c.waitUntilGone(pids)
 }
 
-func TestAfterACrashItGoesOnWithItsData(t *testing.T) {
+func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
@@ -268,7 +268,7 @@ func TestAfterACrashItGoesOnWithItsData(t *testing.T) {
 }
 
 // A command of another cluster removes a cluster whose supervisor and owner were killed.
-func TestLeftoversOfAKilledRunAreRemoved(t *testing.T) {
+func TestUpSweepsAKilledCluster(t *testing.T) {
 	t.Parallel()
 	killed, other := newCluster(t), newCluster(t)
 	o := owner(t)
@@ -282,10 +282,10 @@ func TestLeftoversOfAKilledRunAreRemoved(t *testing.T) {
 	}
 	until(t, "both are gone", func() bool { return !running(pids[0]) && !running(o.Pid) })
 	other.must("down", "--dir", other.dir)
-	killed.gone(pids)
+	killed.waitUntilGone(pids)
 }
 
-func TestAFailedStartSaysWhy(t *testing.T) {
+func TestFailedStartQuotesTheLog(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	// Create a file with the name of etcd's directory during the start, because up removes such files before the start.
@@ -307,7 +307,7 @@ func TestAFailedStartSaysWhy(t *testing.T) {
 	if err == nil {
 		t.Skip("etcd was faster than this test")
 	}
-	for _, want := range []string{"etcd keeps ending", "the end of " + filepath.Join(c.dir, "logs", "etcd.log"), "not a directory"} {
+	for _, want := range []string{"etcd keeps exiting", "the last lines of its log " + filepath.Join(c.dir, "logs", "etcd.log"), "not a directory"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

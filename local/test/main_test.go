@@ -29,7 +29,7 @@ var binary string
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() || runtime.GOOS != "linux" {
-		fmt.Println("skipped: these tests start real clusters, which -short leaves out and which only Linux can run")
+		fmt.Println("skipped: these tests start real clusters, which needs Linux and a run without -short")
 		return
 	}
 	os.Exit(withBinary(m))
@@ -173,7 +173,7 @@ func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not in %v: %s", limit, what)
+			t.Fatalf("did not happen within %v: %s", limit, what)
 		}
 	}
 }
@@ -188,8 +188,8 @@ func running(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// gone waits until all processes have ended and the directory is removed.
-func (c *cluster) gone(pids []int) {
+// waitUntilGone waits until all processes have ended and the directory is removed.
+func (c *cluster) waitUntilGone(pids []int) {
 	c.t.Helper()
 	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })
 	until(c.t, c.dir+" is removed", func() bool {

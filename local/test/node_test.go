@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/image"
 )
 
-func needRoot(t *testing.T) {
+func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("a node needs root")
@@ -61,10 +61,10 @@ func (c *cluster) machine() machine {
 	return m
 }
 
-// nothingLeft checks that no resources of a cluster remain on the host.
-func (c *cluster) nothingLeft(m machine, pids []int) {
+// checkNothingRemains checks that no resources of a cluster remain on the host.
+func (c *cluster) checkNothingRemains(m machine, pids []int) {
 	c.t.Helper()
-	c.gone(pids)
+	c.waitUntilGone(pids)
 	until(c.t, "the cluster's network ends", func() bool {
 		links, err := filepath.Glob("/proc/[0-9]*/ns/net")
 		if err != nil {
@@ -145,9 +145,9 @@ func (c *cluster) pod(name, path string) string {
 	return c.kubectl("get", "pod", name, "-o", "jsonpath={"+path+"}")
 }
 
-// TestNodes starts two clusters with a node at the same time and runs all checks in both.
-func TestNodes(t *testing.T) {
-	needRoot(t)
+// TestNodesRunPodsAndRecover starts two clusters with a node at the same time and runs all checks in both.
+func TestNodesRunPodsAndRecover(t *testing.T) {
+	requireRoot(t)
 	tar := probe(t)
 	a, b := newCluster(t), newCluster(t)
 	var wg sync.WaitGroup
@@ -183,7 +183,7 @@ func TestNodes(t *testing.T) {
 	}
 	machine, pids := a.machine(), a.pids()
 	a.must("down", "--dir", a.dir)
-	a.nothingLeft(machine, pids)
+	a.checkNothingRemains(machine, pids)
 	// The end of one cluster does not affect the other.
 	b.must("status", "--dir", b.dir)
 	b.kubectl("exec", "deployment/web", "--", "/probe", "get", "http://web")
@@ -337,5 +337,5 @@ func (c *cluster) checkCrash() {
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)
 	}
-	c.nothingLeft(machine, pids)
+	c.checkNothingRemains(machine, pids)
 }

@@ -73,7 +73,7 @@ func SourceDir() (string, error) {
 		if isSource(dir) {
 			return dir, nil
 		}
-		return "", fmt.Errorf("SPARKLOCAL_SRC=%s is not the directory local/ of spark-operator", dir)
+		return "", fmt.Errorf("SPARKLOCAL_SRC=%s is not the directory local/ of spark-operator: correct or unset the variable", dir)
 	}
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
 		if dir := filepath.Join(filepath.Dir(file), "..", ".."); isSource(dir) {
@@ -96,7 +96,7 @@ func SourceDir() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("the sources of the cluster's programs are not found: run inside a clone of spark-operator, or set SPARKLOCAL_SRC to its directory local/")
+	return "", errors.New("cannot find the sources of the cluster's programs: run sparklocal inside a clone of spark-operator, or set SPARKLOCAL_SRC to its directory local/")
 }
 
 func isSource(dir string) bool {
@@ -109,7 +109,7 @@ func isSource(dir string) bool {
 type Progress func(p Program, elapsed time.Duration)
 
 // Cached returns the path of a program's binary, and whether the binary exists.
-func Cached(ctx context.Context, source, cache string, p Program) (path string, there bool, err error) {
+func Cached(ctx context.Context, source, cache string, p Program) (path string, exists bool, err error) {
 	key, err := p.key(ctx, filepath.Join(source, p.Module))
 	if err != nil {
 		return "", false, err
@@ -123,12 +123,12 @@ func Cached(ctx context.Context, source, cache string, p Program) (path string, 
 // Ensure returns the path of a program's binary, and builds the binary first if it is not in the cache. Concurrent
 // calls build it once.
 func Ensure(ctx context.Context, source, cache string, p Program, progress Progress) (string, error) {
-	path, there, err := Cached(ctx, source, cache, p)
-	if err != nil || there {
+	path, exists, err := Cached(ctx, source, cache, p)
+	if err != nil || exists {
 		return path, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("cache: %w", err)
+		return "", fmt.Errorf("cached binary of %s: %w", p.Name, err)
 	}
 	stop := report(p, progress)
 	defer stop()
@@ -146,10 +146,10 @@ func Ensure(ctx context.Context, source, cache string, p Program, progress Progr
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build of %s in %s: %w\n%s", p.Name, cmd.Dir, err, tail(out.String(), 20))
+		return "", fmt.Errorf("go build of %s in %s failed: %w\n%s", p.Name, cmd.Dir, err, tail(out.String(), 20))
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return "", fmt.Errorf("cache: %w", err)
+		return "", fmt.Errorf("cached binary of %s: %w", p.Name, err)
 	}
 	return path, nil
 }
@@ -159,9 +159,9 @@ func report(p Program, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}
 	}
-	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	start, done, finished := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(finished)
 		progress(p, 0)
 		tick := time.NewTicker(5 * time.Second)
 		defer tick.Stop()
@@ -174,7 +174,7 @@ func report(p Program, progress Progress) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done); <-ended }
+	return func() { close(done); <-finished }
 }
 
 func (p Program) flags() []string {
@@ -192,11 +192,11 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	env, err := cmd.Output()
 	if err != nil {
-		said := ""
+		stderr := ""
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			said = "\n" + tail(string(exit.Stderr), 5)
+			stderr = "\n" + tail(string(exit.Stderr), 5)
 		}
-		return "", fmt.Errorf("asking Go for its version in %s: %w: Go 1.21 or newer must be on the PATH%s", dir, err, said)
+		return "", fmt.Errorf("go env in %s failed: %w: Go 1.21 or newer must be on the PATH%s", dir, err, stderr)
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%q\n", env, p.flags())

@@ -40,7 +40,7 @@ func key(t *testing.T, source string, p Program) string {
 	return path
 }
 
-func TestTheKeyIsTheContent(t *testing.T) {
+func TestKeyDependsOnContentOnly(t *testing.T) {
 	source, p := module(t)
 	first := key(t, source, p)
 	if filepath.Base(first) != "hello" || !strings.HasPrefix(first, "/cache/bin/") {
@@ -71,15 +71,15 @@ func TestTheKeyIsTheContent(t *testing.T) {
 	}
 }
 
-func TestTwoAtOnceBuildOnce(t *testing.T) {
+func TestConcurrentCallsBuildOnce(t *testing.T) {
 	source, p := module(t)
 	cache := t.TempDir()
 	var mu sync.Mutex
-	paths, told := map[string]bool{}, 0
+	paths, reports := map[string]bool{}, 0
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			path, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { mu.Lock(); told++; mu.Unlock() })
+			path, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { mu.Lock(); reports++; mu.Unlock() })
 			if err != nil {
 				t.Error(err)
 			}
@@ -89,8 +89,8 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(paths) != 1 || told == 0 {
-		t.Errorf("built %v, told %d times", paths, told)
+	if len(paths) != 1 || reports == 0 {
+		t.Errorf("built %v, reported progress %d times", paths, reports)
 	}
 	for path := range paths {
 		info, err := os.Stat(path)
@@ -107,7 +107,7 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 	}
 }
 
-func TestAFailedBuildSaysWhy(t *testing.T) {
+func TestFailedBuildQuotesTheCompiler(t *testing.T) {
 	source, p := module(t)
 	put(t, source, "hello/main.go", "package main\n\nfunc main() { undefinedThing() }\n")
 	cache := t.TempDir()
@@ -120,7 +120,7 @@ func TestAFailedBuildSaysWhy(t *testing.T) {
 	}
 }
 
-func TestABuildCanBeStopped(t *testing.T) {
+func TestBuildStopsWithItsContext(t *testing.T) {
 	source, p := module(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -129,7 +129,7 @@ func TestABuildCanBeStopped(t *testing.T) {
 	}
 }
 
-func TestNoGo(t *testing.T) {
+func TestMissingGoIsNamed(t *testing.T) {
 	source, p := module(t)
 	t.Setenv("PATH", t.TempDir())
 	if _, _, err := Cached(t.Context(), source, "/cache", p); err == nil || !strings.Contains(err.Error(), "Go 1.21") {
@@ -137,14 +137,14 @@ func TestNoGo(t *testing.T) {
 	}
 }
 
-func TestSourceDir(t *testing.T) {
+func TestSourceDirFindsTheClone(t *testing.T) {
 	got, err := SourceDir()
 	if err != nil || !isSource(got) {
 		t.Errorf("SourceDir() = %s, %v", got, err)
 	}
 	t.Setenv("SPARKLOCAL_SRC", t.TempDir())
 	if _, err := SourceDir(); err == nil {
-		t.Error("an empty directory was taken for the sources")
+		t.Error("an empty directory was accepted as the sources")
 	}
 	t.Setenv("SPARKLOCAL_SRC", got)
 	if again, err := SourceDir(); err != nil || again != got {
@@ -153,7 +153,7 @@ func TestSourceDir(t *testing.T) {
 }
 
 // The release in the linker flags is the one that the module kube requires.
-func TestKubeVersionIsTheModules(t *testing.T) {
+func TestKubeVersionMatchesGoMod(t *testing.T) {
 	source, err := SourceDir()
 	if err != nil {
 		t.Fatal(err)

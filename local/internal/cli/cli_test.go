@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-func TestLeadingDir(t *testing.T) {
+func TestLeadingDirIsRemoved(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		dir  string
@@ -39,7 +39,7 @@ func TestLeadingDir(t *testing.T) {
 	}
 }
 
-func TestStateDir(t *testing.T) {
+func TestStateDirDefaultsAndLinks(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestStateDir(t *testing.T) {
 	check("alias/not/yet", filepath.Join(base, "other/not/yet"))
 }
 
-func TestProgressOfABuildIsRareWithoutATerminal(t *testing.T) {
+func TestBuildProgressIsRareWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
 	program := build.Program{Name: "kube", Hint: "long"}
@@ -87,7 +87,7 @@ func TestProgressOfABuildIsRareWithoutATerminal(t *testing.T) {
 	}
 }
 
-func TestProgressOnATerminalCountsOnOneLine(t *testing.T) {
+func TestBuildProgressOnATerminalUsesOneLine(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
 	p.terminal = true
@@ -98,11 +98,11 @@ func TestProgressOnATerminalCountsOnOneLine(t *testing.T) {
 		t.Errorf("%d lines in %q", got, out.String())
 	}
 	if !strings.HasSuffix(out.String(), "\r\x1b[Kdone\n") {
-		t.Errorf("the counting line is not wiped: %q", out.String())
+		t.Errorf("the counting line is not erased: %q", out.String())
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestStatusErrorNamesTheProblem(t *testing.T) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -118,9 +118,9 @@ func TestStatus(t *testing.T) {
 		state   supervise.State
 		wantErr string
 	}{
-		{"all well", state(self, supervise.Ready, supervise.ComponentReady), ""},
-		{"a component is down", state(self, supervise.Ready, supervise.ComponentRestarting), "etcd is restarting; its log is /d/logs/etcd.log"},
-		{"starting", state(self, supervise.Starting, supervise.ComponentReady), "is starting"},
+		{"all components ready", state(self, supervise.Ready, supervise.ComponentReady), ""},
+		{"a component restarts", state(self, supervise.Ready, supervise.ComponentRestarting), "etcd is restarting: see its log /d/logs/etcd.log"},
+		{"starting", state(self, supervise.Starting, supervise.ComponentReady), "its phase is starting"},
 		{"not running", state(proc.ID{}, supervise.Ready, supervise.ComponentReady), "not running"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,16 +130,16 @@ func TestStatus(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
 			if tt.state.Supervisor.PID != 0 && !strings.Contains(out.String(), "signal: killed") {
-				t.Errorf("the last exit is not told:\n%s", out.String())
+				t.Errorf("the last exit is not shown:\n%s", out.String())
 			}
 		})
 	}
 	if err := showState(&bytes.Buffer{}, "/d", "yaml", state(self, supervise.Ready, supervise.ComponentReady)); err == nil {
-		t.Error("an unknown output form was taken")
+		t.Error("an unknown output format was accepted")
 	}
 }
 
-func TestNoClusterIsToldByEveryVerb(t *testing.T) {
+func TestCommandsReportAMissingCluster(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"status", "--dir", dir}, {"kubeconfig", "--dir", dir}, {"kubectl", "--dir", dir, "get", "pods"}, {"load", "--dir", dir, "x.tar"},

@@ -12,9 +12,9 @@ func downCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End a cluster and remove everything of it",
-		Long: `down ends the cluster and removes all that it is made of: processes, mounts, network interfaces, packet rules, cgroups, and its files in the
-state directory, data and logs among them. What killed runs have left of other clusters goes too.`,
+		Short: "Stop a cluster and remove all its resources",
+		Long: `down stops the cluster and removes all its resources: processes, mounts, network interfaces, packet rules, cgroups, and its files in the state
+directory, including data and logs. It also removes the leftover resources of other clusters whose supervisor was killed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := stateDir(dir)

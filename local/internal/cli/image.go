@@ -15,9 +15,9 @@ import (
 func NewImageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Make a container image, without Docker",
-		Long: `image makes a container image as a tar in docker save's form and prints the tar's path. sparklocal load brings it into a cluster of ours;
-docker load, ctr images import, kind load image-archive and minikube image load bring it elsewhere.`,
+		Short: "Build a container image without Docker",
+		Long: `image builds a container image as a tar in the format of docker save and prints the tar's path. sparklocal load imports the tar into a cluster of
+sparklocal. For other clusters, use docker load, ctr images import, kind load image-archive or minikube image load.`,
 	}
 	cmd.AddCommand(imageSpark(), imageOperator(), imageSmall("pause", "the program that holds a pod's namespaces", image.PauseTag),
 		imageSmall("probe", "the program that tests run in pods", image.ProbeTag))
@@ -30,8 +30,8 @@ func imageSpark() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spark --version VERSION",
 		Short: "The Spark image: Java, Python, Spark and small example programs",
-		Long: "spark makes the image docker.io/apache/spark:VERSION, or the one that --tag names. Versions: " + strings.Join(image.SparkVersions(), ", ") + `.
-It is made of the machine's own Debian or Ubuntu packages and of Spark's Python source distribution.`,
+		Long: "spark builds the image docker.io/apache/spark:VERSION, or the image that --tag names. Versions: " + strings.Join(image.SparkVersions(), ", ") + `.
+It consists of the machine's own Debian or Ubuntu packages and Spark's Python source distribution.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Progress = cmd.ErrOrStderr()
@@ -39,9 +39,9 @@ It is made of the machine's own Debian or Ubuntu packages and of Spark's Python 
 			return deliver(cmd, path, output, err)
 		},
 	}
-	cmd.Flags().StringVar(&o.Version, "version", "4.1.4", "version of Spark")
+	cmd.Flags().StringVar(&o.Version, "version", "4.1.4", "Spark version")
 	cmd.Flags().StringVar(&o.Tag, "tag", "", "name of the image (default docker.io/apache/spark:VERSION and docker.io/library/spark:VERSION)")
-	cmd.Flags().IntVar(&o.Java, "java", 0, "version of Java, 17 or 21 (default the first that the distribution has)")
+	cmd.Flags().IntVar(&o.Java, "java", 0, "Java version, 17 or 21 (default: that of a cached base layer, or else the first that the distribution has)")
 	outputFlag(cmd, &output)
 	return cmd
 }
@@ -60,8 +60,8 @@ func imageOperator() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.SourceDir, "source", ".", "directory of the operator's Go module")
-	cmd.Flags().StringVar(&o.Package, "package", "./cmd/spark-operator", "main package")
-	cmd.Flags().StringVar(&o.Version, "version", "", "version that the program tells")
+	cmd.Flags().StringVar(&o.Package, "package", "./cmd/spark-operator", "main package of the operator")
+	cmd.Flags().StringVar(&o.Version, "version", "", "version that the program reports")
 	cmd.Flags().StringVar(&o.Tag, "tag", image.DefaultOperatorTag, "name of the image")
 	outputFlag(cmd, &output)
 	return cmd
@@ -69,11 +69,11 @@ func imageOperator() *cobra.Command {
 
 // imageSmall returns a hidden command for an image that the cluster or its tests build by themselves. The command
 // serves to inspect such an image.
-func imageSmall(name, what, tag string) *cobra.Command {
+func imageSmall(name, summary, tag string) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:    name,
-		Short:  what + " (" + tag + ")",
+		Short:  summary + " (" + tag + ")",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,7 +90,7 @@ func imageSmall(name, what, tag string) *cobra.Command {
 }
 
 func outputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", "", "write the tar to this file (default: it stays in the cache)")
+	cmd.Flags().StringVarP(output, "output", "o", "", "write the tar to this file (default: keep it in the cache)")
 }
 
 // deliver prints the path of the archive. If an output file is requested, deliver first copies the archive there.
@@ -99,7 +99,7 @@ func deliver(cmd *cobra.Command, archive, output string, err error) error {
 		return err
 	}
 	if archive == "" {
-		return errors.New("no archive was made")
+		return errors.New("the build returned no archive")
 	}
 	if output != "" {
 		if err := image.Copy(archive, output); err != nil {

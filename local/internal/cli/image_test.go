@@ -21,7 +21,7 @@ func runImage(t *testing.T, args ...string) (string, error) {
 }
 
 // Scripts read the path from standard output, so the command prints nothing else there.
-func TestImagePrintsWhereTheTarIs(t *testing.T) {
+func TestImagePrintsThePathOfTheTar(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	file := filepath.Join(t.TempDir(), "new", "probe.tar")
@@ -44,7 +44,7 @@ func TestImagePrintsWhereTheTarIs(t *testing.T) {
 	}
 }
 
-func TestImageErrors(t *testing.T) {
+func TestImageErrorsNameTheProblem(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, test := range []struct {
 		args []string

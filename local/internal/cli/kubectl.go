@@ -15,8 +15,8 @@ func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [--dir D] ...",
 		Short: "Run kubectl against a cluster",
-		Long: `kubectl becomes the kubectl of the cluster's own Kubernetes release, with KUBECONFIG set to the cluster's. Only a --dir that comes first is
-sparklocal's; everything else is kubectl's.`,
+		Long: `kubectl runs the kubectl of the cluster's own Kubernetes release, with KUBECONFIG set to the cluster's kubeconfig. sparklocal reads only a --dir
+that comes first and passes all other arguments to kubectl.`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, rest, err := leadingDir(args)
@@ -35,7 +35,7 @@ sparklocal's; everything else is kubectl's.`,
 			}
 			env := append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig(dir))
 			if err := syscall.Exec(spec.Kube, append([]string{"kubectl"}, rest...), env); err != nil {
-				return fmt.Errorf("kubectl: %s: %w", spec.Kube, err)
+				return fmt.Errorf("run kubectl from %s: %w", spec.Kube, err)
 			}
 			return nil
 		},
@@ -54,7 +54,7 @@ func leadingDir(args []string) (dir string, rest []string, err error) {
 		return "", args, nil
 	}
 	if len(args) == 1 {
-		return "", nil, fmt.Errorf("--dir needs a directory")
+		return "", nil, fmt.Errorf("--dir has no value: write --dir DIRECTORY")
 	}
 	return args[1], args[2:], nil
 }

@@ -11,8 +11,8 @@ func loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load IMAGE.tar...",
 		Short: "Load container images into a cluster",
-		Long: `load brings the images of tars (docker save's form, or OCI's) into the cluster's container runtime, under the names in the tars. Pods find them
-there without a pull as long as their pull policy is not Always.`,
+		Long: `load imports the images of tars (in the format of docker save or OCI) into the cluster's container runtime, under the names in the tars. Pods use
+them without a pull unless their pull policy is Always.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, tars []string) error {
 			dir, err := stateDir(dir)

@@ -14,8 +14,8 @@ func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sparklocal",
 		Short: "A real Kubernetes on a bare Linux machine",
-		Long: `sparklocal runs a real Kubernetes on a bare Linux machine: no Docker, no virtual machine, no registry. A cluster lives in one directory;
-several run side by side. The rest of the world meets it at its kubeconfig.`,
+		Long: `sparklocal runs a real Kubernetes on a bare Linux machine, without Docker, a virtual machine or a registry. A cluster keeps its files in one
+directory, and several clusters can run side by side. Clients connect with the cluster's kubeconfig.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -41,7 +41,7 @@ func stateDir(flag string) (string, error) {
 		if base == "" {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				return "", fmt.Errorf("state directory: %w: give one with --dir", err)
+				return "", fmt.Errorf("default state directory: %w: choose one with --dir", err)
 			}
 			base = filepath.Join(home, ".local", "state")
 		}

@@ -18,9 +18,9 @@ func statusCommand() *cobra.Command {
 	var dir, output string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell how a cluster and its components are",
-		Long: `status tells how the cluster is: every component with its process, how often it was restarted, how its last run ended and where its log is.
-It ends with status 0 when the cluster and all its components are ready, else with 1.`,
+		Short: "Show the state of a cluster and its components",
+		Long: `status shows the state of the cluster: each component with its process ID, its number of restarts, the end of its last run and the path of its
+log. The exit status is 0 if the cluster and all its components are ready, and 1 otherwise.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := stateDir(dir)
@@ -29,7 +29,7 @@ It ends with status 0 when the cluster and all its components are ready, else wi
 			}
 			state, err := supervise.ReadState(dir)
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("no cluster in %s", dir)
+				return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 			}
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ It ends with status 0 when the cluster and all its components are ready, else wi
 		},
 	}
 	dirFlag(cmd, &dir)
-	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for the whole state`)
+	cmd.Flags().StringVarP(&output, "output", "o", "", `output format: "json" prints the whole state`)
 	return cmd
 }
 
@@ -56,17 +56,17 @@ func showState(out io.Writer, dir, output string, state supervise.State) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("--output %q: only json is known", output)
+		return fmt.Errorf("--output %q is not supported: use json, or omit the flag for a table", output)
 	}
 	if !alive {
 		return errors.New("the cluster is not running: start it with `sparklocal up`")
 	}
 	if state.Phase != supervise.Ready {
-		return fmt.Errorf("the cluster is %s", state.Phase)
+		return fmt.Errorf("the cluster is not ready: its phase is %s", state.Phase)
 	}
 	for _, c := range state.Components {
 		if c.Status != supervise.ComponentReady {
-			return fmt.Errorf("%s is %s; its log is %s", c.Name, c.Status, c.Log)
+			return fmt.Errorf("component %s is %s: see its log %s", c.Name, c.Status, c.Log)
 		}
 	}
 	return nil

@@ -15,6 +15,6 @@ func superviseCommand() *cobra.Command {
 		Args:   cobra.NoArgs,
 		RunE:   func(cmd *cobra.Command, _ []string) error { return cluster.Run(cmd.Context(), dir) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "state directory, absolute")
+	cmd.Flags().StringVar(&dir, "dir", "", "absolute path of the state directory")
 	return cmd
 }

@@ -17,9 +17,9 @@ func upCommand() *cobra.Command {
 	var o cluster.Options
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Bring a cluster up and wait until it is ready",
-		Long: `up brings a cluster up and returns when it is ready. Where it is up already nothing happens. After a crash the cluster goes on with its data;
-after a reboot it starts empty. With --control-plane-only it needs no root: an API server and its controllers, no node.`,
+		Short: "Start a cluster and wait until it is ready",
+		Long: `up starts a cluster and returns when it is ready. If the cluster already runs, up changes nothing. After a crash the cluster keeps its data;
+after a reboot it starts empty. With --control-plane-only it consists of an API server and its controllers without a node, and needs no root.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -28,7 +28,7 @@ after a reboot it starts empty. With --control-plane-only it needs no root: an A
 			}
 			began := time.Now()
 			out := newProgress(cmd.ErrOrStderr())
-			err = cluster.Up(cmd.Context(), o, cluster.Teller{Line: out.line, Step: out.step, Building: out.building})
+			err = cluster.Up(cmd.Context(), o, cluster.Reporter{Line: out.line, Step: out.step, Building: out.building})
 			out.end()
 			if err != nil {
 				return err
@@ -39,11 +39,11 @@ after a reboot it starts empty. With --control-plane-only it needs no root: an A
 	}
 	dirFlag(cmd, &o.Dir)
 	flags := cmd.Flags()
-	flags.BoolVar(&o.ControlPlaneOnly, "control-plane-only", false, "etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1; no root, no node")
-	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only: kube-scheduler too")
-	flags.BoolVar(&o.Audit, "audit", false, "write audit.log in the state directory: every request, level Metadata")
-	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "--audit, and the bodies of writes in it (level Request), but of Secrets, tokens and Kubernetes' own components")
-	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "end and remove the cluster when this process ends")
+	flags.BoolVar(&o.ControlPlaneOnly, "control-plane-only", false, "run only etcd, kube-apiserver and kube-controller-manager, on free ports of 127.0.0.1; needs no root, has no node")
+	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only, also run kube-scheduler")
+	flags.BoolVar(&o.Audit, "audit", false, "write every request to audit.log in the state directory, at level Metadata")
+	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "like --audit, with the bodies of writes (level Request), except those of Secrets, tokens and Kubernetes' own components")
+	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "stop and remove the cluster when the process with this ID ends")
 	return cmd
 }
 
@@ -53,8 +53,8 @@ type progress struct {
 	out      io.Writer
 	terminal bool
 	counting bool
-	// told is the elapsed time of a build at its last printed line, if the output is not a terminal.
-	told time.Duration
+	// printedAt is the elapsed time of a build at its last printed line, if the output is not a terminal.
+	printedAt time.Duration
 }
 
 func newProgress(out io.Writer) *progress {
@@ -88,9 +88,9 @@ func (p *progress) building(program build.Program, elapsed time.Duration) {
 		return
 	}
 	// A log file needs an occasional line during a build, not one for each tick.
-	if elapsed == 0 || elapsed-p.told >= 30*time.Second {
+	if elapsed == 0 || elapsed-p.printedAt >= 30*time.Second {
 		_, _ = fmt.Fprintln(p.out, text)
-		p.told = elapsed
+		p.printedAt = elapsed
 	}
 }
 

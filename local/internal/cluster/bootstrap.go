@@ -21,10 +21,10 @@ func rule(group string, resources, verbs []string) object {
 }
 
 // role returns a ClusterRole and its binding to a user. Both have the user's name.
-func role(user string, rules ...object) []posted {
+func role(user string, rules ...object) []bootstrapObject {
 	const api, group = "/apis/rbac.authorization.k8s.io/v1/", "rbac.authorization.k8s.io"
 	meta := object{"name": user}
-	return []posted{
+	return []bootstrapObject{
 		{api + "clusterroles", object{"apiVersion": group + "/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules}},
 		{api + "clusterrolebindings", object{
 			"apiVersion": group + "/v1", "kind": "ClusterRoleBinding", "metadata": meta,
@@ -34,15 +34,15 @@ func role(user string, rules ...object) []posted {
 	}
 }
 
-// posted is an object and the path of the collection in which it is created.
-type posted struct {
+// bootstrapObject is an object and the path of the collection in which it is created.
+type bootstrapObject struct {
 	path   string
 	object object
 }
 
 // bootstrapObjects returns the objects of a new cluster that Kubernetes itself does not create: the permissions of
 // CoreDNS and the provisioner, and the default StorageClass.
-func bootstrapObjects() []posted {
+func bootstrapObjects() []bootstrapObject {
 	read := []string{"get", "list", "watch"}
 	objects := role(dnsUser,
 		rule("", []string{"services", "pods", "namespaces", "endpoints"}, []string{"list", "watch"}),
@@ -54,7 +54,7 @@ func bootstrapObjects() []posted {
 		rule("", []string{"events"}, []string{"create", "patch"}),
 		rule("storage.k8s.io", []string{"storageclasses"}, read),
 	)...)
-	return append(objects, posted{"/apis/storage.k8s.io/v1/storageclasses", object{
+	return append(objects, bootstrapObject{"/apis/storage.k8s.io/v1/storageclasses", object{
 		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
 		"metadata": object{
 			"name":        DefaultStorageClass,
@@ -74,7 +74,7 @@ func (r *runner) bootstrap(ctx context.Context) error {
 	defer admin.Close()
 	for _, p := range bootstrapObjects() {
 		if err := admin.Create(ctx, p.path, p.object); err != nil {
-			return fmt.Errorf("first objects: %s: %w", p.path, err)
+			return fmt.Errorf("create the first objects of the cluster at %s: %w", p.path, err)
 		}
 	}
 	return nil

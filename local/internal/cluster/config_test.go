@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-func alone() *Spec {
+func withoutNode() *Spec {
 	return &Spec{ID: "1", Dir: "/d", Kube: "/kube", Ports: Ports{API: 1, Etcd: 2, EtcdPeer: 3, Controllers: 4, Scheduler: 5}}
 }
 
@@ -27,13 +27,13 @@ func withNode(major, minor int) *Spec {
 }
 
 // render issues the certificates, which the component's health check reads, and returns the component.
-func render(t *testing.T, s *Spec, part func(*Spec) (supervise.Component, error)) supervise.Component {
+func render(t *testing.T, s *Spec, component func(*Spec) (supervise.Component, error)) supervise.Component {
 	t.Helper()
 	s.Dir = t.TempDir()
 	if err := s.issue(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := part(s)
+	c, err := component(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,44 +43,44 @@ func render(t *testing.T, s *Spec, part func(*Spec) (supervise.Component, error)
 	return c
 }
 
-var parts = map[string]func(*Spec) (supervise.Component, error){
+var components = map[string]func(*Spec) (supervise.Component, error){
 	"etcd": (*Spec).etcd, "kube-apiserver": (*Spec).apiserver, "kube-controller-manager": (*Spec).controllerManager,
 	"kube-scheduler": (*Spec).scheduler, "kubelet": (*Spec).kubelet, "kube-proxy": (*Spec).proxy, "local-path-provisioner": (*Spec).localPath,
 }
 
-func TestEveryPartListensWhereItShould(t *testing.T) {
+func TestComponentsListenOnTheirAddresses(t *testing.T) {
 	for _, tt := range []struct {
-		part string
-		spec *Spec
-		want []string
+		component string
+		spec      *Spec
+		want      []string
 	}{
-		{"etcd", alone(), []string{"--listen-client-urls=https://127.0.0.1:2", "--listen-peer-urls=https://127.0.0.1:3"}},
+		{"etcd", withoutNode(), []string{"--listen-client-urls=https://127.0.0.1:2", "--listen-peer-urls=https://127.0.0.1:3"}},
 		{"etcd", withNode(1, 6), []string{"--listen-client-urls=https://198.18.0.6:2379"}},
-		{"kube-apiserver", alone(), []string{
+		{"kube-apiserver", withoutNode(), []string{
 			"--bind-address=127.0.0.1", "--secure-port=1", "--etcd-servers=https://127.0.0.1:2", "--endpoint-reconciler-type=none",
 		}},
 		{"kube-apiserver", withNode(1, 6), []string{"--bind-address=0.0.0.0", "--advertise-address=10.88.0.1", "--secure-port=6443"}},
-		{"kube-controller-manager", alone(), []string{"--bind-address=127.0.0.1", "--secure-port=4"}},
-		{"kube-scheduler", alone(), []string{"--bind-address=127.0.0.1", "--secure-port=5"}},
+		{"kube-controller-manager", withoutNode(), []string{"--bind-address=127.0.0.1", "--secure-port=4"}},
+		{"kube-scheduler", withoutNode(), []string{"--bind-address=127.0.0.1", "--secure-port=5"}},
 		{"kubelet", withNode(1, 6), []string{"--node-ip=198.18.0.6", "--kubeconfig=/d/pki/kubelet.kubeconfig"}},
 		{"kube-proxy", withNode(1, 6), []string{"--cluster-cidr=10.88.0.0/16", "--conntrack-max-per-core=0"}},
 		{"local-path-provisioner", withNode(1, 6), []string{"--dir=/d/node/volumes", "--node=sparklocal"}},
 	} {
-		c := render(t, tt.spec, parts[tt.part])
-		if c.Name != tt.part {
-			t.Errorf("%s is called %s: the binary would run another program", tt.part, c.Name)
+		c := render(t, tt.spec, components[tt.component])
+		if c.Name != tt.component {
+			t.Errorf("%s is called %s: the binary would run another program", tt.component, c.Name)
 		}
 		for _, want := range tt.want {
 			if !slices.Contains(c.Args, want) {
-				t.Errorf("%s has no %s in %q", tt.part, want, c.Args)
+				t.Errorf("%s has no %s in %q", tt.component, want, c.Args)
 			}
 		}
 	}
 }
 
-func TestNothingSkipsVerification(t *testing.T) {
-	for name, part := range parts {
-		c := render(t, withNode(1, 6), part)
+func TestNoComponentSkipsVerification(t *testing.T) {
+	for name, component := range components {
+		c := render(t, withNode(1, 6), component)
 		for _, arg := range append(c.Args, c.Env...) {
 			if strings.Contains(arg, "insecure") || strings.Contains(arg, "http://") || strings.Contains(strings.ToLower(arg), "proxy=") {
 				t.Errorf("%s has %s", name, arg)
@@ -92,8 +92,8 @@ func TestNothingSkipsVerification(t *testing.T) {
 	}
 }
 
-func TestEtcdOpensOnlyToItsOwnAuthority(t *testing.T) {
-	c := render(t, alone(), (*Spec).etcd)
+func TestEtcdAcceptsOnlyItsOwnAuthority(t *testing.T) {
+	c := render(t, withoutNode(), (*Spec).etcd)
 	for _, want := range []string{
 		"--client-cert-auth=true", "--trusted-ca-file=/d/pki/etcd-ca.crt", "--peer-client-cert-auth=true", "--peer-trusted-ca-file=/d/pki/etcd-ca.crt",
 	} {
@@ -103,21 +103,21 @@ func TestEtcdOpensOnlyToItsOwnAuthority(t *testing.T) {
 	}
 }
 
-func TestAuditIsAnOption(t *testing.T) {
+func TestAuditLogIsOptional(t *testing.T) {
 	audit := func(args []string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--audit") })
 	}
-	if audit(render(t, alone(), (*Spec).apiserver).Args) {
-		t.Error("an audit log that nobody asked for")
+	if audit(render(t, withoutNode(), (*Spec).apiserver).Args) {
+		t.Error("the audit log is on without the option")
 	}
-	s := alone()
+	s := withoutNode()
 	s.Audit = true
 	if !audit(render(t, s, (*Spec).apiserver).Args) {
 		t.Error("no audit log")
 	}
 }
 
-func TestBodiesInTheAuditLogAreAnOption(t *testing.T) {
+func TestBodiesInTheAuditLogAreOptional(t *testing.T) {
 	for _, tt := range []struct {
 		o    Options
 		want string // the audit policy; empty: none
@@ -140,7 +140,7 @@ func TestBodiesInTheAuditLogAreAnOption(t *testing.T) {
 	}
 }
 
-func TestContainerdConfigFitsTheVersion(t *testing.T) {
+func TestContainerdConfigMatchesTheVersion(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		major, minor int
@@ -169,7 +169,7 @@ func TestContainerdConfigFitsTheVersion(t *testing.T) {
 	}
 }
 
-func TestContainerdVersion(t *testing.T) {
+func TestContainerdVersionIsParsed(t *testing.T) {
 	for _, tt := range []struct {
 		line         string
 		major, minor int
@@ -190,7 +190,7 @@ func TestContainerdVersion(t *testing.T) {
 	}
 }
 
-func TestKubeletAsksTheAPIServer(t *testing.T) {
+func TestKubeletAuthorizesWithTheAPIServer(t *testing.T) {
 	got := withNode(1, 6).kubeletConfig()
 	for _, want := range []string{
 		"anonymous: {enabled: false}", "webhook: {enabled: true}", "authorization: {mode: Webhook}", "readOnlyPort: 0",
@@ -214,24 +214,24 @@ func TestCorefileNamesAreQuoted(t *testing.T) {
 	}
 }
 
-func TestImported(t *testing.T) {
+func TestParseImportReturnsImageNames(t *testing.T) {
 	out := "unpacking docker.io/apache/spark:4.1.4 (sha256:ab)...done\nunpacking docker.io/library/spark:4.1.4 (sha256:ab)...\nsomething else\n"
-	if diff := cmp.Diff([]string{"docker.io/apache/spark:4.1.4", "docker.io/library/spark:4.1.4"}, imported(out)); diff != "" {
+	if diff := cmp.Diff([]string{"docker.io/apache/spark:4.1.4", "docker.io/library/spark:4.1.4"}, parseImport(out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestListed(t *testing.T) {
+func TestParseImageListReturnsDigests(t *testing.T) {
 	out := "REF TYPE DIGEST SIZE PLATFORMS LABELS\n" +
 		"localhost/pause:1 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n" +
 		"sha256:a5 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n"
 	want := map[string]string{"localhost/pause:1": "sha256:25", "sha256:a5": "sha256:25"}
-	if diff := cmp.Diff(want, listed(out)); diff != "" {
+	if diff := cmp.Diff(want, parseImageList(out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestNodeReady(t *testing.T) {
+func TestNodeIsReadyWithoutTaints(t *testing.T) {
 	type taint = struct{ Key string }
 	type condition = struct{ Type, Status, Message string }
 	node := func(taints []taint, conditions ...condition) nodeObject {

@@ -172,7 +172,7 @@ func (s *Spec) writeControlPlaneFiles() error {
 		policy = auditPolicyBodies
 	}
 	if err := os.WriteFile(s.path("audit-policy.yaml"), []byte(policy), 0o644); err != nil {
-		return fmt.Errorf("audit policy: %w", err)
+		return fmt.Errorf("write the audit policy: %w", err)
 	}
 	return nil
 }

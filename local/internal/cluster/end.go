@@ -19,9 +19,9 @@ const (
 	killLimit = 15 * time.Second
 )
 
-// ours lists the files and directories that sparklocal creates in a cluster's directory. Nothing else there is removed,
-// because users choose the directory.
-var ours = []string{
+// clusterFiles lists the files and directories that sparklocal creates in a cluster's directory. Nothing else there is
+// removed, because users choose the directory.
+var clusterFiles = []string{
 	"cluster.json", "state.json", "state.json.new", "kubeconfig", "kubeconfig.new", "audit.log", "audit-policy.yaml",
 	"pki", "logs", "etcd", "node",
 }
@@ -29,14 +29,14 @@ var ours = []string{
 // wipe removes a cluster's files, and then its directory if that is empty. Call it after all processes of the cluster
 // have ended, because their mounts below the directory end with them.
 func wipe(dir string) error {
-	for _, name := range ours {
+	for _, name := range clusterFiles {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("removing the cluster's files: %w", err)
+			return fmt.Errorf("remove the cluster's files: %w", err)
 		}
 	}
 	err := os.Remove(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-		return fmt.Errorf("removing the cluster's directory: %w", err)
+		return fmt.Errorf("remove the cluster's directory: %w", err)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func release(reg registry.Registry, e registry.Entry) error {
 
 // sweep releases clusters whose supervisor was killed. If such a cluster had an owner and the owner has ended, sweep
 // also removes the cluster's files. Otherwise they stay for the next `up` in the directory.
-func sweep(reg registry.Registry, tell func(string)) error {
+func sweep(reg registry.Registry, report func(string)) error {
 	unlock, err := reg.Lock()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func sweep(reg registry.Registry, tell func(string)) error {
 		if !e.Dead() {
 			continue
 		}
-		tell("removing what a killed run left of the cluster in " + e.Dir)
+		report("removing the leftover resources of the killed cluster in " + e.Dir)
 		if err := release(reg, e); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func sweep(reg registry.Registry, tell func(string)) error {
 
 // Down ends the cluster in dir, if there is one, and removes all of its files. It also sweeps clusters whose supervisor
 // was killed.
-func Down(dir string, tell func(string)) error {
+func Down(dir string, report func(string)) error {
 	reg, err := registry.Open()
 	if err != nil {
 		return err
@@ -99,16 +99,16 @@ func Down(dir string, tell func(string)) error {
 			return err
 		}
 		if !e.Supervisor.WaitGone(stopLimit) {
-			tell("the supervisor does not end by itself: killing it")
+			report(fmt.Sprintf("the supervisor did not stop within %v: killing it", stopLimit))
 			if err := e.Supervisor.Signal(syscall.SIGKILL); err != nil {
 				return err
 			}
 			if !e.Supervisor.WaitGone(killLimit) {
-				return fmt.Errorf("the supervisor, process %d, does not end", e.Supervisor.PID)
+				return fmt.Errorf("the supervisor (process %d) still runs %v after SIGKILL: end it, then run `sparklocal down` again", e.Supervisor.PID, killLimit)
 			}
 		}
 	}
-	if err := sweep(reg, tell); err != nil {
+	if err := sweep(reg, report); err != nil {
 		return err
 	}
 	spec, err := ReadSpec(dir)

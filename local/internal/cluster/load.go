@@ -27,7 +27,7 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 		return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 	}
 	if spec.Node == nil {
-		return fmt.Errorf("the cluster in %s has no node that could run an image", dir)
+		return fmt.Errorf("the cluster in %s has no node, so it cannot run images: start one without --control-plane-only", dir)
 	}
 	for _, tar := range tars {
 		if _, err := os.Stat(tar); err != nil {
@@ -45,7 +45,7 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 // load imports a tar and pins its images. If the container runtime has the images already, load only names them,
 // because importing a Spark image takes long.
 func (s *Spec) load(ctx context.Context, tar string) error {
-	names, err := s.known(ctx, tar)
+	names, err := s.nameLoadedImages(ctx, tar)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 		if err != nil {
 			return err
 		}
-		names = imported(out)
+		names = parseImport(out)
 	}
 	for _, name := range names {
 		if _, err := s.ctr(ctx, "images", "label", name, pinned); err != nil {
@@ -64,9 +64,9 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 	return nil
 }
 
-// known names the images of a tar and returns the names, if the container runtime already has all images with this
-// content. It returns nil if an image is missing, or if the tar does not have the format of docker save.
-func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
+// nameLoadedImages names the images of a tar and returns the names, if the container runtime already has all images
+// with this content. It returns nil if an image is missing, or if the tar does not have the format of docker save.
+func (s *Spec) nameLoadedImages(ctx context.Context, tar string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(tar) })
 	if err != nil {
 		// The tar has another format or is broken. If it is broken, the import returns the error.
@@ -76,7 +76,7 @@ func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := listed(out)
+	have := parseImageList(out)
 	var names []string
 	for _, m := range manifest {
 		// The CRI plugin of containerd also names each image by the digest of its configuration.
@@ -100,8 +100,8 @@ func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
 
 var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// listed parses the output of `ctr images ls` and returns the digest of each name's manifest.
-func listed(out string) map[string]string {
+// parseImageList parses the output of `ctr images ls` and returns the digest of each name's manifest.
+func parseImageList(out string) map[string]string {
 	have := map[string]string{}
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) >= 3 && strings.HasPrefix(fields[2], "sha256:") {
@@ -111,10 +111,10 @@ func listed(out string) map[string]string {
 	return have
 }
 
-// imported returns the image names in the output of `ctr images import`. A line with an image has this form:
+// parseImport returns the image names in the output of `ctr images import`. A line with an image has this form:
 //
 //	unpacking NAME (sha256:...)...done
-func imported(out string) []string {
+func parseImport(out string) []string {
 	var names []string
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "unpacking" {

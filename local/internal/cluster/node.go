@@ -28,11 +28,11 @@ var mountPoints = map[string]string{
 	"log":     "/var/log",
 }
 
-// visible rejects a state directory that the cluster's own mounts would cover.
-func visible(dir string) error {
+// checkVisible rejects a state directory that the cluster's own mounts would cover.
+func checkVisible(dir string) error {
 	for _, covered := range append(slices.Sorted(maps.Values(mountPoints)), "/run") {
 		if dir == covered || strings.HasPrefix(dir, covered+"/") {
-			return fmt.Errorf("a cluster with a node cannot live in %s: inside, %s is another directory: choose a place elsewhere with --dir", dir, covered)
+			return fmt.Errorf("a cluster with a node cannot use %s: inside the cluster, its own mount covers %s: choose another directory with --dir", dir, covered)
 		}
 	}
 	return nil
@@ -42,22 +42,22 @@ func visible(dir string) error {
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
 // prepareNode installs the distribution's packages that a node needs, and builds the pause image.
-func prepareNode(ctx context.Context, spec *Spec, tell Teller) error {
+func prepareNode(ctx context.Context, spec *Spec, report Reporter) error {
 	began := time.Now()
 	if missing := missingPackages(); len(missing) > 0 {
-		tell.Line("installing packages of the distribution: " + strings.Join(missing, " "))
+		report.Line("installing packages with apt-get: " + strings.Join(missing, " "))
 		if err := debian.Install(ctx, missing...); err != nil {
 			return err
 		}
 		if still := missingPackages(); len(still) > 0 {
-			return fmt.Errorf("after installing them, the programs of these packages are still not found: %s", strings.Join(still, " "))
+			return fmt.Errorf("the packages %s are installed, but their programs are not on the PATH: add their directory to the PATH", strings.Join(still, " "))
 		}
-		tell.Step("packages", time.Since(began))
+		report.Step("packages", time.Since(began))
 	}
 	spec.Node = &Node{CNIBin: cniBin()}
 	out, err := exec.CommandContext(ctx, "containerd", "--version").Output()
 	if err != nil {
-		return fmt.Errorf("containerd --version: %w", err)
+		return fmt.Errorf("run containerd --version: %w", err)
 	}
 	if spec.Node.ContainerdMajor, spec.Node.ContainerdMinor, err = containerdVersion(string(out)); err != nil {
 		return err
@@ -103,23 +103,23 @@ var versionPattern = regexp.MustCompile(`\bv?(\d+)\.(\d+)\.`)
 func containerdVersion(line string) (major, minor int, err error) {
 	match := versionPattern.FindStringSubmatch(line)
 	if match == nil {
-		return 0, 0, fmt.Errorf("containerd --version says %q: no version is found in it", strings.TrimSpace(line))
+		return 0, 0, fmt.Errorf("the output of containerd --version, %q, has no version number: install containerd 1.6 or newer", strings.TrimSpace(line))
 	}
 	// The pattern matches only digits, so Atoi fails only if the number overflows.
 	if major, err = strconv.Atoi(match[1]); err != nil {
-		return 0, 0, fmt.Errorf("containerd's version: %w", err)
+		return 0, 0, fmt.Errorf("version number of containerd: %w", err)
 	}
 	if minor, err = strconv.Atoi(match[2]); err != nil {
-		return 0, 0, fmt.Errorf("containerd's version: %w", err)
+		return 0, 0, fmt.Errorf("version number of containerd: %w", err)
 	}
 	if major < 1 || (major == 1 && minor < 6) {
-		return 0, 0, fmt.Errorf("containerd %d.%d is too old: 1.6 or newer is needed", major, minor)
+		return 0, 0, fmt.Errorf("containerd %d.%d is too old: install 1.6 or newer", major, minor)
 	}
 	return major, minor, nil
 }
 
-// enter creates the cluster's namespaces, its control group and its link to the host.
-func (r *runner) enter() error {
+// isolateNode creates the cluster's namespaces, its control group and its link to the host.
+func (r *runner) isolateNode() error {
 	began := time.Now()
 	if err := r.nodeDirectories(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (r *runner) enter() error {
 	if err != nil {
 		return err
 	}
-	if err := r.remember(); err != nil {
+	if err := r.recordNode(); err != nil {
 		return err
 	}
 	if err := r.connect(tid); err != nil {
@@ -164,20 +164,20 @@ func (r *runner) enter() error {
 func (r *runner) nodeDirectories() error {
 	// Other users of the machine must not enter node/, because pods make some directories below it writable for all.
 	if err := os.MkdirAll(r.path("node"), 0o700); err != nil {
-		return fmt.Errorf("node's directories: %w", err)
+		return fmt.Errorf("create the node's directories: %w", err)
 	}
 	for _, dir := range []string{r.Node.Run, r.path("node", "etc"), r.path("node", "volumes"), r.path("node", "cni"), r.path("node", "log")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("node's directories: %w", err)
+			return fmt.Errorf("create the node's directories: %w", err)
 		}
 	}
 	// The directory holds state of pods that are gone, such as their addresses.
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
-		return fmt.Errorf("node's directories: %w", err)
+		return fmt.Errorf("create the node's directories: %w", err)
 	}
 	for name := range mountPoints {
 		if err := os.MkdirAll(r.path("node", name), 0o755); err != nil {
-			return fmt.Errorf("node's directories: %w", err)
+			return fmt.Errorf("create the node's directories: %w", err)
 		}
 	}
 	unlock, err := r.reg.Lock()
@@ -188,8 +188,8 @@ func (r *runner) nodeDirectories() error {
 	return r.reg.MakeDirs(slices.Collect(maps.Values(mountPoints))...)
 }
 
-// remember records the node's resources and namespaces in the cluster's registry entry.
-func (r *runner) remember() error {
+// recordNode records the node's resources and namespaces in the cluster's registry entry.
+func (r *runner) recordNode() error {
 	unlock, err := r.reg.Lock()
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *runner) remember() error {
 	defer unlock()
 	entry, ok := r.reg.Get(r.ID)
 	if !ok {
-		return fmt.Errorf("cluster %s is not on the list of running clusters", r.ID)
+		return fmt.Errorf("cluster %s is not registered as running: run `sparklocal down`, then `sparklocal up`", r.ID)
 	}
 	entry.Node = &r.Node.Node
 	return r.reg.Put(entry)
@@ -241,7 +241,7 @@ func (r *runner) connect(tid int) error {
 			"icmp_ratelimit": "0",
 		} {
 			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0o644); err != nil {
-				return fmt.Errorf("network setting of the cluster: %w", err)
+				return fmt.Errorf("set a network option of the cluster: %w", err)
 			}
 		}
 		return nil
@@ -270,7 +270,7 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)
 	}
 	if err := proc.KillAll(killLimit, find); err != nil {
-		return fmt.Errorf("ending the containers of the cluster in %s: %w", e.Dir, err)
+		return fmt.Errorf("end the containers of the cluster in %s: %w", e.Dir, err)
 	}
 	if err := removeCgroup(e.Node.Cgroup); err != nil {
 		return err

@@ -27,10 +27,10 @@ func (s *Spec) writeNodeFiles() error {
 	} {
 		path := s.path("node", "etc", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("node's configuration: %w", err)
+			return fmt.Errorf("write the node's configuration: %w", err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return fmt.Errorf("node's configuration: %w", err)
+			return fmt.Errorf("write the node's configuration: %w", err)
 		}
 	}
 	return nil

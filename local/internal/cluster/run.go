@@ -42,7 +42,7 @@ func Run(ctx context.Context, dir string) error {
 		return err
 	}
 	if spec == nil {
-		return fmt.Errorf("no cluster in %s", dir)
+		return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 	}
 	reg, err := registry.Open()
 	if err != nil {
@@ -82,9 +82,9 @@ func (r *runner) up(ctx context.Context) error {
 		return r.controlPlane(ctx)
 	}
 	if err := isolate.AdoptOrphans(); err != nil {
-		return fmt.Errorf("adopting containers: %w", err)
+		return fmt.Errorf("become the parent of orphaned containers: %w", err)
 	}
-	if err := r.enter(); err != nil {
+	if err := r.isolateNode(); err != nil {
 		return err
 	}
 	return r.withNode(ctx)
@@ -185,7 +185,7 @@ func (r *runner) controlPlane(ctx context.Context) error {
 	if r.Scheduler || r.Node != nil {
 		controllers = append(controllers, func() error { return r.component(ctx, r.scheduler) })
 	}
-	return together(controllers...)
+	return concurrently(controllers...)
 }
 
 // defaultServiceAccount waits for the service account that every pod of the default namespace needs. The controllers
@@ -196,7 +196,7 @@ func (r *runner) defaultServiceAccount(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close()
-	return until(ctx, "the controllers do not make the default service account", func() error {
+	return until(ctx, "the controllers did not create the default service account", func() error {
 		return admin.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 	})
 }
@@ -216,8 +216,8 @@ func until(ctx context.Context, what string, check func() error) error {
 	}
 }
 
-// together calls all functions concurrently, waits for all of them and joins their errors.
-func together(functions ...func() error) error {
+// concurrently calls all functions concurrently, waits for all of them and joins their errors.
+func concurrently(functions ...func() error) error {
 	errs := make([]error, len(functions))
 	var wg sync.WaitGroup
 	for i, f := range functions {

@@ -134,11 +134,11 @@ func ReadSpec(dir string) (*Spec, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+		return nil, fmt.Errorf("read the cluster's spec: %w", err)
 	}
 	var s Spec
 	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, fmt.Errorf("cluster: %s: %w: remove the file to start anew", specFile(dir), err)
+		return nil, fmt.Errorf("cluster spec %s is not valid JSON: %w: remove the file to start a new cluster", specFile(dir), err)
 	}
 	return &s, nil
 }
@@ -146,10 +146,10 @@ func ReadSpec(dir string) (*Spec, error) {
 func (s *Spec) write() error {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return fmt.Errorf("write the cluster's spec: %w", err)
 	}
 	if err := os.WriteFile(specFile(s.Dir), append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return fmt.Errorf("write the cluster's spec: %w", err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-func TestSpecComesBack(t *testing.T) {
+func TestReadSpecReturnsWrittenSpec(t *testing.T) {
 	s := withNode(2, 1)
 	s.Dir, s.Owner, s.Boot = t.TempDir(), proc.ID{PID: 1, Start: 2}, "boot"
 	if err := s.write(); err != nil {
@@ -39,7 +39,7 @@ func TestSpecComesBack(t *testing.T) {
 	}
 }
 
-func TestOtherOptionsAreRefused(t *testing.T) {
+func TestOtherOptionsAreRejected(t *testing.T) {
 	control := &Spec{Owner: proc.ID{PID: 7}}
 	full := withNode(1, 6)
 	full.Scheduler, full.Audit = true, true
@@ -48,7 +48,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		o    Options
 		ok   bool
 	}{
-		"the same":                      {control, Options{ControlPlaneOnly: true, OwnerPID: 7}, true},
+		"the checkOptions":              {control, Options{ControlPlaneOnly: true, OwnerPID: 7}, true},
 		"no word about the owner":       {control, Options{ControlPlaneOnly: true}, true},
 		"another owner":                 {control, Options{ControlPlaneOnly: true, OwnerPID: 8}, false},
 		"a node":                        {control, Options{}, false},
@@ -58,16 +58,16 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		"less than there is":            {full, Options{}, true},
 		"a control plane, a node is up": {full, Options{ControlPlaneOnly: true}, false},
 	} {
-		if err := tt.spec.same(tt.o); (err == nil) != tt.ok {
+		if err := tt.spec.checkOptions(tt.o); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 // Users choose the directory, so files of other programs in it must stay.
-func TestWipeLeavesWhatIsNotOurs(t *testing.T) {
+func TestWipeKeepsForeignFiles(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range append([]string{"thesis.tex"}, ours...) {
+	for _, name := range append([]string{"thesis.tex"}, clusterFiles...) {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestWipeLeavesWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-func TestStartOver(t *testing.T) {
+func TestStartOverKeepsOnlyTrustworthyData(t *testing.T) {
 	const now = "this boot"
 	for _, tt := range []struct {
 		name  string
@@ -121,9 +121,9 @@ func TestStartOver(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			said := ""
-			tell := Teller{Line: func(text string) { said += text }}
-			if err := startOver(&Spec{Dir: dir, Boot: now}, tt.old, tell); err != nil {
+			reported := ""
+			report := Reporter{Line: func(text string) { reported += text }}
+			if err := startOver(&Spec{Dir: dir, Boot: now}, tt.old, report); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(data); (err == nil) != tt.keeps {
@@ -135,14 +135,14 @@ func TestStartOver(t *testing.T) {
 			if _, err := os.Stat(dir); err != nil {
 				t.Error(err)
 			}
-			if !strings.Contains(said, tt.says) {
-				t.Errorf("said %q, want %q", said, tt.says)
+			if !strings.Contains(reported, tt.says) {
+				t.Errorf("reported %q, want %q", reported, tt.says)
 			}
 		})
 	}
 }
 
-func TestChoosePortsKeepsTheOldOnes(t *testing.T) {
+func TestChoosePortsKeepsOldPorts(t *testing.T) {
 	listeners := make([]net.Listener, portCount)
 	had := make([]int, portCount)
 	for i := range listeners {
@@ -174,24 +174,24 @@ func TestChoosePortsKeepsTheOldOnes(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
+func TestCoveredStateDirIsRejected(t *testing.T) {
 	for dir, ok := range map[string]bool{
 		"/run/user/0/x": false, "/run": false, "/var/log/x": false, "/var/lib/kubelet": false,
 		"/running": true, "/var/lib/ci/.local/state/sparklocal/default": true, "/home/u/run": true,
 	} {
-		if err := visible(dir); (err == nil) != ok {
-			t.Errorf("visible(%s) = %v", dir, err)
+		if err := checkVisible(dir); (err == nil) != ok {
+			t.Errorf("checkVisible(%s) = %v", dir, err)
 		}
 	}
 }
 
-func TestTogetherTellsEveryError(t *testing.T) {
+func TestConcurrentlyJoinsAllErrors(t *testing.T) {
 	a, b := errors.New("a"), errors.New("b")
-	err := together(func() error { return a }, func() error { return nil }, func() error { return b })
+	err := concurrently(func() error { return a }, func() error { return nil }, func() error { return b })
 	if !errors.Is(err, a) || !errors.Is(err, b) {
-		t.Errorf("together() = %v", err)
+		t.Errorf("concurrently() = %v", err)
 	}
-	if err := together(func() error { return nil }); err != nil {
+	if err := concurrently(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -201,7 +201,7 @@ func TestLoadNeedsANode(t *testing.T) {
 	if err := Load(t.Context(), dir, []string{"x.tar"}, nil); err == nil || !strings.Contains(err.Error(), "sparklocal up") {
 		t.Errorf("no cluster: %v", err)
 	}
-	s := alone()
+	s := withoutNode()
 	s.Dir = dir
 	if err := s.write(); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,8 @@ type Options struct {
 	OwnerPID int
 }
 
-// Teller reports the progress of Up.
-type Teller struct {
+// Reporter shows the progress of Up.
+type Reporter struct {
 	// Line shows a permanent line.
 	Line func(text string)
 	// Step shows a finished step.
@@ -47,7 +47,7 @@ type Teller struct {
 
 // Up starts the cluster that the options describe, and returns when it is ready. If the cluster already runs with the
 // same options, Up leaves it unchanged.
-func Up(ctx context.Context, o Options, tell Teller) error {
+func Up(ctx context.Context, o Options, report Reporter) error {
 	reg, err := registry.Open()
 	if err != nil {
 		return err
@@ -62,34 +62,34 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 		return err
 	}
 	if e, ok := reg.Get(registry.ID(o.Dir)); ok && old != nil && !e.Dead() {
-		if err := old.same(o); err != nil {
+		if err := old.checkOptions(o); err != nil {
 			return err
 		}
-		tell.Line("the cluster is up already")
-		tell.Step = func(string, time.Duration) {}
-		return await(ctx, o.Dir, e.Supervisor, tell)
+		report.Line("the cluster already runs")
+		report.Step = func(string, time.Duration) {}
+		return await(ctx, o.Dir, e.Supervisor, report)
 	}
 	spec, err := newSpec(o)
 	if err != nil {
 		return err
 	}
-	if err := prepare(ctx, o, spec, tell); err != nil {
+	if err := prepare(ctx, o, spec, report); err != nil {
 		return err
 	}
-	if err := sweep(reg, tell.Line); err != nil {
+	if err := sweep(reg, report.Line); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return fmt.Errorf("create the state directory: %w", err)
 	}
-	if err := startOver(spec, old, tell); err != nil {
+	if err := startOver(spec, old, report); err != nil {
 		return err
 	}
 	supervisor, err := begin(reg, spec, old)
 	if err != nil {
 		return err
 	}
-	return await(ctx, o.Dir, supervisor, tell)
+	return await(ctx, o.Dir, supervisor, report)
 }
 
 func newSpec(o Options) (*Spec, error) {
@@ -98,7 +98,7 @@ func newSpec(o Options) (*Spec, error) {
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
 	}
 	if !o.ControlPlaneOnly {
-		if err := visible(o.Dir); err != nil {
+		if err := checkVisible(o.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -107,24 +107,24 @@ func newSpec(o Options) (*Spec, error) {
 	}
 	var err error
 	if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
-		return nil, fmt.Errorf("the owner: %w", err)
+		return nil, fmt.Errorf("owner process of --owner-pid: %w", err)
 	}
 	return spec, nil
 }
 
-// same returns an error if the options do not match the running cluster.
-func (s *Spec) same(o Options) error {
+// checkOptions returns an error if the options do not match the running cluster.
+func (s *Spec) checkOptions(o Options) error {
 	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) {
-		return fmt.Errorf("the cluster in %s is up with other options: end it first with `sparklocal down`", o.Dir)
+		return fmt.Errorf("the cluster in %s already runs with other options: stop it first with `sparklocal down`", o.Dir)
 	}
 	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
-		return fmt.Errorf("the cluster in %s is up with another owner, or none: end it first with `sparklocal down`", o.Dir)
+		return fmt.Errorf("the cluster in %s already runs with another owner or without one: stop it first with `sparklocal down`", o.Dir)
 	}
 	return nil
 }
 
 // prepare checks the machine, and builds or installs the programs.
-func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
+func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error {
 	source, err := build.SourceDir()
 	if err != nil {
 		return err
@@ -140,32 +140,32 @@ func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 	}
 	need := preflight.Need{Node: !o.ControlPlaneOnly, Dir: o.Dir, Cache: cache}
 	for _, p := range programs {
-		_, there, err := build.Cached(ctx, source, cache, p)
+		_, exists, err := build.Cached(ctx, source, cache, p)
 		if err != nil {
 			return err
 		}
-		need.Build = need.Build || !there
+		need.Build = need.Build || !exists
 	}
 	if err := preflight.Check(need); err != nil {
 		return err
 	}
-	tell.Step("machine checked", time.Since(began))
+	report.Step("machine checked", time.Since(began))
 	began = time.Now()
 	paths := make([]string, len(programs))
 	work := []func() error{func() error {
 		for i, p := range programs {
 			var err error
-			if paths[i], err = build.Ensure(ctx, source, cache, p, tell.Building); err != nil {
+			if paths[i], err = build.Ensure(ctx, source, cache, p, report.Building); err != nil {
 				return err
 			}
 		}
-		tell.Step("programs", time.Since(began))
+		report.Step("programs", time.Since(began))
 		return nil
 	}}
 	if !o.ControlPlaneOnly {
-		work = append(work, func() error { return prepareNode(ctx, spec, tell) })
+		work = append(work, func() error { return prepareNode(ctx, spec, report) })
 	}
-	if err := together(work...); err != nil {
+	if err := concurrently(work...); err != nil {
 		return err
 	}
 	spec.Kube = paths[0]
@@ -177,20 +177,20 @@ func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 
 // startOver removes the files of an earlier cluster in the directory unless its data is trustworthy. etcd does not
 // flush to disk, so its files are valid after a process was killed, but not after a reboot.
-func startOver(spec, old *Spec, tell Teller) error {
+func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {
 		return wipeKeeping(spec.Dir)
 	}
 	switch {
 	case old.Boot != spec.Boot:
-		tell.Line("the machine was started anew since: the cluster starts empty")
+		report.Line("the machine has rebooted since the last start: the cluster starts empty")
 	case (old.Node == nil) != (spec.Node == nil):
-		tell.Line("the cluster was of the other kind: it starts empty")
+		report.Line("--control-plane-only differs from the last start: the cluster starts empty")
 	case state.Phase == supervise.Failed || state.Phase == supervise.Starting:
-		tell.Line("the last start failed: the cluster starts empty")
+		report.Line("the last start failed: the cluster starts empty")
 	default:
-		tell.Line("the cluster is started again with its data")
+		report.Line("the cluster starts again with its data")
 		return os.Remove(supervise.StateFile(spec.Dir))
 	}
 	return wipeKeeping(spec.Dir)
@@ -288,26 +288,26 @@ func chooseLink(reg registry.Registry, entries []registry.Entry, spec *Spec) err
 func spawn(dir string) (proc.ID, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return proc.ID{}, fmt.Errorf("own binary: %w", err)
+		return proc.ID{}, fmt.Errorf("path of this binary: %w", err)
 	}
 	logPath := supervise.LogFile(dir, "supervisor")
 	if err := os.MkdirAll(filepath.Dir(logPath), 0o755); err != nil {
-		return proc.ID{}, fmt.Errorf("log directory: %w", err)
+		return proc.ID{}, fmt.Errorf("create the log directory: %w", err)
 	}
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return proc.ID{}, fmt.Errorf("supervisor's log: %w", err)
+		return proc.ID{}, fmt.Errorf("open the supervisor's log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(exe, SuperviseVerb, "--dir", dir)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return proc.ID{}, fmt.Errorf("supervisor: %w", err)
+		return proc.ID{}, fmt.Errorf("start the supervisor: %w", err)
 	}
 	id, err := proc.Of(cmd.Process.Pid)
 	if err != nil {
-		return proc.ID{}, fmt.Errorf("the supervisor ended at once: %w:\n%s", err, supervise.Tail(logPath, 10))
+		return proc.ID{}, fmt.Errorf("the supervisor ended at its start: %w; the last lines of its log:\n%s", err, supervise.Tail(logPath, 10))
 	}
 	// Reap the supervisor if it ends while this process runs. Otherwise this process would keep its zombie.
 	go func() { _ = cmd.Wait() }()
@@ -319,23 +319,23 @@ const SuperviseVerb = "internal-supervise"
 
 // await reports the steps of the start, and returns when the cluster is ready or has failed. If the context ends first,
 // await ends the cluster, so that no partly started cluster remains.
-func await(ctx context.Context, dir string, supervisor proc.ID, tell Teller) error {
+func await(ctx context.Context, dir string, supervisor proc.ID, report Reporter) error {
 	shown := 0
 	for {
 		state, err := supervise.ReadState(dir)
 		current := err == nil && state.Supervisor == supervisor
 		if current {
 			for ; shown < len(state.Steps); shown++ {
-				tell.Step(state.Steps[shown].Name, time.Duration(state.Steps[shown].Seconds*float64(time.Second)))
+				report.Step(state.Steps[shown].Name, time.Duration(state.Steps[shown].Seconds*float64(time.Second)))
 			}
 		}
 		switch {
 		case current && state.Phase == supervise.Ready:
 			return nil
 		case current && state.Phase == supervise.Failed:
-			return fmt.Errorf("the cluster did not start: %s\nall logs are in %s", state.Error, filepath.Join(dir, "logs"))
+			return fmt.Errorf("the cluster did not start: %s\nthe logs of all components are in %s", state.Error, filepath.Join(dir, "logs"))
 		case !supervisor.Alive():
-			return fmt.Errorf("the supervisor has ended; the end of its log:\n%s", supervise.Tail(supervise.LogFile(dir, "supervisor"), 20))
+			return fmt.Errorf("the supervisor ended before the cluster was ready; the last lines of its log:\n%s", supervise.Tail(supervise.LogFile(dir, "supervisor"), 20))
 		}
 		select {
 		case <-ctx.Done():

@@ -18,16 +18,16 @@ import (
 // policyFile is the script that packages run before they start a service.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// Install installs packages from the machine's own package sources, without starting their services: the distribution's
-// containerd would run beside the cluster's own for nothing. Install fetches the package lists if they are missing, or
-// if the installation fails.
+// Install installs packages from the machine's own package sources, without starting their services. The distribution's
+// containerd would run beside the cluster's own without any use. Install fetches the package lists if they are missing,
+// or if the installation fails.
 func Install(ctx context.Context, packages ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("these packages are missing, and there is no apt-get to install them: %s: install them by your distribution's means",
+		return fmt.Errorf("packages are missing, and this machine has no apt-get: install %s with your distribution's package manager",
 			strings.Join(packages, " "))
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("packages are missing: as root, run: apt-get install -y --no-install-recommends %s", strings.Join(packages, " "))
+		return fmt.Errorf("packages are missing, and only root can install them: as root, run: apt-get install -y --no-install-recommends %s", strings.Join(packages, " "))
 	}
 	unlock, err := registry.LockFile(filepath.Join(os.TempDir(), "sparklocal-packages.lock"))
 	if err != nil {
@@ -63,11 +63,11 @@ func forbidServices() (allow func(), err error) {
 		return func() {}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("service policy: %w", err)
+		return nil, fmt.Errorf("create "+policyFile+": %w", err)
 	}
 	_, err = f.WriteString("#!/bin/sh\nexit 101\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("service policy: %w", err), os.Remove(policyFile))
+		return nil, errors.Join(fmt.Errorf("create "+policyFile+": %w", err), os.Remove(policyFile))
 	}
 	return func() { _ = os.Remove(policyFile) }, nil
 }
@@ -84,7 +84,7 @@ func apt(ctx context.Context, args ...string) error {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, strings.Join(lines[max(0, len(lines)-15):], "\n"))
+		return fmt.Errorf("apt-get %s failed: %w; its last lines:\n%s", strings.Join(args, " "), err, strings.Join(lines[max(0, len(lines)-15):], "\n"))
 	}
 	return nil
 }

@@ -36,10 +36,10 @@ func parseRelease(text string) (release, error) {
 	}
 	r := release{ID: fields["ID"], Codename: fields["VERSION_CODENAME"]}
 	if r.ID != "debian" && r.ID != "ubuntu" {
-		return release{}, fmt.Errorf("the Spark image is made of the machine's own Debian or Ubuntu packages, but this system is %q", r.ID)
+		return release{}, fmt.Errorf("the Spark image is built from the machine's own Debian or Ubuntu packages, but this system is %q: build the image on Debian or Ubuntu", r.ID)
 	}
 	if r.Codename == "" {
-		return release{}, errors.New("/etc/os-release has no VERSION_CODENAME")
+		return release{}, errors.New("/etc/os-release has no VERSION_CODENAME: build the image on a release of Debian or Ubuntu")
 	}
 	return r, nil
 }
@@ -166,9 +166,9 @@ func hasPackage(ctx context.Context, name string) (bool, error) {
 
 // install installs packages with the machine's apt. Without root, its error contains the command that root must run.
 func install(ctx context.Context, log *progress, names ...string) error {
-	defer log.step("installing %s", strings.Join(names, " "))()
+	defer log.step("install %s", strings.Join(names, " "))()
 	if err := debian.Install(ctx, names...); err != nil {
-		return fmt.Errorf("the Spark image is made with %s: %w", strings.Join(names, " "), err)
+		return fmt.Errorf("the build of the Spark image needs %s: %w", strings.Join(names, " "), err)
 	}
 	return nil
 }

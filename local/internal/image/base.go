@@ -45,11 +45,11 @@ var javas = []int{17, 21}
 // start with a warm cache does not run apt. Otherwise it chooses the first version that the distribution has.
 func newBase(ctx context.Context, s *store, java int) (base, error) {
 	if java != 0 && !slices.Contains(javas, java) {
-		return base{}, fmt.Errorf("java %d: want 17 or 21", java)
+		return base{}, fmt.Errorf("unsupported Java version %d: use 17 or 21", java)
 	}
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
-		return base{}, fmt.Errorf("distribution of the machine: %w", err)
+		return base{}, fmt.Errorf("read the distribution of the machine: %w", err)
 	}
 	r, err := parseRelease(string(text))
 	if err != nil {
@@ -68,22 +68,22 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 		return base{}, err
 	}
 	for _, b.java = range javas {
-		if has, err := hasPackage(ctx, b.packages()[0]); has || err != nil {
+		if available, err := hasPackage(ctx, b.packages()[0]); available || err != nil {
 			return b, err
 		}
 	}
-	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless", r.ID, r.Codename)
+	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless: use a release that has one of them", r.ID, r.Codename)
 }
 
 // prepare installs the bootstrap program. A fresh container usually has no package lists, so prepare also fetches
 // missing lists.
 func prepare(ctx context.Context, log *progress) error {
 	// Few machines have tini installed, so apt knows a candidate for it only if the package lists are fetched.
-	has, err := hasPackage(ctx, "tini")
+	available, err := hasPackage(ctx, "tini")
 	if err != nil {
 		return err
 	}
-	if has && onPath("mmdebstrap") && onPath("mount") {
+	if available && onPath("mmdebstrap") && onPath("mount") {
 		return nil
 	}
 	return install(ctx, log, "mmdebstrap", "mount") // mmdebstrap mounts /proc, which Java packages need.
@@ -95,10 +95,10 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		if err := prepare(ctx, s.log); err != nil {
 			return err
 		}
-		if has, err := hasPackage(ctx, b.packages()[0]); err != nil {
+		if available, err := hasPackage(ctx, b.packages()[0]); err != nil {
 			return err
-		} else if !has {
-			return fmt.Errorf("%s %s has no package %s: ask for the other of Java 17 and 21", b.release.ID, b.release.Codename, b.packages()[0])
+		} else if !available {
+			return fmt.Errorf("%s %s has no package %s: choose the other version, 17 or 21, with --java", b.release.ID, b.release.Codename, b.packages()[0])
 		}
 		defer s.log.step("base layer: %s %s with Java %d and Python", b.release.ID, b.release.Codename, b.java)()
 		cmd, err := b.command(ctx, path)
@@ -112,19 +112,19 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		defer w.abort()
 		out, err := cmd.StdoutPipe()
 		if err != nil {
-			return fmt.Errorf("base layer: %w", err)
+			return fmt.Errorf("read the output of mmdebstrap: %w", err)
 		}
 		var tail tailWriter
 		cmd.Stderr = &tail
 		if err := cmd.Start(); err != nil {
-			return fmt.Errorf("base layer: %w", err)
+			return fmt.Errorf("read the output of mmdebstrap: %w", err)
 		}
 		copyErr := copyBase(w, out, time.Now())
 		if copyErr != nil {
 			_ = out.Close() // Otherwise mmdebstrap would wait forever for a reader.
 		}
 		if err := cmd.Wait(); err != nil || copyErr != nil {
-			return fmt.Errorf("mmdebstrap: %w\n%s", errors.Join(err, copyErr), lastLines(tail.String(), 25))
+			return fmt.Errorf("mmdebstrap failed: %w; its last lines:\n%s", errors.Join(err, copyErr), lastLines(tail.String(), 25))
 		}
 		return w.finish()
 	})
@@ -140,7 +140,7 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	}
 	targets := b.release.distribution(parseTargets(text))
 	if len(targets) == 0 {
-		return nil, fmt.Errorf("apt's sources name no repository of %s %s", b.release.ID, b.release.Codename)
+		return nil, fmt.Errorf("apt's sources name no repository of %s %s: add one to /etc/apt", b.release.ID, b.release.Codename)
 	}
 	settings, err := output(ctx, "apt-config", "dump")
 	if err != nil {

@@ -37,7 +37,7 @@ func fakeMachine(t *testing.T, mmdebstrap string) string {
 
 var trixie = base{release: release{"debian", "trixie"}, java: 21}
 
-func TestBaseLayer(t *testing.T) {
+func TestBaseLayerUsesTheMachinesSources(t *testing.T) {
 	machine := fakeMachine(t, `mkdir -p "$TMPDIR/r/etc" && echo r >"$TMPDIR/r/etc/passwd" && echo h >"$TMPDIR/r/etc/hostname" && tar -C "$TMPDIR/r" -c .`)
 	path, err := trixie.layer(t.Context(), testStore(t))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestBaseLayer(t *testing.T) {
 	}
 }
 
-func TestBaseLayerFailures(t *testing.T) {
+func TestFailedBaseLayerIsNotCached(t *testing.T) {
 	for _, test := range []struct{ name, body, want string }{
 		{"it fails", "echo E: no such package >&2; exit 25", "E: no such package"},
 		{"it fails after half a layer", "head -c 700 /dev/zero; echo E: disk full >&2; exit 1", "E: disk full"},
@@ -88,7 +88,7 @@ func TestBaseLayerFailures(t *testing.T) {
 	}
 }
 
-func TestBaseLayerIsGivenUp(t *testing.T) {
+func TestBaseLayerStopsWithItsContext(t *testing.T) {
 	machine := fakeMachine(t, `trap 'touch "${0%/*}/told"; exit 1' TERM; touch "${0%/*}/started"; while :; do sleep 0.05; done`)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -105,7 +105,7 @@ func TestBaseLayerIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestNewBase(t *testing.T) {
+func TestNewBaseChoosesJava(t *testing.T) {
 	fakeMachine(t, "")
 	s := testStore(t)
 	if text, err := os.ReadFile("/etc/os-release"); err != nil {

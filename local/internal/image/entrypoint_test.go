@@ -18,7 +18,7 @@ type sandbox struct {
 	home, bin string
 }
 
-const teller = `#!/bin/bash
+const fakeProgram = `#!/bin/bash
 echo "${0##*/}"
 printf '%s\n' "$@"
 for name in SPARK_DIST_CLASSPATH NSS_WRAPPER_PASSWD LD_PRELOAD SPARK_MASTER; do
@@ -51,9 +51,9 @@ func newSandbox(t *testing.T) sandbox {
 	script(filepath.Join(b.home, "entrypoint.sh"), top.files["entrypoint.sh"])
 	// tini is the last program that the entrypoint runs. The fake prints the whole command and does not run it.
 	for _, name := range []string{"tini", "other"} {
-		script(filepath.Join(b.bin, name), teller)
+		script(filepath.Join(b.bin, name), fakeProgram)
 	}
-	script(filepath.Join(b.home, "sbin", "spark-daemon.sh"), teller)
+	script(filepath.Join(b.home, "sbin", "spark-daemon.sh"), fakeProgram)
 	script(filepath.Join(b.home, "sbin", "spark-config.sh"), "")
 	script(filepath.Join(b.home, "bin", "load-spark-env.sh"), "")
 	return b
@@ -94,7 +94,7 @@ func executorCommand(java string, options []string, classPath string) []string {
 		"--resourceProfileId", "0", "--podName", "x-exec-7")
 }
 
-func TestEntrypoint(t *testing.T) {
+func TestEntrypointBuildsTheCommand(t *testing.T) {
 	b := newSandbox(t)
 	for _, test := range []struct {
 		name      string
@@ -170,7 +170,7 @@ func TestEntrypoint(t *testing.T) {
 }
 
 // The entrypoint must not change the exit code of a command that it passes through.
-func TestEntrypointCodeOfPassedThrough(t *testing.T) {
+func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "entrypoint.sh"), "sh", "-c", "exit 7")
 	cmd.Env = []string{"PATH=" + b.bin + ":/usr/bin:/bin", "SPARK_HOME=" + b.home}
@@ -180,8 +180,8 @@ func TestEntrypointCodeOfPassedThrough(t *testing.T) {
 	}
 }
 
-// TestNamelessUser runs the entrypoint as a user without an account: the fake of getent finds none.
-func TestNamelessUser(t *testing.T) {
+// TestEntrypointNamesANamelessUser runs the entrypoint as a user without an account: the fake of getent finds none.
+func TestEntrypointNamesANamelessUser(t *testing.T) {
 	b := newSandbox(t)
 	for name, text := range map[string]string{"getent": "#!/bin/sh\nexit 2\n", "id": "#!/bin/sh\n[ $1 = -u ] && echo 4711 || echo 0\n"} {
 		if err := os.WriteFile(filepath.Join(b.bin, name), []byte(text), 0o755); err != nil {
@@ -207,7 +207,7 @@ func TestNamelessUser(t *testing.T) {
 	}
 }
 
-func TestStandaloneScripts(t *testing.T) {
+func TestStandaloneScriptsStartTheirDaemons(t *testing.T) {
 	b := newSandbox(t)
 	for _, test := range []struct {
 		name, script string
@@ -260,7 +260,7 @@ func TestStandaloneScripts(t *testing.T) {
 	}
 }
 
-func TestWorkerWithoutMaster(t *testing.T) {
+func TestWorkerWithoutMasterPrintsUsage(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "sbin", "start-worker.sh"))
 	cmd.Env = []string{"PATH=" + b.bin + ":/usr/bin:/bin", "SPARK_HOME=" + b.home}
@@ -270,9 +270,9 @@ func TestWorkerWithoutMaster(t *testing.T) {
 	}
 }
 
-// TestShellcheck checks the scripts with shellcheck.
-func TestShellcheck(t *testing.T) {
-	shellcheck := needs(t, "shellcheck", "shellcheck")
+// TestScriptsPassShellcheck checks the scripts with shellcheck.
+func TestScriptsPassShellcheck(t *testing.T) {
+	shellcheck := requireProgram(t, "shellcheck", "shellcheck")
 	top, err := newTop(base{}, sparkLayer{})
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	}
 	found, _ := filepath.Glob(filepath.Join(root, "usr/lib/jvm/*/bin/java"))
 	if len(found) == 0 {
-		return nil, errors.New("the base layer has no Java runtime")
+		return nil, errors.New("the base layer has no Java runtime below /usr/lib/jvm: remove sparklocal/images/layers in the cache and build again")
 	}
 	c.java = found[0]
 	names, err := unpack(sparkLayer, filepath.Join(dir, "spark"), isCompileJar)

@@ -52,7 +52,7 @@ func makeLayer(t *testing.T, write func(w *layerWriter) error) string {
 	return file
 }
 
-func TestLayer(t *testing.T) {
+func TestLayerIsReproducible(t *testing.T) {
 	got := entries(t, makeLayer(t, func(w *layerWriter) error {
 		return errors.Join(
 			w.bytes("/opt/a/x.sh", 0o755, []byte("#!")),
@@ -70,7 +70,7 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-func TestCopyBase(t *testing.T) {
+func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 	begin := time.Date(2025, 5, 5, 0, 0, 0, 0, time.UTC)
 	packaged, installed := begin.Add(-24*time.Hour), begin.Add(time.Minute+time.Millisecond)
 	var in bytes.Buffer
@@ -130,7 +130,7 @@ func TestCopyBase(t *testing.T) {
 	}
 }
 
-func TestCopyBaseCutShort(t *testing.T) {
+func TestTruncatedBaseIsAnError(t *testing.T) {
 	var whole bytes.Buffer
 	w := tar.NewWriter(&whole)
 	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "a", Typeflag: tar.TypeReg, Size: 4096, Mode: 0o644})); err != nil {
@@ -176,7 +176,7 @@ func TestDistributionPath(t *testing.T) {
 	}
 }
 
-func TestCopyDistribution(t *testing.T) {
+func TestCopyDistributionMapsPaths(t *testing.T) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	w := tar.NewWriter(zipped)
@@ -211,7 +211,7 @@ func TestCopyDistribution(t *testing.T) {
 	}
 }
 
-func TestUnpackStaysInside(t *testing.T) {
+func TestUnpackRejectsPathsOutside(t *testing.T) {
 	outside := t.TempDir()
 	layer := makeLayer(t, func(w *layerWriter) error {
 		return errors.Join(w.symlink("opt/out", filepath.Join("..", "..", "..", outside)), w.bytes("opt/out/evil", 0o644, []byte("x")))
@@ -224,7 +224,7 @@ func TestUnpackStaysInside(t *testing.T) {
 	}
 }
 
-func TestUnpackLinks(t *testing.T) {
+func TestUnpackKeepsLinks(t *testing.T) {
 	layer := makeLayer(t, func(w *layerWriter) error {
 		return errors.Join(w.bytes("etc/java/conf", 0o644, []byte("c")), w.symlink("usr/lib/conf", "/etc/java/conf"),
 			w.add(tar.Header{Typeflag: tar.TypeLink, Name: "usr/lib/hard", Linkname: "etc/java/conf"}, nil), w.bytes("tmp/no", 0o644, nil))
@@ -244,7 +244,7 @@ func TestUnpackLinks(t *testing.T) {
 	}
 }
 
-func TestArchiveTagsAndConfig(t *testing.T) {
+func TestArchiveHasTagsAndConfig(t *testing.T) {
 	layer := makeLayer(t, func(w *layerWriter) error { return w.bytes("a/b", 0o644, []byte("text")) })
 	for _, compressed := range []bool{false, true} {
 		write := func(tags []string) []byte {

@@ -136,20 +136,20 @@ func certificates() []byte {
 // Copy writes a finished archive to the path that the user chose, and creates its directory.
 func Copy(archive, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("output: %w", err)
+		return fmt.Errorf("write the archive to --output: %w", err)
 	}
 	in, err := os.Open(archive)
 	if err != nil {
-		return fmt.Errorf("output: %w", err)
+		return fmt.Errorf("write the archive to --output: %w", err)
 	}
 	defer in.Close()
 	out, err := os.Create(to)
 	if err != nil {
-		return fmt.Errorf("output: %w", err)
+		return fmt.Errorf("write the archive to --output: %w", err)
 	}
 	_, err = io.Copy(out, in)
 	if err := errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("output %s: %w", to, err)
+		return fmt.Errorf("write the archive to %s: %w", to, err)
 	}
 	return nil
 }

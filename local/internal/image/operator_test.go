@@ -29,7 +29,7 @@ func program(t *testing.T, name, source string) string {
 	return dir
 }
 
-func TestOperatorImage(t *testing.T) {
+func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 	// A certificate that only the build machine trusts, such as that of a company's proxy, must not get into the image.
 	machines := filepath.Join(t.TempDir(), "bundle.pem")
 	if err := os.WriteFile(machines, []byte("certificates of this machine"), 0o600); err != nil {
@@ -90,14 +90,14 @@ func TestOperatorImage(t *testing.T) {
 	}
 }
 
-func TestOperatorDoesNotCompile(t *testing.T) {
+func TestOperatorQuotesTheCompiler(t *testing.T) {
 	o := OperatorOptions{SourceDir: program(t, "spark-operator", "package main\n\nfunc main() { nonsense() }\n"), CacheDir: t.TempDir()}
 	if _, err := Operator(t.Context(), o); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
 		t.Errorf("got %v, want what the compiler said", err)
 	}
 }
 
-func TestCopy(t *testing.T) {
+func TestCopyCreatesTheDirectory(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "a")
 	to := filepath.Join(t.TempDir(), "new", "dir", "b")
 	if err := os.WriteFile(from, []byte("x"), 0o644); err != nil {

@@ -35,7 +35,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		}
 		m := requirementLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("requirement %q: want NAME==VERSION --hash=sha256:DIGEST", line)
+			return nil, fmt.Errorf("requirement %q does not have the form NAME==VERSION --hash=sha256:DIGEST", line)
 		}
 		r := requirement{name: m[1], version: m[2]}
 		for h := range strings.FieldsSeq(m[3]) {
@@ -44,7 +44,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		all = append(all, r)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("requirements: empty")
+		return nil, errors.New("requirements: the file has no requirement")
 	}
 	return all, nil
 }
@@ -66,7 +66,7 @@ func sparkDistribution(version string) (requirement, error) {
 		}
 		known = append(known, r.version)
 	}
-	return requirement{}, fmt.Errorf("spark version %q: no checksum is pinned for it in local/images/spark/requirements.txt, there are %s",
+	return requirement{}, fmt.Errorf("no checksum is pinned for Spark version %q in local/images/spark/requirements.txt: use one of %s, or add the checksum",
 		version, strings.Join(known, ", "))
 }
 
@@ -103,7 +103,7 @@ func pipCommand(ctx context.Context, log *progress) ([]string, error) {
 	if command := findPip(ctx); command != nil {
 		return command, nil
 	}
-	return nil, errors.New("python3-pip is installed, but neither pip3 nor `python3 -m pip` runs")
+	return nil, errors.New("python3-pip is installed, but neither pip3, pip nor `python3 -m pip` runs: repair its installation")
 }
 
 func findPip(ctx context.Context) []string {
@@ -138,7 +138,7 @@ func downloadSource(ctx context.Context, log *progress, r requirement, dir strin
 	}
 	file := filepath.Join(dir, r.name+"-"+r.version+".tar.gz")
 	if !exists(file) {
-		return "", fmt.Errorf("pip said that it downloaded %s, but %s is not there", r.name, file)
+		return "", fmt.Errorf("pip download of %s succeeded, but the file %s does not exist", r.name, file)
 	}
 	return file, nil
 }

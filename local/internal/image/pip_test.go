@@ -67,7 +67,7 @@ func FuzzParseRequirements(f *testing.F) {
 	})
 }
 
-func TestPinnedVersions(t *testing.T) {
+func TestSparkVersionsArePinned(t *testing.T) {
 	for _, file := range []string{"spark/requirements.txt", "spark/requirements-build.txt"} {
 		if _, err := embeddedRequirements(file); err != nil {
 			t.Errorf("%s: %v", file, err)

@@ -98,7 +98,7 @@ func (p goProgram) ldflags() string {
 }
 
 // programLayer writes a layer with one program and, unless bundle is empty, the CA certificates in that file.
-func programLayer(path, binary, as, bundle string) error {
+func programLayer(path, binary, target, bundle string) error {
 	w, err := newLayer(path)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func programLayer(path, binary, as, bundle string) error {
 			return err
 		}
 	}
-	if err := w.copyFile(as, 0o755, binary); err != nil {
+	if err := w.copyFile(target, 0o755, binary); err != nil {
 		return err
 	}
 	return w.finish()
@@ -127,7 +127,7 @@ func run(cmd *exec.Cmd) error {
 		cmd.Stderr = io.MultiWriter(cmd.Stderr, &out)
 	}
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:min(3, len(cmd.Args))], " "), err, lastLines(out.String(), 25))
+		return fmt.Errorf("%s failed: %w; its last lines:\n%s", strings.Join(cmd.Args[:min(3, len(cmd.Args))], " "), err, lastLines(out.String(), 25))
 	}
 	return nil
 }

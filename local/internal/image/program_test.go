@@ -66,7 +66,7 @@ func unpackFile(t *testing.T, archive, tag, file string) string {
 	return path
 }
 
-func TestPauseImage(t *testing.T) {
+func TestPauseImageStaysUntilASignal(t *testing.T) {
 	cache := t.TempDir()
 	archive, err := Pause(t.Context(), cache)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestPauseImage(t *testing.T) {
 	}
 }
 
-func TestProbeImage(t *testing.T) {
+func TestProbeImageRunsItsCommands(t *testing.T) {
 	archive, err := Probe(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +140,9 @@ func TestProbeImage(t *testing.T) {
 	}
 }
 
-// TestArchiveBytes checks that equal inputs give equal bytes, independent of the cache directory and the time.
-func TestArchiveBytes(t *testing.T) {
+// TestImageBuildIsReproducible checks that equal inputs give equal bytes, independent of the cache directory and the
+// time.
+func TestImageBuildIsReproducible(t *testing.T) {
 	read := func() []byte {
 		path, err := Pause(t.Context(), t.TempDir())
 		if err != nil {

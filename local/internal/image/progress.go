@@ -29,7 +29,7 @@ func (p *progress) printf(format string, args ...any) {
 
 // step writes a line for the start of a step. The caller calls done to write a line for its end.
 func (p *progress) step(format string, args ...any) (done func()) {
-	what, begin := fmt.Sprintf(format, args...), time.Now()
-	p.printf("%s ...", what)
-	return func() { p.printf("%s: done in %.1fs", what, time.Since(begin).Seconds()) }
+	name, begin := fmt.Sprintf(format, args...), time.Now()
+	p.printf("%s ...", name)
+	return func() { p.printf("%s: done in %.1fs", name, time.Since(begin).Seconds()) }
 }

@@ -116,7 +116,7 @@ func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	var basePath, sparkPath string
-	side := func(path *string, layer func(context.Context, *store) (string, error)) {
+	build := func(path *string, layer func(context.Context, *store) (string, error)) {
 		wg.Go(func() {
 			var err error
 			if *path, err = layer(ctx, s); err != nil {
@@ -124,8 +124,8 @@ func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top
 			}
 		})
 	}
-	side(&basePath, base.layer)
-	side(&sparkPath, spark.layer)
+	build(&basePath, base.layer)
+	build(&sparkPath, spark.layer)
 	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

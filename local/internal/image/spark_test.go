@@ -42,9 +42,9 @@ mount -o remount,bind,ro "$root"
 exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
 `
 
-// needs returns the path of a program. If the program is missing, needs installs its package as root, and otherwise
-// skips the test.
-func needs(t *testing.T, program, pkg string) string {
+// requireProgram returns the path of a program. If the program is missing, requireProgram installs its package as root,
+// and otherwise skips the test.
+func requireProgram(t *testing.T, program, pkg string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {
 		return path
@@ -54,7 +54,7 @@ func needs(t *testing.T, program, pkg string) string {
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Fatalf("package %s was installed: %v", pkg, err)
+		t.Fatalf("package %s is installed, but its program is missing: %v", pkg, err)
 	}
 	return path
 }
@@ -64,14 +64,14 @@ func needs(t *testing.T, program, pkg string) string {
 func rootfs(t *testing.T, version string) (root string, env []string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("makes and runs a Spark image: not with -short")
+		t.Skip("builds and runs a Spark image: skipped with -short")
 	}
 	if os.Getuid() != 0 {
 		t.Skip("running the image's programs needs root (chroot, mounts): run this test as root")
 	}
-	needs(t, "unshare", "util-linux")
-	needs(t, "ip", "iproute2")
-	needs(t, "tar", "tar")
+	requireProgram(t, "unshare", "util-linux")
+	requireProgram(t, "ip", "iproute2")
+	requireProgram(t, "tar", "tar")
 	if out, err := exec.Command("unshare", "-m", "-n", "-p", "-f", "true").CombinedOutput(); err != nil {
 		t.Skipf("this machine does not allow namespaces: %s", out)
 	}
@@ -219,13 +219,13 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 		{"GroupByTest", "185:185", nil, submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
 		{"pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
 		{"python module", "4711:0", nil, []string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0, `(?m)^` + regexp.QuoteMeta(version)},
-		{"throws", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
-		{"exits", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
-		{"heap", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
+		{"uncaught exception", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
+		{"exit code", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
+		{"heap exhausted", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
 		{"tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1, `failed on purpose`},
 		{"python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
 		{"no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
-		{"executor", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
+		{"executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
 		{"standalone", "4711:0", nil, []string{"bash", "-c", standalone}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
 	}
 	if hasConnect(version) {
@@ -280,9 +280,10 @@ stop-worker.sh
 stop-master.sh
 `
 
-// TestSparkTag checks the names of images and archives. Without a tag the image has the default names, and its archive
-// has the name that earlier releases gave it. A tag is the image's only name, and its archive replaces no other one.
-func TestSparkTag(t *testing.T) {
+// TestTagsChangeTheArchiveName checks the names of images and archives. Without a tag the image has the default names,
+// and its archive has the name that earlier releases gave it. A tag is the image's only name, and its archive replaces
+// no other one.
+func TestTagsChangeTheArchiveName(t *testing.T) {
 	usual := SparkOptions{Version: "4.1.4"}
 	if diff := cmp.Diff(SparkTags("4.1.4"), usual.tags()); diff != "" {
 		t.Errorf("the usual names (-want +got):\n%s", diff)
@@ -318,7 +319,7 @@ func TestSparkTag(t *testing.T) {
 	}
 }
 
-func TestSparkRefusesWhatItCannotMake(t *testing.T) {
+func TestSparkRejectsInvalidOptions(t *testing.T) {
 	for name, test := range map[string]struct {
 		options SparkOptions
 		want    string

@@ -28,7 +28,7 @@ func CacheDir() (string, error) {
 	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("no place to keep images, set XDG_CACHE_HOME or HOME: %w", err)
+			return "", fmt.Errorf("directory of the image cache: %w: set XDG_CACHE_HOME or HOME", err)
 		}
 		dir = filepath.Join(home, ".cache")
 	}
@@ -96,12 +96,12 @@ func (s *store) product(ctx context.Context, id productID, maker func(ctx contex
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	made := filepath.Join(work, "product"+id.ext)
-	if err := maker(ctx, made); err != nil {
+	unfinished := filepath.Join(work, "product"+id.ext)
+	if err := maker(ctx, unfinished); err != nil {
 		return "", err
 	}
-	if err := os.Rename(made, path); err != nil {
-		return "", fmt.Errorf("keep %s: %w", path, err)
+	if err := os.Rename(unfinished, path); err != nil {
+		return "", fmt.Errorf("move the product to %s: %w", path, err)
 	}
 	s.removeOlder(path, id)
 	return path, nil
@@ -158,7 +158,7 @@ func (s *store) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return func() { file.Close() }, nil
@@ -167,13 +167,13 @@ func (s *store) lock(ctx context.Context, name string) (unlock func(), err error
 			file.Close()
 			return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
 		}
-		if !told {
-			s.log.printf("%s: another process makes it, waiting", name)
+		if !logged {
+			s.log.printf("%s: waiting for another process that builds it", name)
 		}
 		select {
 		case <-ctx.Done():
 			file.Close()
-			return nil, fmt.Errorf("waiting for another process that makes %s: %w", name, ctx.Err())
+			return nil, fmt.Errorf("wait for another process that builds %s: %w", name, ctx.Err())
 		case <-tick.C:
 		}
 	}

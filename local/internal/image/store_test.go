@@ -27,7 +27,7 @@ func writer(text string) func(context.Context, string) error {
 	return func(_ context.Context, path string) error { return os.WriteFile(path, []byte(text), 0o644) }
 }
 
-func TestKey(t *testing.T) {
+func TestKeySeparatesInputs(t *testing.T) {
 	keys := map[string]string{}
 	for name, k := range map[string]string{
 		"none": key(), "one": key("ab"), "moved boundary": key("a", "b"), "other boundary": key("", "ab"), "one more": key("ab", ""), "order": key("b", "a"),
@@ -42,7 +42,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestProductIsMadeOnce(t *testing.T) {
+func TestConcurrentCallsMakeAProductOnce(t *testing.T) {
 	s := testStore(t)
 	id := productID{kind: "layers", name: "x", key: key("1"), ext: ".tar"}
 	var made atomic.Int32
@@ -67,7 +67,7 @@ func TestProductIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestProductFailure(t *testing.T) {
+func TestFailedProductIsNotCached(t *testing.T) {
 	s := testStore(t)
 	id := productID{kind: "layers", name: "x", key: key("1"), ext: ".tar"}
 	broken := errors.New("broken")
@@ -84,7 +84,7 @@ func TestProductFailure(t *testing.T) {
 	}
 }
 
-func TestProductRemovesOlder(t *testing.T) {
+func TestProductRemovesOlderOnes(t *testing.T) {
 	s := testStore(t)
 	product := func(name, input string) string {
 		path, err := s.product(t.Context(), productID{"layers", name, key(input), ".tar"}, writer(input))
@@ -103,7 +103,7 @@ func TestProductRemovesOlder(t *testing.T) {
 	}
 }
 
-func TestLockWait(t *testing.T) {
+func TestLockWaitEndsWithTheContext(t *testing.T) {
 	s := testStore(t)
 	unlock, err := s.lock(t.Context(), "x")
 	if err != nil {
@@ -122,7 +122,7 @@ func TestLockWait(t *testing.T) {
 	again()
 }
 
-func TestCacheDir(t *testing.T) {
+func TestCacheDirFollowsTheEnvironment(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/cache")
 	if dir, err := CacheDir(); dir != "/cache/sparklocal/images" || err != nil {
 		t.Errorf("got %q, %v", dir, err)
@@ -138,7 +138,7 @@ func TestCacheDir(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
+func TestProgressPrintsStartAndEnd(t *testing.T) {
 	var out strings.Builder
 	p := newProgress(&out)
 	p.step("bake %d", 2)()

@@ -52,7 +52,7 @@ func (t *top) id() productID {
 
 func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (string, error) {
 	return s.product(ctx, t.id(), func(ctx context.Context, file string) error {
-		defer s.log.step("own layer: scripts and example programs")()
+		defer s.log.step("top layer: scripts and example programs")()
 		dir := filepath.Dir(file)
 		c, err := newCompiler(filepath.Join(dir, "java"), basePath, sparkPath)
 		if err != nil {
@@ -120,7 +120,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 		}
 	}
 	if f.jvm == "" || f.scala == "" {
-		return facts{}, fmt.Errorf("layers hold no Java runtime (%q) or no Scala library (%q)", f.jvm, f.scala)
+		return facts{}, fmt.Errorf("the layers lack a Java runtime (found %q) or the Scala library (found version %q)", f.jvm, f.scala)
 	}
 	return f, nil
 }

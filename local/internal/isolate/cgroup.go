@@ -52,7 +52,7 @@ func (c Cgroups) hierarchies() ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, fmt.Errorf("no control group hierarchy is mounted below %s", c.Root)
+		return nil, fmt.Errorf("no control group hierarchy is mounted below %s: mount cgroup version 1 or 2 there", c.Root)
 	}
 	return dirs, nil
 }
@@ -65,7 +65,7 @@ func (c Cgroups) Make(name string) error {
 		return err
 	}
 	if c.unified() {
-		if err := c.handDown(); err != nil {
+		if err := c.enableControllers(); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func (c Cgroups) Make(name string) error {
 				return fmt.Errorf("control group: %w", err)
 			}
 		}
-		if err := weigh(group); err != nil {
+		if err := setWeights(group); err != nil {
 			return err
 		}
 	}
@@ -104,9 +104,10 @@ var weights = []struct {
 	{"cpu.weight", 100, 10000},    // version 2
 }
 
-// weigh gives a group as many default shares as there are processors. With one share, all pods of a node together would
-// get as much CPU time as one busy process beside them, such as a compiler, and programs in the pods would time out.
-func weigh(group string) error {
+// setWeights gives a group as many default shares as there are processors. With one share, all pods of a node together
+// would get as much CPU time as one busy process beside them, such as a compiler, and programs in the pods would time
+// out.
+func setWeights(group string) error {
 	for _, w := range weights {
 		path := filepath.Join(group, w.file)
 		if !exists(path) {
@@ -120,9 +121,9 @@ func weigh(group string) error {
 	return nil
 }
 
-// handDown enables the controllers for the groups below a version 2 root.
-func (c Cgroups) handDown() error {
-	have, err := os.ReadFile(filepath.Join(c.Root, "cgroup.controllers"))
+// enableControllers enables the controllers for the groups below a version 2 root.
+func (c Cgroups) enableControllers() error {
+	available, err := os.ReadFile(filepath.Join(c.Root, "cgroup.controllers"))
 	if err != nil {
 		return fmt.Errorf("control groups: %w", err)
 	}
@@ -131,16 +132,16 @@ func (c Cgroups) handDown() error {
 	if err != nil {
 		return fmt.Errorf("control groups: %w", err)
 	}
-	var ask []string
+	var missing []string
 	for _, controller := range nodeControllers {
-		if slices.Contains(strings.Fields(string(have)), controller) && !slices.Contains(strings.Fields(string(enabled)), controller) {
-			ask = append(ask, "+"+controller)
+		if slices.Contains(strings.Fields(string(available)), controller) && !slices.Contains(strings.Fields(string(enabled)), controller) {
+			missing = append(missing, "+"+controller)
 		}
 	}
-	if len(ask) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	request := []byte(strings.Join(ask, " "))
+	request := []byte(strings.Join(missing, " "))
 	err = os.WriteFile(control, request, 0o644)
 	if errors.Is(err, syscall.EBUSY) {
 		if err := c.emptyRoot(); err != nil {
@@ -149,7 +150,7 @@ func (c Cgroups) handDown() error {
 		err = os.WriteFile(control, request, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("control groups: enabling %s at the root: %w", request, err)
+		return fmt.Errorf("control groups: enable %s at the root: %w", request, err)
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (c Cgroups) emptyRoot() error {
 	for _, pid := range processes(c.Root) {
 		err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 		if err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("control group: moving process %d: %w", pid, err)
+			return fmt.Errorf("control group: move process %d: %w", pid, err)
 		}
 	}
 	return nil

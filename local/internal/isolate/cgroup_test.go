@@ -35,7 +35,7 @@ func read(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
-func TestMakeInEveryHierarchyOfVersion1(t *testing.T) {
+func TestMakeCoversEveryVersion1Hierarchy(t *testing.T) {
 	c := tree(t, map[string]string{
 		"memory/cgroup.procs": "1\n", "cpuset/cgroup.procs": "1\n", "cpuset/cpuset.cpus": "0-1\n", "cpuset/cpuset.mems": "0\n",
 		"unified/cgroup.procs": "1\n", "nothing/file": "",
@@ -71,7 +71,7 @@ func TestMakeInEveryHierarchyOfVersion1(t *testing.T) {
 	}
 }
 
-func TestMakeGivesAShareForEachProcessor(t *testing.T) {
+func TestMakeGivesOneShareForEachProcessor(t *testing.T) {
 	for _, tt := range []struct {
 		name, version, file string
 		share               int
@@ -91,7 +91,7 @@ func TestMakeGivesAShareForEachProcessor(t *testing.T) {
 	}
 }
 
-func TestMakeHandsControllersDownInVersion2(t *testing.T) {
+func TestMakeEnablesControllersInVersion2(t *testing.T) {
 	for _, tt := range []struct{ name, have, enabled, want string }{
 		{"none yet", "cpuset cpu io memory pids rdma\n", "", "+cpu +cpuset +memory +pids +io"},
 		{"some", "cpuset cpu io memory pids\n", "cpu memory\n", "+cpuset +pids +io"},
@@ -116,7 +116,7 @@ func TestMakeHandsControllersDownInVersion2(t *testing.T) {
 	}
 }
 
-func TestProcessesAreThoseOfAllGroupsBelow(t *testing.T) {
+func TestProcessesIncludesGroupsBelow(t *testing.T) {
 	c := tree(t, map[string]string{
 		"memory/cgroup.procs": "1\n2\n", "memory/mine/cgroup.procs": "30\n", "memory/mine/pod/cgroup.procs": "10\n20\n",
 		"pids/cgroup.procs": "1\n", "pids/mine/cgroup.procs": "20\n0\n", "memory/minefield/cgroup.procs": "99\n",
@@ -129,7 +129,7 @@ func TestProcessesAreThoseOfAllGroupsBelow(t *testing.T) {
 	}
 }
 
-func TestRemoveTakesGroupsBelowFirst(t *testing.T) {
+func TestRemoveRemovesGroupsBelowFirst(t *testing.T) {
 	c := tree(t, map[string]string{"memory/cgroup.procs": "", "unified/cgroup.procs": ""})
 	for _, dir := range []string{"memory/mine/a/b", "memory/mine/c", "unified/mine", "memory/other"} {
 		if err := os.MkdirAll(filepath.Join(c.Root, dir), 0o755); err != nil {
@@ -150,7 +150,7 @@ func TestRemoveTakesGroupsBelowFirst(t *testing.T) {
 	}
 }
 
-func TestNoHierarchyIsAnError(t *testing.T) {
+func TestMissingHierarchyIsAnError(t *testing.T) {
 	if err := (Cgroups{Root: t.TempDir()}).Make("mine"); err == nil {
 		t.Error("a group was made where nothing is mounted")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/proc"
 )
 
-func TestThreadStaysTheSame(t *testing.T) {
+func TestDoRunsOnOneThread(t *testing.T) {
 	thread, err := NewThread(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -31,14 +31,14 @@ func TestThreadStaysTheSame(t *testing.T) {
 	}
 }
 
-func TestThreadThatCannotEnter(t *testing.T) {
-	want := errors.New("no entry")
+func TestNewThreadReturnsTheEnterError(t *testing.T) {
+	want := errors.New("enter failed")
 	if _, err := NewThread(func() error { return want }); !errors.Is(err, want) {
 		t.Errorf("NewThread() = %v, want %v", err, want)
 	}
 }
 
-func TestWhatAThreadStartedEndsWithIt(t *testing.T) {
+func TestProcessesEndWithTheirThread(t *testing.T) {
 	thread, err := NewThread(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestWhatAThreadStartedEndsWithIt(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-func TestNamespacesAreTheThreadsAlone(t *testing.T) {
+func TestNamespacesBelongToTheThreadOnly(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("namespaces need root")
 	}
@@ -113,7 +113,7 @@ func TestNamespacesAreTheThreadsAlone(t *testing.T) {
 	}
 }
 
-func TestReaperTakesOnlyWhatIsDeadTwice(t *testing.T) {
+func TestReaperReapsAtTheSecondCall(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -135,11 +135,11 @@ func TestReaperTakesOnlyWhatIsDeadTwice(t *testing.T) {
 	var reaper Reaper
 	reaper.Reap()
 	if !dead() {
-		t.Fatal("the first look took a child that its parent may be about to wait for")
+		t.Fatal("the first call reaped a child that its parent may be about to wait for")
 	}
 	reaper.Reap()
 	if dead() {
-		t.Error("the second look left it")
+		t.Error("the second call did not reap it")
 	}
 	_ = cmd.Wait()
 }

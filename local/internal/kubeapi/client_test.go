@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestClient(t *testing.T) {
+func TestClientReadsAndCreatesObjects(t *testing.T) {
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

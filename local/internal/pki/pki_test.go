@@ -65,7 +65,7 @@ func handshake(t *testing.T, dir, host, client string) error {
 	return err
 }
 
-func TestBothEndsVerify(t *testing.T) {
+func TestClientAndServerVerifyEachOther(t *testing.T) {
 	dir := t.TempDir()
 	ca := authority(t, dir, "ca")
 	issue(t, ca, "server", Leaf{User: "server", Hosts: []string{"127.0.0.1", "kubernetes.default.svc"}})
@@ -87,7 +87,7 @@ func TestBothEndsVerify(t *testing.T) {
 	}
 }
 
-func TestCertificateSaysWhoAndWhatFor(t *testing.T) {
+func TestCertificateHasSubjectAndUsage(t *testing.T) {
 	dir := t.TempDir()
 	issue(t, authority(t, dir, "ca"), "node", Leaf{User: "system:node:n", Groups: []string{"system:nodes"}})
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "node.crt"), filepath.Join(dir, "node.key"))
@@ -108,7 +108,7 @@ func TestCertificateSaysWhoAndWhatFor(t *testing.T) {
 	}
 }
 
-func TestAuthorityStays(t *testing.T) {
+func TestLoadCAKeepsTheAuthority(t *testing.T) {
 	dir := t.TempDir()
 	first, again := authority(t, dir, "ca"), authority(t, dir, "ca")
 	if !first.cert.Equal(again.cert) {
@@ -118,11 +118,11 @@ func TestAuthorityStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if authority(t, dir, "ca").cert.Equal(first.cert) {
-		t.Error("an authority without its key was taken")
+		t.Error("an authority without its key was accepted")
 	}
 }
 
-func TestKeysAreTheUsersAlone(t *testing.T) {
+func TestKeysArePrivateToTheUser(t *testing.T) {
 	dir := t.TempDir()
 	issue(t, authority(t, dir, "ca"), "x", Leaf{User: "x"})
 	if err := ServiceAccountKey(dir, "sa"); err != nil {
@@ -146,7 +146,7 @@ func TestKeysAreTheUsersAlone(t *testing.T) {
 	}
 }
 
-func TestServiceAccountKeyIsAPairAndStays(t *testing.T) {
+func TestServiceAccountKeyIsKept(t *testing.T) {
 	dir := t.TempDir()
 	if err := ServiceAccountKey(dir, "sa"); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestServiceAccountKeyIsAPairAndStays(t *testing.T) {
 	}
 }
 
-func TestKubeconfigHoldsEverything(t *testing.T) {
+func TestKubeconfigIsSelfContained(t *testing.T) {
 	dir := t.TempDir()
 	issue(t, authority(t, dir, "ca"), "admin", Leaf{User: "a"})
 	path := filepath.Join(dir, "kubeconfig")
@@ -202,6 +202,6 @@ func TestKubeconfigHoldsEverything(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(b), dir) || strings.Contains(string(b), "insecure") {
-		t.Errorf("the file leans on other files, or skips verification:\n%s", b)
+		t.Errorf("the file refers to other files, or skips verification:\n%s", b)
 	}
 }

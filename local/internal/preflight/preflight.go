@@ -54,12 +54,12 @@ const (
 	buildDisk = 6 * gib
 )
 
-// instead is the alternative for a machine that cannot run a cluster.
-const instead = `A cluster of your own does as well: create one with kind, minikube or k3s, set KUBECONFIG to it, and get the operator's image with
-"make image", which writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
+// alternative describes other ways for a machine that cannot run a cluster.
+const alternative = `You can use another cluster instead: create one with kind, minikube or k3s, set KUBECONFIG to its kubeconfig, and build the operator's image with
+"make image". It writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
 
 // Check inspects this machine and returns an error that lists everything it lacks for need.
-func Check(need Need) error { return Judge(need, look(need)) }
+func Check(need Need) error { return Judge(need, inspect(need)) }
 
 // Judge returns an error that lists everything the machine m lacks for need.
 func Judge(need Need, m Machine) error {
@@ -69,9 +69,9 @@ func Judge(need Need, m Machine) error {
 	}
 	text := "this machine cannot run the cluster:\n  - " + strings.Join(missing, "\n  - ") + "\n"
 	if need.Node && onlyRoot(missing) {
-		text += "Without root, `sparklocal up --control-plane-only` works: an API server and its controllers, but no pods run.\n"
+		text += "Without root, `sparklocal up --control-plane-only` works: it starts an API server and its controllers, but no pods run.\n"
 	}
-	return errors.New(text + instead)
+	return errors.New(text + alternative)
 }
 
 const rootLine = "a node needs root (namespaces, mounts, cgroups): run as root, for example with sudo"
@@ -80,7 +80,7 @@ func onlyRoot(missing []string) bool { return len(missing) == 1 && missing[0] ==
 
 func (m Machine) lacks(need Need) []string {
 	if m.OS != "linux" {
-		return []string{"it runs " + m.OS + "; only Linux can"}
+		return []string{"its system is " + m.OS + ", but the cluster needs Linux"}
 	}
 	var missing []string
 	memory, disk, cacheDisk := uint64(controlPlaneMemory), uint64(controlPlaneDisk), uint64(0)
@@ -90,9 +90,9 @@ func (m Machine) lacks(need Need) []string {
 	if need.Build {
 		memory, cacheDisk = max(memory, buildMemory), buildDisk
 	}
-	missing = append(missing, short("memory", m.Memory, memory, "")...)
-	missing = append(missing, short("disk", m.Disk, disk, " in "+need.Dir+" (choose another place with --dir)")...)
-	missing = append(missing, short("disk", m.CacheDisk, cacheDisk, " in "+need.Cache+" to build Kubernetes (choose another place with XDG_CACHE_HOME)")...)
+	missing = append(missing, shortage("memory", m.Memory, memory, "")...)
+	missing = append(missing, shortage("disk", m.Disk, disk, " in "+need.Dir+" (choose another directory with --dir)")...)
+	missing = append(missing, shortage("disk", m.CacheDisk, cacheDisk, " in "+need.Cache+" to build Kubernetes (choose another directory with XDG_CACHE_HOME)")...)
 	if need.Node {
 		missing = append(missing, m.lacksForNode()...)
 	}
@@ -105,14 +105,14 @@ func (m Machine) lacksForNode() []string {
 		missing = append(missing, rootLine)
 	}
 	if !m.Filesystems["overlay"] {
-		missing = append(missing, "the kernel has no overlay file system (module overlay)")
+		missing = append(missing, "the kernel has no overlay file system: load or install the module overlay")
 	}
 	if m.Overlaid {
-		missing = append(missing, "the state directory is on an overlay file system (a container's own disk), where containers of ours cannot have theirs: "+
-			"choose a place on a disk or a volume with --dir")
+		missing = append(missing, "the state directory is on an overlay file system (a container's own disk), and overlay file systems of containers cannot be nested: "+
+			"choose a directory on a disk or a volume with --dir")
 	}
 	if !m.Veth {
-		missing = append(missing, "the kernel has no veth pairs (module veth)")
+		missing = append(missing, "the kernel has no veth pairs: load or install the module veth")
 	}
 	for _, ns := range []string{"net", "mnt", "pid", "ipc", "uts"} {
 		if !m.Namespaces[ns] {
@@ -126,15 +126,15 @@ func (m Machine) lacksForNode() []string {
 		}
 	}
 	if len(controllers) > 0 {
-		missing = append(missing, "cgroup controllers are not available: "+strings.Join(controllers, ", "))
+		missing = append(missing, "these cgroup controllers are not available: "+strings.Join(controllers, ", "))
 	}
 	return missing
 }
 
-// short describes a shortage. It returns nothing if have is enough or unknown.
-func short(what string, have, need uint64, where string) []string {
-	if have == 0 || have >= need {
+// shortage describes a lack of memory or disk space. It returns nil if free is enough or unknown.
+func shortage(resource string, free, need uint64, where string) []string {
+	if free == 0 || free >= need {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %.1f GB are free%s, %.1f GB are needed", what, float64(have)/gib, where, float64(need)/gib)}
+	return []string{fmt.Sprintf("%s: %.1f GB are free%s, %.1f GB are needed", resource, float64(free)/gib, where, float64(need)/gib)}
 }

@@ -21,7 +21,7 @@ func good() Machine {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestJudgeListsEverythingMissing(t *testing.T) {
 	node, build := Need{Node: true, Dir: "/state", Cache: "/cache"}, Need{Build: true, Dir: "/state", Cache: "/cache"}
 	for _, tt := range []struct {
 		name   string
@@ -29,23 +29,23 @@ func TestJudge(t *testing.T) {
 		change func(*Machine)
 		want   []string
 	}{
-		{"all is there", node, func(*Machine) {}, nil},
-		{"nothing is known", Need{}, func(m *Machine) { *m = Machine{OS: "linux", UID: 1000} }, nil},
+		{"nothing missing", node, func(*Machine) {}, nil},
+		{"nothing known about the machine", Need{}, func(m *Machine) { *m = Machine{OS: "linux", UID: 1000} }, nil},
 		{"no root, no node", Need{}, func(m *Machine) { m.UID = 1000 }, nil},
 		{"no root", node, func(m *Machine) { m.UID = 1000 }, []string{"a node needs root", "--control-plane-only` works"}},
-		{"another system", node, func(m *Machine) { m.OS = "darwin" }, []string{"darwin", "only Linux"}},
+		{"not Linux", node, func(m *Machine) { m.OS = "darwin" }, []string{"darwin", "needs Linux"}},
 		{"little memory", node, func(m *Machine) { m.Memory = gib }, []string{"memory: 1.0 GB are free, 2.0 GB are needed"}},
 		{"little memory to build", build, func(m *Machine) { m.Memory = 2 * gib }, []string{"3.0 GB are needed"}},
 		{"little disk", node, func(m *Machine) { m.Disk = gib }, []string{"disk: 1.0 GB are free in /state", "--dir"}},
 		{"little disk to build", build, func(m *Machine) { m.CacheDisk = gib }, []string{"/cache", "XDG_CACHE_HOME"}},
 		{"little disk in the cache, nothing to build", Need{}, func(m *Machine) { m.CacheDisk = gib }, nil},
 		{"no overlay", node, func(m *Machine) { delete(m.Filesystems, "overlay") }, []string{"overlay"}},
-		{"on a container's disk", node, func(m *Machine) { m.Overlaid = true }, []string{"overlay file system", "--dir"}},
-		{"on a container's disk, no node", Need{}, func(m *Machine) { m.Overlaid = true }, nil},
+		{"state directory on a container's disk", node, func(m *Machine) { m.Overlaid = true }, []string{"overlay file system", "--dir"}},
+		{"state directory on a container's disk, no node", Need{}, func(m *Machine) { m.Overlaid = true }, nil},
 		{"no veth", node, func(m *Machine) { m.Veth = false }, []string{"veth"}},
 		{"no network namespaces", node, func(m *Machine) { delete(m.Namespaces, "net") }, []string{"net namespaces"}},
-		{"few controllers", node, func(m *Machine) { delete(m.Controllers, "pids"); delete(m.Controllers, "cpu") }, []string{"cpu, pids"}},
-		{"two things", node, func(m *Machine) { m.UID, m.Veth = 1, false }, []string{"root", "veth"}},
+		{"missing cgroup controllers", node, func(m *Machine) { delete(m.Controllers, "pids"); delete(m.Controllers, "cpu") }, []string{"cpu, pids"}},
+		{"two things missing", node, func(m *Machine) { m.UID, m.Veth = 1, false }, []string{"root", "veth"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := good()
@@ -60,13 +60,13 @@ func TestJudge(t *testing.T) {
 				}
 			}
 			if err != nil && !strings.Contains(err.Error(), "kind, minikube or k3s") {
-				t.Errorf("no way out is told: %v", err)
+				t.Errorf("the error names no alternative: %v", err)
 			}
 		})
 	}
 }
 
-func TestRootIsNotTheWayOutWhenMoreIsMissing(t *testing.T) {
+func TestControlPlaneOnlyIsOfferedOnlyIfJustRootIsMissing(t *testing.T) {
 	m := good()
 	m.UID, m.Memory = 1000, gib
 	if err := Judge(Need{Node: true}, m); err == nil || strings.Contains(err.Error(), "--control-plane-only") {
@@ -74,8 +74,8 @@ func TestRootIsNotTheWayOutWhenMoreIsMissing(t *testing.T) {
 	}
 }
 
-func TestThisMachineIsLookedAt(t *testing.T) {
-	m := look(Need{Node: true, Dir: t.TempDir() + "/not/there/yet", Cache: "/"})
+func TestInspectReadsThisMachine(t *testing.T) {
+	m := inspect(Need{Node: true, Dir: t.TempDir() + "/not/there/yet", Cache: "/"})
 	if m.OS == "" || m.Memory == 0 || m.Disk == 0 || m.CacheDisk == 0 || !m.Namespaces["net"] || len(m.Filesystems) == 0 {
 		t.Errorf("found only %+v", m)
 	}

@@ -56,15 +56,15 @@ func parseStat(line []byte) (stat, error) {
 	end := bytes.LastIndexByte(line, ')')
 	fields := strings.Fields(string(line[end+1:]))
 	if end < 0 || len(fields) < 20 {
-		return stat{}, errors.New("stat line is not as proc(5) has it")
+		return stat{}, errors.New("the stat line does not have the format of proc(5)")
 	}
 	parent, err := strconv.Atoi(fields[1])
 	if err != nil {
-		return stat{}, fmt.Errorf("parent: %w", err)
+		return stat{}, fmt.Errorf("parent in the stat line: %w", err)
 	}
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
-		return stat{}, fmt.Errorf("start time: %w", err)
+		return stat{}, fmt.Errorf("start time in the stat line: %w", err)
 	}
 	return stat{state: fields[0][0], parent: parent, start: start}, nil
 }
@@ -158,17 +158,17 @@ func Namespace(pid, kind string) (uint64, error) {
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {
-		left := slices.DeleteFunc(find(), func(pid int) bool { return pid == os.Getpid() })
-		if len(left) == 0 {
+		remaining := slices.DeleteFunc(find(), func(pid int) bool { return pid == os.Getpid() })
+		if len(remaining) == 0 {
 			return nil
 		}
-		for _, pid := range left {
+		for _, pid := range remaining {
 			if pid > 1 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("processes %v do not end", left)
+			return fmt.Errorf("processes %v still run %v after SIGKILL", remaining, limit)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseStat(t *testing.T) {
+func TestParseStatReadsAnyCommandName(t *testing.T) {
 	rest := "S 7 10 10 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1000 200"
 	for _, tt := range []struct {
 		name, line string
@@ -62,7 +62,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-func TestALaterProcessWithTheIdIsAnother(t *testing.T) {
+func TestReusedProcessIDIsAnotherProcess(t *testing.T) {
 	cmd := sleeper(t)
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestALaterProcessWithTheIdIsAnother(t *testing.T) {
 	}
 }
 
-func TestADeadProcessIsGoneBeforeItIsWaitedFor(t *testing.T) {
+func TestZombieCountsAsEnded(t *testing.T) {
 	cmd := sleeper(t)
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestADeadProcessIsGoneBeforeItIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestKillAll(t *testing.T) {
+func TestKillAllSparesThisProcess(t *testing.T) {
 	cmd := sleeper(t)
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
@@ -122,11 +122,11 @@ func TestKillAll(t *testing.T) {
 		t.Errorf("KillAll() = %v, alive %v", err, id.Alive())
 	}
 	if err := KillAll(0, func() []int { return []int{1} }); err == nil {
-		t.Error("KillAll says that process 1 has ended")
+		t.Error("KillAll returned no error for process 1")
 	}
 }
 
-func TestInNamespaces(t *testing.T) {
+func TestInNamespacesFindsThisProcess(t *testing.T) {
 	inode, err := Namespace(strconv.Itoa(os.Getpid()), "mnt")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestInNamespaces(t *testing.T) {
 	}
 }
 
-func TestBootIDStays(t *testing.T) {
+func TestBootIDIsStable(t *testing.T) {
 	if id := BootID(); len(id) != 36 || id != BootID() {
 		t.Errorf("BootID() = %q, then %q", id, BootID())
 	}

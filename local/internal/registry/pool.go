@@ -51,14 +51,14 @@ next:
 		}
 		return i, nil
 	}
-	return 0, fmt.Errorf("no free network in %v: end a cluster with `sparklocal down`", pool)
+	return 0, fmt.Errorf("all networks in %v are in use: stop a cluster with `sparklocal down`", pool)
 }
 
 // HostNetworks returns the networks of the machine's interfaces.
 func HostNetworks() ([]netip.Prefix, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return nil, fmt.Errorf("addresses of this machine: %w", err)
+		return nil, fmt.Errorf("read the addresses of this machine: %w", err)
 	}
 	var nets []netip.Prefix
 	for _, a := range addrs {
@@ -94,7 +94,7 @@ func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, 
 		}
 	}
 	if len(ports) < n {
-		return nil, errors.New("no free ports on 127.0.0.1: end a cluster with `sparklocal down`")
+		return nil, errors.New("too few free ports on 127.0.0.1: stop a cluster with `sparklocal down`")
 	}
 	return ports, nil
 }

@@ -85,14 +85,14 @@ func Open() (Registry, error) {
 // to another user, At returns an error, because that user could make sparklocal kill processes of this user.
 func At(dir string) (Registry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Registry{}, fmt.Errorf("directory of running clusters: %w", err)
+		return Registry{}, fmt.Errorf("registry of running clusters: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return Registry{}, fmt.Errorf("directory of running clusters: %w", err)
+		return Registry{}, fmt.Errorf("registry of running clusters: %w", err)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() {
-		return Registry{}, fmt.Errorf("%s must be a directory of the user %d: remove it", dir, os.Geteuid())
+		return Registry{}, fmt.Errorf("%s is not a directory of the user %d: remove it", dir, os.Geteuid())
 	}
 	return Registry{dir: dir}, nil
 }
@@ -109,15 +109,15 @@ func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("lock: %w", err)
+			return nil, fmt.Errorf("open lock file: %w", err)
 		}
 		if err := flock(f); err != nil {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		ours, errOurs := f.Stat()
-		now, errNow := os.Stat(path)
-		if errOurs == nil && errNow == nil && os.SameFile(ours, now) {
+		locked, errLocked := f.Stat()
+		current, errCurrent := os.Stat(path)
+		if errLocked == nil && errCurrent == nil && os.SameFile(locked, current) {
 			return func() { _ = f.Close() }, nil
 		}
 		_ = f.Close()

@@ -30,7 +30,7 @@ func self(t *testing.T) proc.ID {
 	return id
 }
 
-func TestEntriesComeBack(t *testing.T) {
+func TestListReturnsPutEntries(t *testing.T) {
 	reg := open(t)
 	e := Entry{
 		ID: "a1", Dir: "/x", Boot: proc.BootID(), Supervisor: self(t), Ports: []int{1, 2},
@@ -54,7 +54,7 @@ func TestEntriesComeBack(t *testing.T) {
 	}
 }
 
-func TestEntriesOfAnEarlierBootAndBrokenOnesGo(t *testing.T) {
+func TestListRemovesOldAndUnreadableEntries(t *testing.T) {
 	reg := open(t)
 	if err := reg.Put(Entry{ID: "old", Boot: "another run of the machine"}); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestEntriesOfAnEarlierBootAndBrokenOnesGo(t *testing.T) {
 	}
 }
 
-func TestDeadAndOrphan(t *testing.T) {
+func TestDeadAndOrphanFollowTheProcesses(t *testing.T) {
 	alive, gone := self(t), proc.ID{PID: os.Getpid(), Start: 1}
 	for _, tt := range []struct {
 		name         string
@@ -97,7 +97,7 @@ func TestDeadAndOrphan(t *testing.T) {
 	}
 }
 
-func TestAtRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
+func TestAtRejectsForeignDirectories(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(t.TempDir(), path); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAtRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
 
 // If the holder removes the lock file, a waiting process must not keep a lock on the removed file. Otherwise a third
 // process could lock a new file of that name at the same time.
-func TestLockSurvivesItsFile(t *testing.T) {
+func TestLockSurvivesRemovalOfItsFile(t *testing.T) {
 	reg := open(t)
 	_, forget, err := reg.LockCluster("x")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestLockSurvivesItsFile(t *testing.T) {
 	}
 }
 
-func TestTidyLocksLeavesHeldOnes(t *testing.T) {
+func TestTidyLocksKeepsHeldLocks(t *testing.T) {
 	reg := open(t)
 	for _, id := range []string{"held", "left", "listed"} {
 		unlock, _, err := reg.LockCluster(id)
@@ -162,7 +162,7 @@ func TestTidyLocksLeavesHeldOnes(t *testing.T) {
 	}
 }
 
-func TestMountPointsGoWithTheLastNode(t *testing.T) {
+func TestLastNodeRemovesMountPoints(t *testing.T) {
 	reg := open(t)
 	theirs, ours := t.TempDir(), filepath.Join(t.TempDir(), "made")
 	if err := reg.MakeDirs(theirs, ours); err != nil {
@@ -193,14 +193,14 @@ func TestMountPointsGoWithTheLastNode(t *testing.T) {
 	}
 }
 
-func TestID(t *testing.T) {
+func TestIDIsShortAndStable(t *testing.T) {
 	a, b := ID("/a"), ID("/b")
 	if len(a) != 8 || a == b || a != ID("/a") {
 		t.Errorf("ID gave %q, %q and %q", a, b, ID("/a"))
 	}
 }
 
-func TestLinkAt(t *testing.T) {
+func TestLinkAtStaysInThePool(t *testing.T) {
 	for index, want := range map[int][3]string{
 		1:            {"198.18.0.4/30", "198.18.0.5/30", "198.18.0.6/30"},
 		64:           {"198.18.1.0/30", "198.18.1.1/30", "198.18.1.2/30"},
@@ -216,7 +216,7 @@ func TestLinkAt(t *testing.T) {
 	}
 }
 
-func TestFreeLink(t *testing.T) {
+func TestFreeLinkSkipsUsedNetworks(t *testing.T) {
 	entries := []Entry{{Node: &Node{Index: 1}}, {}, {Node: &Node{Index: 3}}}
 	inUse := []netip.Prefix{netip.MustParsePrefix("198.18.0.8/29"), netip.MustParsePrefix("10.0.0.0/8")}
 	got, err := FreeLink(entries, inUse)
@@ -228,7 +228,7 @@ func TestFreeLink(t *testing.T) {
 	}
 }
 
-func TestFreePorts(t *testing.T) {
+func TestFreePortsWrapsAround(t *testing.T) {
 	busy := map[int]bool{20001: true}
 	free := func(port int) bool { return !busy[port] }
 	got, err := FreePorts([]Entry{{Ports: []int{20000}}}, 2, 0, free)

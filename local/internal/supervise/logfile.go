@@ -21,11 +21,11 @@ func LogFile(dir, name string) string { return filepath.Join(dir, "logs", name+"
 // openLog opens a log for appending. In append mode a writer continues at the new end of the file after a truncation.
 func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("log directory: %w", err)
+		return nil, fmt.Errorf("create the log directory: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+		return nil, fmt.Errorf("open the log: %w", err)
 	}
 	return f, nil
 }
@@ -39,12 +39,12 @@ func capLog(path string, limit int64) error {
 	}
 	from, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("log rotation: %w", err)
+		return fmt.Errorf("rotate the log: %w", err)
 	}
 	defer func() { _ = from.Close() }()
 	to, err := os.Create(path + ".1")
 	if err != nil {
-		return fmt.Errorf("log rotation: %w", err)
+		return fmt.Errorf("rotate the log: %w", err)
 	}
 	_, err = io.Copy(to, from)
 	if closeErr := to.Close(); err == nil {
@@ -54,7 +54,7 @@ func capLog(path string, limit int64) error {
 		err = os.Truncate(path, 0)
 	}
 	if err != nil {
-		return fmt.Errorf("log rotation: %w", err)
+		return fmt.Errorf("rotate the log: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ type Supervisor struct {
 func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
-		return nil, fmt.Errorf("own process: %w", err)
+		return nil, fmt.Errorf("identify the supervisor process: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
@@ -69,8 +69,9 @@ func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	return s, writeState(dir, s.state)
 }
 
-// Pause returns the pause before a restart after the given number of consecutive deaths. It doubles from 0.2 s to 10 s.
-func Pause(deaths int) time.Duration {
+// Backoff returns the pause before a restart after the given number of consecutive deaths. It doubles from 0.2 s to
+// 10 s.
+func Backoff(deaths int) time.Duration {
 	pause := firstPause
 	for range deaths - 1 {
 		if pause *= 2; pause >= longPause {
@@ -88,14 +89,15 @@ func (s *Supervisor) Start(c Component) {
 		Name: c.Name, Status: ComponentStarting, Since: time.Now(), Log: LogFile(s.dir, c.Name),
 	})
 	s.mu.Unlock()
-	s.units.Go(func() { s.keep(c) })
+	s.units.Go(func() { s.keepRunning(c) })
 }
 
-// keep runs a component until the supervisor stops. After each end it records how the component ended, and pauses.
-func (s *Supervisor) keep(c Component) {
+// keepRunning runs a component until the supervisor stops. After each end it records how the component ended, and
+// pauses.
+func (s *Supervisor) keepRunning(c Component) {
 	for deaths := 0; s.ctx.Err() == nil; {
 		started := time.Now()
-		how := s.runOnce(c)
+		lastExit := s.runOnce(c)
 		if s.ctx.Err() != nil {
 			break
 		}
@@ -104,12 +106,12 @@ func (s *Supervisor) keep(c Component) {
 		}
 		deaths++
 		s.update(c.Name, func(cs *ComponentState) {
-			cs.Status, cs.PID, cs.LastExit = ComponentRestarting, 0, how
+			cs.Status, cs.PID, cs.LastExit = ComponentRestarting, 0, lastExit
 			cs.Restarts++
 		})
 		select {
 		case <-s.ctx.Done():
-		case <-time.After(Pause(deaths)):
+		case <-time.After(Backoff(deaths)):
 		}
 	}
 	s.update(c.Name, func(cs *ComponentState) { cs.Status, cs.PID = ComponentStopped, 0 })
@@ -143,7 +145,7 @@ func (s *Supervisor) runOnce(c Component) string {
 		select {
 		case err = <-exited:
 		case <-time.After(killLimit):
-			err = errors.New("does not end")
+			err = errors.New("still runs after SIGKILL")
 		}
 	}
 	ended()
@@ -204,7 +206,7 @@ func (s *Supervisor) WaitReady(ctx context.Context, name string) error {
 	ready := s.ready[name]
 	s.mu.Unlock()
 	if ready == nil {
-		return fmt.Errorf("%s was never started", name)
+		return fmt.Errorf("component %s was never started", name)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -213,18 +215,18 @@ func (s *Supervisor) WaitReady(ctx context.Context, name string) error {
 		case <-ready:
 			return nil
 		case <-ctx.Done():
-			return s.startError(name, "is not ready in time")
+			return s.startError(name, "did not become ready in time")
 		case <-tick.C:
 			if cs := s.component(name); cs.Restarts >= startTries {
-				return s.startError(name, "keeps ending ("+cs.LastExit+")")
+				return s.startError(name, "keeps exiting ("+cs.LastExit+")")
 			}
 		}
 	}
 }
 
-func (s *Supervisor) startError(name, what string) error {
+func (s *Supervisor) startError(name, problem string) error {
 	path := LogFile(s.dir, name)
-	return fmt.Errorf("%s %s; the end of %s:\n%s", name, what, path, Tail(path, 20))
+	return fmt.Errorf("component %s %s; the last lines of its log %s:\n%s", name, problem, path, Tail(path, 20))
 }
 
 func (s *Supervisor) component(name string) ComponentState {

@@ -51,22 +51,22 @@ func eventually(t *testing.T, dir, name string, want func(ComponentState) bool) 
 			return last
 		}
 	}
-	t.Fatalf("%s does not get there: %+v", name, last)
+	t.Fatalf("%s does not reach the wanted status: %+v", name, last)
 	return last
 }
 
-func TestPause(t *testing.T) {
+func TestBackoffDoubles(t *testing.T) {
 	for deaths, want := range map[int]time.Duration{
 		0: 200 * time.Millisecond, 1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 6400 * time.Millisecond,
 		7: 10 * time.Second, 8: 10 * time.Second, 1 << 20: 10 * time.Second,
 	} {
-		if got := Pause(deaths); got != want {
-			t.Errorf("Pause(%d) = %v, want %v", deaths, got, want)
+		if got := Backoff(deaths); got != want {
+			t.Errorf("Backoff(%d) = %v, want %v", deaths, got, want)
 		}
 	}
 }
 
-func TestReadyWhenItsCheckPasses(t *testing.T) {
+func TestComponentIsReadyWhenItsHealthCheckPasses(t *testing.T) {
 	s, dir := newSupervisor(t)
 	flag := filepath.Join(dir, "flag")
 	c := shell("one", "sleep 600")
@@ -84,7 +84,7 @@ func TestReadyWhenItsCheckPasses(t *testing.T) {
 	eventually(t, dir, "one", func(c ComponentState) bool { return c.Status == ComponentReady && c.Restarts == 0 && c.LastExit == "" })
 }
 
-func TestADeadComponentIsStartedAgain(t *testing.T) {
+func TestDeadComponentIsRestarted(t *testing.T) {
 	s, dir := newSupervisor(t)
 	s.Start(shell("one", "sleep 600"))
 	first := eventually(t, dir, "one", func(c ComponentState) bool { return c.Status == ComponentReady })
@@ -104,7 +104,7 @@ func TestADeadComponentIsStartedAgain(t *testing.T) {
 	}
 }
 
-func TestAFailedStartQuotesTheLog(t *testing.T) {
+func TestStartErrorQuotesTheLog(t *testing.T) {
 	s, dir := newSupervisor(t)
 	c := shell("one", "echo the reason why; exit 7")
 	c.Ready = func(context.Context) error { return errors.New("never") }
@@ -113,14 +113,14 @@ func TestAFailedStartQuotesTheLog(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"one keeps ending (exit status 7)", LogFile(dir, "one"), "the reason why"} {
+	for _, want := range []string{"one keeps exiting (exit status 7)", LogFile(dir, "one"), "the reason why"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
 		}
 	}
 }
 
-func TestAStartThatTakesTooLongIsAnError(t *testing.T) {
+func TestStartTimeoutIsAnError(t *testing.T) {
 	s, _ := newSupervisor(t)
 	c := shell("one", "echo slow; sleep 600")
 	probed := make(chan struct{}, 1)
@@ -134,7 +134,7 @@ func TestAStartThatTakesTooLongIsAnError(t *testing.T) {
 	s.Start(c)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-probed; cancel() }()
-	if err := s.WaitReady(ctx, "one"); err == nil || !strings.Contains(err.Error(), "is not ready in time") {
+	if err := s.WaitReady(ctx, "one"); err == nil || !strings.Contains(err.Error(), "did not become ready in time") {
 		t.Errorf("error %v", err)
 	}
 	if err := s.WaitReady(t.Context(), "another"); err == nil {
@@ -142,7 +142,7 @@ func TestAStartThatTakesTooLongIsAnError(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsMissing(t *testing.T) {
+func TestMissingProgramIsNamed(t *testing.T) {
 	s, dir := newSupervisor(t)
 	s.Start(Component{Name: "one", Path: "/nowhere/one"})
 	c := eventually(t, dir, "one", func(c ComponentState) bool { return c.Restarts > 0 })
@@ -151,7 +151,7 @@ func TestAProgramThatIsMissing(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheEnvironmentIsInherited(t *testing.T) {
+func TestComponentsDoNotInheritTheEnvironment(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example.com")
 	s, dir := newSupervisor(t)
 	s.Start(shell("one", "echo [$HTTPS_PROXY]; sleep 600"))
@@ -161,7 +161,7 @@ func TestNothingOfTheEnvironmentIsInherited(t *testing.T) {
 	}
 }
 
-func TestStopEndsEverything(t *testing.T) {
+func TestStopKillsAllComponents(t *testing.T) {
 	s, dir := newSupervisor(t)
 	for _, name := range []string{"one", "two"} {
 		s.Start(shell(name, "trap '' TERM; sleep 600 & wait; wait"))
@@ -179,7 +179,7 @@ func TestStopEndsEverything(t *testing.T) {
 	}
 }
 
-func TestStateFile(t *testing.T) {
+func TestReadStateReturnsWrittenState(t *testing.T) {
 	s, dir := newSupervisor(t)
 	s.Step("certificates", time.Now())
 	s.SetPhase(Failed, errors.New("because"))
@@ -198,7 +198,7 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-func TestCapLog(t *testing.T) {
+func TestCapLogRotatesLongLogs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	log, err := openLog(path)
 	if err != nil {
@@ -232,7 +232,7 @@ func TestCapLog(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
+func TestTailReturnsTheLastLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	long := strings.Repeat("x", 100) + "\n"
 	for _, tt := range []struct {

@@ -16,7 +16,7 @@ import (
 // withNode starts all components of a cluster with a node. The container runtime does not need the control plane, so
 // both start at the same time.
 func (r *runner) withNode(ctx context.Context) error {
-	err := together(
+	err := concurrently(
 		func() error { return r.controlPlane(ctx) },
 		func() error {
 			if err := r.component(ctx, r.containerd); err != nil {
@@ -36,7 +36,7 @@ func (r *runner) withNode(ctx context.Context) error {
 	if err := r.bootstrap(ctx); err != nil {
 		return err
 	}
-	return together(
+	return concurrently(
 		func() error { return r.component(ctx, r.kubelet) },
 		func() error { return r.component(ctx, r.proxy) },
 		func() error { return r.component(ctx, r.coredns) },
@@ -47,7 +47,7 @@ func (r *runner) withNode(ctx context.Context) error {
 func (s *Spec) containerd() (supervise.Component, error) {
 	path, err := exec.LookPath("containerd")
 	if err != nil {
-		return supervise.Component{}, fmt.Errorf("containerd: %w", err)
+		return supervise.Component{}, fmt.Errorf("find containerd: %w", err)
 	}
 	return supervise.Component{
 		Name: "containerd", Path: path, Env: s.environment(),
@@ -110,7 +110,7 @@ func (n nodeObject) ready() error {
 			return fmt.Errorf("the node is not ready: %s", c.Message)
 		}
 	}
-	return fmt.Errorf("the node says nothing yet")
+	return fmt.Errorf("the node has no Ready condition yet")
 }
 
 // plainHealth returns a check of a health port that serves HTTP without TLS.

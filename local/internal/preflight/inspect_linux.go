@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// look inspects the machine. A value that cannot be read stays zero. Zero memory or disk means unknown and is accepted.
-func look(need Need) Machine {
+// inspect inspects the machine. A value that cannot be read stays zero. Zero memory or disk means unknown and is
+// accepted.
+func inspect(need Need) Machine {
 	m := Machine{
 		OS: runtime.GOOS, UID: os.Geteuid(), Memory: memory(), Disk: free(need.Dir), CacheDisk: free(need.Cache),
 	}

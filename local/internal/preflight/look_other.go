@@ -1,7 +1,0 @@
-//go:build !linux
-
-package preflight
-
-import "runtime"
-
-func look(Need) Machine { return Machine{OS: runtime.GOOS} }
