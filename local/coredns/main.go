@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with the four plugins that a cluster's DNS needs: sparklocal runs it beside the node. It is a module of its own
-// because CoreDNS and Kubernetes pin different versions of the same libraries.
+// Command coredns is CoreDNS with the four plugins that a cluster's DNS needs. sparklocal runs it beside the node. It
+// has its own module because CoreDNS and Kubernetes pin different versions of the same libraries.
 package main
 
 import (
@@ -11,7 +11,8 @@ import (
 	_ "github.com/coredns/coredns/plugin/ready"
 )
 
-// The order of the directives is the order in which a request meets the plugins, whatever their order in the Corefile.
+// The order of the directives is the order in which the plugins handle a request. The order in the Corefile has no
+// effect.
 func init() {
 	dnsserver.Directives = []string{"bind", "ready", "errors", "kubernetes"}
 }

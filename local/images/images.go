@@ -1,5 +1,5 @@
-// Package images holds what goes into the container images besides what is downloaded: sources of the small programs, scripts, and lists of
-// downloads with their checksums.
+// Package images holds the files of the container images that are not downloaded: sources of the small programs,
+// scripts, and lists of downloads with their checksums.
 package images
 
 import "embed"

@@ -1,6 +1,6 @@
-// Command kube is every Kubernetes program that sparklocal runs, in one binary: nearly all of their code is shared, so one link costs a
-// sixth of the time and of the disk that six would. The program is chosen by the name the binary is called by (a symbolic link), else by the
-// first argument.
+// Command kube is every Kubernetes program that sparklocal runs, in one binary. The programs share nearly all of their
+// code, so one link takes a sixth of the time and disk space of six. The name of the called binary (a symbolic link)
+// chooses the program. If that name is not a program, the first argument chooses it.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	name := filepath.Base(os.Args[0])
 	if programs[name] == nil {
 		if len(os.Args) < 2 || programs[os.Args[1]] == nil {
-			fmt.Fprintf(os.Stderr, "usage: kube PROGRAM [flags], PROGRAM being one of: %s\n",
+			fmt.Fprintf(os.Stderr, "usage: kube PROGRAM [flags]\nprograms: %s\n",
 				strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
 			os.Exit(2)
 		}
@@ -58,7 +58,7 @@ func daemon(command func() *cobra.Command) func() {
 	return func() { os.Exit(cli.Run(command())) }
 }
 
-// client runs kubectl. It prints its own errors, in kubectl's words, so cli.Run must not print them again.
+// client runs kubectl. kubectl prints its own errors, so cli.Run must not print them again.
 func client() {
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)

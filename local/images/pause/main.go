@@ -1,5 +1,6 @@
-// Pause holds the namespaces of a pod: it is the first process of every pod and does nothing until it is told to end. As the first process
-// it inherits the orphans of a pod that shares its process namespace, and so must wait for them, or they stay as zombies.
+// Pause holds the namespaces of a pod. It is the first process of every pod and does nothing until it receives SIGTERM
+// or SIGINT. As the first process it inherits the orphans of a pod that shares its process namespace. It must wait for
+// them, because otherwise they stay as zombies.
 package main
 
 import (

@@ -18,13 +18,13 @@ import (
 )
 
 const usage = `usage: probe COMMAND
-  serve [ADDRESS]        serve HTTP at ADDRESS (:8080): / tells the host name, /env/NAME a variable, /file/PATH a file, /exit/CODE ends
+  serve [ADDRESS]        serve HTTP at ADDRESS (:8080): / returns the host name, /env/NAME a variable, /file/PATH a file, /exit/CODE exits
   sleep DURATION         wait, then exit 0; SIGTERM ends it with 143
   exit CODE [TEXT]       write TEXT to standard error, exit with CODE
   lookup NAME            print the addresses of NAME, one a line
   get URL                print the body of URL; exit 1 unless the status is 200
   dial ADDRESS           open a TCP connection and close it
-  write FILE TEXT        write TEXT to FILE, making its directory
+  write FILE TEXT        write TEXT to FILE, creating its directory
   read FILE              print FILE
   id                     print user and group id`
 

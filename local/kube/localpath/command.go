@@ -26,7 +26,7 @@ func NewCommand() *cobra.Command {
 	var kubeconfig, dir, node string
 	cmd := &cobra.Command{
 		Use:          "local-path-provisioner",
-		Short:        "Provision PersistentVolumes out of a directory of the node",
+		Short:        "Provision PersistentVolumes from a directory of the node",
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -47,13 +47,13 @@ func NewCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "how to reach the API server")
-	flags.StringVar(&dir, "dir", "", "directory of the node in which each volume becomes a directory")
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "path of the kubeconfig for the API server")
+	flags.StringVar(&dir, "dir", "", "directory of the node that holds one subdirectory for each volume")
 	flags.StringVar(&node, "node", "", "name of the node that has the directory")
 	return cmd
 }
 
-// run provisions and removes until the context ends.
+// run creates and deletes volumes until the context ends.
 func run(ctx context.Context, client kubernetes.Interface, dir, node string) error {
 	factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
 	core := factory.Core().V1()
@@ -72,20 +72,20 @@ func run(ctx context.Context, client kubernetes.Interface, dir, node string) err
 		claim: core.PersistentVolumeClaims().Informer(), volume: core.PersistentVolumes().Informer(),
 	} {
 		if _, err := informer.AddEventHandler(p.enqueue(kind)); err != nil {
-			return fmt.Errorf("watching: %w", err)
+			return fmt.Errorf("watch %s: %w", kind, err)
 		}
 	}
 	factory.Start(ctx.Done())
 	for informer, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			return fmt.Errorf("watching %v: %w", informer, ctx.Err())
+			return fmt.Errorf("initial list of %v: %w", informer, ctx.Err())
 		}
 	}
 	go func() {
 		<-ctx.Done()
 		p.queue.ShutDown()
 	}()
-	// One worker: two could make one volume twice, and there is little to do.
+	// One worker suffices. Two could create the same volume twice.
 	for p.next(ctx) {
 	}
 	return nil

@@ -23,9 +23,9 @@ import (
 const Name = "sparkoperator.dev/local-path"
 
 const (
-	// provisionedBy marks a volume of ours, under the name that Kubernetes has for it.
+	// provisionedBy is the annotation of Kubernetes that names the provisioner of a volume.
 	provisionedBy = "pv.kubernetes.io/provisioned-by"
-	// selectedNode is what the scheduler writes on a claim that waits for its first consumer.
+	// selectedNode is the annotation that the scheduler adds to a claim when it places the claim's first pod.
 	selectedNode = "volume.kubernetes.io/selected-node"
 )
 
@@ -36,7 +36,7 @@ const (
 	volume kind = "volume"
 )
 
-// item is one object to look at: a claim by namespace/name, a volume by name.
+// item is the key of a queued object: namespace/name of a claim, or the name of a volume.
 type item struct {
 	kind kind
 	key  string
@@ -62,7 +62,7 @@ func (p *provisioner) enqueue(k kind) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, object any) { add(object) }}
 }
 
-// next handles one item; false when there will be no more.
+// next handles one item of the queue. It returns false if the queue is shut down.
 func (p *provisioner) next(ctx context.Context) bool {
 	it, shutdown := p.queue.Get()
 	if shutdown {
@@ -76,7 +76,7 @@ func (p *provisioner) next(ctx context.Context) bool {
 		err = p.remove(ctx, it.key)
 	}
 	if err != nil {
-		klog.ErrorS(err, "will try again", "kind", it.kind, "key", it.key)
+		klog.ErrorS(err, "Requeued after an error", "kind", it.kind, "key", it.key)
 		p.queue.AddRateLimited(it)
 		return true
 	}
@@ -84,8 +84,9 @@ func (p *provisioner) next(ctx context.Context) bool {
 	return true
 }
 
-// waiting returns the claim of a key and its class when it waits for a volume of ours, and nil when there is nothing to do.
-func (p *provisioner) waiting(key string) (*corev1.PersistentVolumeClaim, *storagev1.StorageClass, error) {
+// pendingClaim returns the claim of a key and its class if this provisioner should create a volume for it, and nil
+// otherwise.
+func (p *provisioner) pendingClaim(key string) (*corev1.PersistentVolumeClaim, *storagev1.StorageClass, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("claim: %w", err)
@@ -113,21 +114,21 @@ func (p *provisioner) waiting(key string) (*corev1.PersistentVolumeClaim, *stora
 	return pvc, class, nil
 }
 
-// provision makes the volume of a claim that waits for one of ours.
+// provision creates the volume of a pending claim.
 func (p *provisioner) provision(ctx context.Context, key string) error {
-	pvc, class, err := p.waiting(key)
+	pvc, class, err := p.pendingClaim(key)
 	if err != nil || pvc == nil {
 		return err
 	}
 	if mode := pvc.Spec.VolumeMode; mode != nil && *mode != corev1.PersistentVolumeFilesystem {
-		p.events.Eventf(pvc, corev1.EventTypeWarning, "ProvisioningFailed", "volume mode %s is not possible: volumes of %s are directories", *mode, Name)
+		p.events.Eventf(pvc, corev1.EventTypeWarning, "ProvisioningFailed", "volume mode %s is not supported, because volumes of %s are directories: set spec.volumeMode to Filesystem", *mode, Name)
 		return nil
 	}
 	pv := p.render(pvc, class)
 	if _, err := p.volumes.Get(pv.Name); err == nil {
 		return nil
 	}
-	// Every user may write: containers run under users that the volume's claim does not tell.
+	// Every user may write, because the claim does not name the users of the containers.
 	path := pv.Spec.Local.Path
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return fmt.Errorf("volume's directory: %w", err)
@@ -138,11 +139,12 @@ func (p *provisioner) provision(ctx context.Context, key string) error {
 	if _, err := p.client.CoreV1().PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("volume: %w", err)
 	}
-	p.events.Eventf(pvc, corev1.EventTypeNormal, "ProvisioningSucceeded", "made volume %s", pv.Name)
+	p.events.Eventf(pvc, corev1.EventTypeNormal, "ProvisioningSucceeded", "Created volume %s", pv.Name)
 	return nil
 }
 
-// due reports that the claim is to have its volume now: at once, or once the scheduler has chosen our node for the first pod that uses it.
+// due reports whether the claim gets its volume now. With WaitForFirstConsumer, this is so after the scheduler has
+// chosen this node for the first pod that uses the claim.
 func (p *provisioner) due(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) bool {
 	if class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer {
 		return pvc.Annotations[selectedNode] == p.node
@@ -150,7 +152,7 @@ func (p *provisioner) due(pvc *corev1.PersistentVolumeClaim, class *storagev1.St
 	return true
 }
 
-// render is the volume of a claim. Its name and its directory come from the claim's UID, which no user chooses.
+// render returns the volume of a claim. Its name and directory contain the claim's UID, which users cannot choose.
 func (p *provisioner) render(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) *corev1.PersistentVolume {
 	name := "pvc-" + string(pvc.UID)
 	reclaim := corev1.PersistentVolumeReclaimDelete
@@ -179,7 +181,7 @@ func (p *provisioner) render(pvc *corev1.PersistentVolumeClaim, class *storagev1
 	}
 }
 
-// remove deletes a volume of ours, directory first, when its claim has let it go.
+// remove deletes a released volume that this provisioner created, its directory first.
 func (p *provisioner) remove(ctx context.Context, name string) error {
 	pv, err := p.volumes.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -192,7 +194,7 @@ func (p *provisioner) remove(ctx context.Context, name string) error {
 		pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return nil
 	}
-	// The directory is the one we would have made: the path in the object may have been made up by whoever wrote the object.
+	// Compute the directory from the UID. A user could have written any path into the object.
 	if pv.Spec.ClaimRef == nil || name != "pvc-"+string(pv.Spec.ClaimRef.UID) || filepath.Base(name) != name {
 		return nil
 	}

@@ -21,7 +21,7 @@ func claimOf(annotations map[string]string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-func TestDue(t *testing.T) {
+func TestProvisionerWaitsForItsNode(t *testing.T) {
 	p := &provisioner{node: "n"}
 	wait, immediate := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
 	for _, tt := range []struct {
@@ -43,7 +43,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-func TestRender(t *testing.T) {
+func TestVolumeIsNamedByTheClaimsUID(t *testing.T) {
 	p := &provisioner{node: "n", dir: "/volumes"}
 	retain := corev1.PersistentVolumeReclaimRetain
 	pv := p.render(claimOf(nil), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, ReclaimPolicy: &retain})
