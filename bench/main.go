@@ -52,10 +52,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	o := options{root: ".."}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.plan, "plan", "full", "full, quick, or tiny, which shows that all can be measured; empty measures nothing")
-	only := flags.String("only", "", "scenarios of the plan, separated by commas (default: all)")
-	flags.StringVar(&o.out, "out", "", "directory to write the run to, as JSON")
-	flags.BoolVar(&o.check, "check", false, "fail if a figure is out of its bound")
+	flags.StringVar(&o.plan, "plan", "full", "plan to run: full, quick, or tiny (each scenario at its smallest size); an empty name runs none")
+	only := flags.String("only", "", "run only these scenarios of the plan, separated by commas (default: all)")
+	flags.StringVar(&o.out, "out", "", "write the run as JSON to this directory")
+	flags.BoolVar(&o.check, "check", false, "fail if a measurement is out of its bound")
 	page := flags.Bool("page", false, "write docs/performance.md from the runs in bench/runs")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -75,7 +75,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, err error) {
 	size, ok := scenario.Plans[o.plan]
 	if !ok {
-		return nil, fmt.Errorf("there is no plan %q", o.plan)
+		return nil, fmt.Errorf("unknown plan %q: use full, quick or tiny", o.plan)
 	}
 	spec, err := report.Bounds(o.plan)
 	if err != nil {
@@ -95,7 +95,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 	}
 	run = &report.Run{Began: time.Now().UTC().Round(time.Second), Plan: o.plan, Machine: machine()}
 	err = scenario.Run(ctx, size, o.only, binaries, run, commit(o.root), out)
-	for _, f := range run.Figures {
+	for _, f := range run.Measurements {
 		fmt.Fprintf(out, "%-80s %s\n", f.ID, report.Format(f.Value, f.Unit))
 	}
 	for _, note := range run.Notes {
@@ -106,7 +106,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 		err = errors.Join(err, os.MkdirAll(o.out, 0o755), run.Save(filepath.Join(o.out, name)))
 	}
 	if failed := report.Print(out, report.Check(run, spec)); o.check && failed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d figures are out of their bounds", failed))
+		err = errors.Join(err, fmt.Errorf("%d measurements are missing or out of their bounds: see the lines above", failed))
 	}
 	return run, err
 }

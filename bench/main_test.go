@@ -19,21 +19,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestQuick runs the quick plan and checks its bounds. These are ratios within the run, and counts, with wide margins.
-// No bound is a duration, because other programs may use the machine.
-func TestQuick(t *testing.T) { plan(t, "quick", true) }
+// TestQuickPlanHoldsItsBounds runs the quick plan and checks its bounds. These are ratios within the run, and counts,
+// with wide margins. No bound is a duration, because other programs may use the machine.
+func TestQuickPlanHoldsItsBounds(t *testing.T) { plan(t, "quick", true) }
 
-// TestTiny runs every scenario at a tiny size, and checks that each bound in full.yaml has its measurement. Otherwise a
-// full run would only show after an hour that one is missing. The measurements of spark-submit are not expected,
-// because they need images and root.
-func TestTiny(t *testing.T) {
+// TestTinyPlanMeasuresEveryBound runs every scenario at a tiny size, and checks that each bound in full.yaml has its
+// measurement. Otherwise a full run would only show after an hour that one is missing. The measurements of spark-submit
+// are not expected, because they need images and root.
+func TestTinyPlanMeasuresEveryBound(t *testing.T) {
 	run := plan(t, "tiny", false)
 	spec, err := report.Bounds("full")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range report.Check(run, spec) {
-		for _, v := range of {
+	for _, verdicts := range report.Check(run, spec) {
+		for _, v := range verdicts {
 			if v.Missing && !strings.Contains(v.ID, "spark-submit") {
 				t.Errorf("%s is not measured", v.ID)
 			}
@@ -47,7 +47,7 @@ func plan(t *testing.T, name string, check bool) *report.Run {
 		t.Skip("the embedded control plane and /proc need Linux")
 	}
 	if testing.Short() {
-		t.Skip("-short: starts a control plane")
+		t.Skip("starts a control plane: skipped with -short")
 	}
 	var out strings.Builder
 	run, err := options{plan: name, check: check, root: ".."}.measure(t.Context(), &out)

@@ -135,11 +135,11 @@ type Account struct {
 	// Writes counts the controller's writes by class. Most holds, for each class, the largest number of writes for one
 	// application that ended COMPLETED.
 	Writes, Most map[string]int
-	// Refused counts the controller's writes that were answered with a 4xx.
-	Refused int
-	// Astray counts the controller's writes in any namespace that belong to no application, without leases. Elsewhere
-	// counts its writes for applications in other namespaces.
-	Astray, Elsewhere int
+	// Rejected counts the controller's writes that were answered with a 4xx.
+	Rejected int
+	// WithoutApplication counts the controller's writes in any namespace that belong to no application, without leases.
+	// OtherNamespaces counts its writes for applications in other namespaces.
+	WithoutApplication, OtherNamespaces int
 	// All counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes as
 	// JSON.
 	All, Bytes int
@@ -162,7 +162,7 @@ func (a *Account) Add(b Account) {
 	}
 	for into, n := range map[*int]int{
 		&a.Applications: b.Applications, &a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
-		&a.Refused: b.Refused, &a.Astray: b.Astray, &a.Elsewhere: b.Elsewhere, &a.All: b.All, &a.Bytes: b.Bytes,
+		&a.Rejected: b.Rejected, &a.WithoutApplication: b.WithoutApplication, &a.OtherNamespaces: b.OtherNamespaces, &a.All: b.All, &a.Bytes: b.Bytes,
 	} {
 		*into += n
 	}
@@ -187,12 +187,12 @@ func Read(in io.Reader, s Scope) (Account, error) {
 			return r.Account, fmt.Errorf("audit log, line %d: %w", n, err)
 		}
 		if e.write() {
-			r.see(&e)
+			r.handle(&e)
 		}
 	}
 }
 
-func (s Scope) during(e *event) bool {
+func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
@@ -208,11 +208,11 @@ type life struct {
 	driver            pod
 	executors         map[string]*pod
 	writes            map[string]int
-	good              bool
+	completed         bool
 }
 
 // pod holds the changes of a pod's phase, and the changes of the application's status about that pod.
-type pod struct{ changes, said []change }
+type pod struct{ changes, statuses []change }
 
 type change struct {
 	received, done time.Time
@@ -242,14 +242,14 @@ func (r *reader) owner(e *event, b body) (owner, bool) {
 	case e.Verb == "create" && b.Metadata.Labels[appLabel] != "" && e.ok():
 		r.owners[at] = owner{b.Metadata.Labels[appLabel], b.Metadata.Labels[roleLabel]}
 	}
-	of, ok := r.owners[at]
-	return of, ok
+	known, ok := r.owners[at]
+	return known, ok
 }
 
-func (r *reader) see(e *event) {
+func (r *reader) handle(e *event) {
 	b := e.body()
-	of, known := r.owner(e, b)
-	if !r.scope.during(e) {
+	subject, known := r.owner(e, b)
+	if !r.scope.contains(e) {
 		return
 	}
 	controller := strings.HasPrefix(e.UserAgent, r.scope.Controller)
@@ -257,18 +257,18 @@ func (r *reader) see(e *event) {
 	switch {
 	case !e.ok():
 		if inside && controller && e.Status.Code < http.StatusInternalServerError {
-			r.Refused++
+			r.Rejected++
 		}
 		return
 	case controller && !known && e.class() != "":
-		r.Astray++
+		r.WithoutApplication++
 	case controller && known && !inside:
-		r.Elsewhere++
+		r.OtherNamespaces++
 	}
 	if inside {
 		r.count(e, controller)
 		if known {
-			r.write(e, b, of, controller)
+			r.write(e, b, subject, controller)
 		}
 	}
 }
@@ -285,8 +285,8 @@ func (r *reader) count(e *event, controller bool) {
 }
 
 // write adds a write for an application to the application's life.
-func (r *reader) write(e *event, b body, of owner, controller bool) {
-	key := object{"", e.Object.Namespace, of.app}
+func (r *reader) write(e *event, b body, subject owner, controller bool) {
+	key := object{"", e.Object.Namespace, subject.app}
 	l := r.lives[key]
 	if l == nil {
 		l = &life{executors: map[string]*pod{}, writes: map[string]int{}}
@@ -299,23 +299,23 @@ func (r *reader) write(e *event, b body, of owner, controller bool) {
 	switch kind := e.kind(); {
 	case kind == "create sparkapplications":
 		l.created = e.Done
-	case kind == "create pods" && of.role == "driver" && l.launched.IsZero():
+	case kind == "create pods" && subject.role == "driver" && l.launched.IsZero():
 		l.launched = e.Done
 	case kind == "patch pods/status":
-		l.changed(e, b, of)
+		l.podChanged(e, b, subject)
 	case controller && e.class() == StatusWrites:
-		l.told(e, b)
+		l.statusWritten(e, b)
 	}
 }
 
-// changed records that a pod's status changed to running or ended.
-func (l *life) changed(e *event, b body, of owner) {
+// podChanged records that a pod's status changed to running or ended.
+func (l *life) podChanged(e *event, b body, subject owner) {
 	phase := b.Status.Phase
 	if phase != "Running" && phase != "Succeeded" && phase != "Failed" {
 		return
 	}
 	p := &l.driver
-	if of.role == "executor" {
+	if subject.role == "executor" {
 		p = l.executor(e.Object.Name)
 	}
 	if ended := phase != "Running"; len(p.changes) == 0 || p.changes[len(p.changes)-1].ended != ended {
@@ -330,21 +330,21 @@ func (l *life) executor(name string) *pod {
 	return l.executors[name]
 }
 
-// told records a write of an application's status. A patch has only the changed fields.
-func (l *life) told(e *event, b body) {
+// statusWritten records a write of an application's status. A patch has only the changed fields.
+func (l *life) statusWritten(e *event, b body) {
 	at := change{received: e.Received, done: e.Done}
 	switch b.Status.ApplicationState.State {
 	case "RUNNING":
-		l.driver.said = append(l.driver.said, at)
+		l.driver.statuses = append(l.driver.statuses, at)
 	case "SUCCEEDING", "FAILING", "COMPLETED", "FAILED", "PENDING_RERUN":
 		at.ended = true
-		l.driver.said = append(l.driver.said, at)
-		l.good = b.Status.ApplicationState.State == "COMPLETED"
+		l.driver.statuses = append(l.driver.statuses, at)
+		l.completed = b.Status.ApplicationState.State == "COMPLETED"
 	}
 	for name, state := range b.Status.ExecutorState {
 		if state == "RUNNING" || state == "COMPLETED" || state == "FAILED" {
 			p := l.executor(name)
-			p.said = append(p.said, change{e.Received, e.Done, state != "RUNNING"})
+			p.statuses = append(p.statuses, change{e.Received, e.Done, state != "RUNNING"})
 		}
 	}
 }
@@ -354,14 +354,14 @@ func (l *life) told(e *event, b body) {
 // Statuses of executors may precede the change, because the end of a successful driver also ends its executors.
 func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
-		i := slices.IndexFunc(p.said, func(s change) bool {
+		i := slices.IndexFunc(p.statuses, func(s change) bool {
 			return (s.ended || !c.ended) && (!follows || !s.done.Before(c.received))
 		})
 		if i < 0 {
 			missed++
 			continue
 		}
-		took = append(took, max(0, p.said[i].done.Sub(c.done)))
+		took = append(took, max(0, p.statuses[i].done.Sub(c.done)))
 	}
 	return took, missed
 }
@@ -384,7 +384,7 @@ func (r *reader) conclude() {
 			took, missed := x.lags(false)
 			r.Executor, r.NoExecutorStatus = append(r.Executor, took...), r.NoExecutorStatus+missed
 		}
-		if l.good {
+		if l.completed {
 			for _, class := range Classes {
 				r.Most[class] = max(r.Most[class], l.writes[class])
 			}

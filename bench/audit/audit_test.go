@@ -16,11 +16,11 @@ var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // line returns a line of a log. The request was received at a time in seconds, and answered 0.1 s later.
 func line(at float64, agent, verb, path string, code int, body string) string {
-	of := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
-	ref := map[string]string{"namespace": of[0], "resource": of[1]}
+	parts := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
+	ref := map[string]string{"namespace": parts[0], "resource": parts[1]}
 	for i, field := range []string{"name", "subresource"} {
-		if len(of) > i+2 {
-			ref[field] = of[i+2]
+		if len(parts) > i+2 {
+			ref[field] = parts[i+2]
 		}
 	}
 	received := start.Add(time.Duration(at * float64(time.Second)))
@@ -77,7 +77,7 @@ func whole() string {
 	}, "")
 }
 
-func TestRead(t *testing.T) {
+func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	got, err := Read(strings.NewReader(whole()), Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 	want := Account{
 		Applications: 2, Launch: []time.Duration{time.Second},
 		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
-		NoDriver: 1, Writes: writes, Most: writes, Refused: 1, Astray: 1, Elsewhere: 1, All: 15,
+		NoDriver: 1, Writes: writes, Most: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1, All: 15,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answered", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("%d answers", len(got.Answered))
 	}
 	if got.Bytes == 0 {
-		t.Error("the operator sent nothing")
+		t.Error("no bytes are counted for the operator")
 	}
 	double := Account{}
 	double.Add(got)
@@ -105,8 +105,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreflected checks that changes that no later status reflects are counted.
-func TestUnreflected(t *testing.T) {
+// TestChangesWithoutStatusAreCounted checks that changes that no later status reflects are counted.
+func TestChangesWithoutStatusAreCounted(t *testing.T) {
 	early := whole()
 	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)
 	early = strings.ReplaceAll(early, `"good-exec-1":"COMPLETED"`, `"good-exec-1":"PENDING"`)
@@ -116,7 +116,7 @@ func TestUnreflected(t *testing.T) {
 	}
 }
 
-func TestBrokenLine(t *testing.T) {
+func TestBrokenLineIsAnErrorWithItsNumber(t *testing.T) {
 	if _, err := Read(strings.NewReader("{\n"), Scope{}); err == nil || !strings.Contains(err.Error(), "line 1") {
 		t.Error(err)
 	}

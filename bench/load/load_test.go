@@ -12,8 +12,8 @@ var spec = Spec{Seed: 1, Classes: []Class{
 	{Name: "b", Namespace: "other", Count: 2, Rate: 1, Alone: true},
 }}
 
-// TestApplicationsAreTheSameAgain checks that the applications depend only on the description.
-func TestApplicationsAreTheSameAgain(t *testing.T) {
+// TestApplicationsAreDeterministic checks that the applications depend only on the description.
+func TestApplicationsAreDeterministic(t *testing.T) {
 	first, second := spec.Applications(), spec.Applications()
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
@@ -42,7 +42,7 @@ func TestApplicationsAreTheSameAgain(t *testing.T) {
 	}
 }
 
-func TestProgramComesBack(t *testing.T) {
+func TestReadProgramReturnsArguments(t *testing.T) {
 	want := Program{Executors: 5, Placed: true, Run: 1500 * time.Millisecond, Exit: 1}
 	args := []string{"driver", "--properties-file", "x", "key=value"}
 	for _, a := range want.Arguments() {
@@ -54,7 +54,7 @@ func TestProgramComesBack(t *testing.T) {
 	}
 	for _, bad := range []string{"executors=x", "run=5", "exit=9999999999", "placed=2"} {
 		if _, err := ReadProgram([]string{bad}); err == nil {
-			t.Errorf("%s is read", bad)
+			t.Errorf("%s is accepted", bad)
 		}
 	}
 }

@@ -67,10 +67,10 @@ type Cluster struct {
 type act int
 
 const (
-	start  act = iota // the kubelet runs its containers
-	ask               // the driver creates its executors
-	end               // the driver's program ends
-	remove            // the kubelet removes a deleted pod
+	start            act = iota // the kubelet runs its containers
+	requestExecutors            // the driver creates its executors
+	end                         // the driver's program ends
+	remove                      // the kubelet removes a deleted pod
 )
 
 type task struct {
@@ -79,9 +79,9 @@ type task struct {
 	uid types.UID
 }
 
-func of(x any, what act) task {
+func taskFor(x any, next act) task {
 	pod := x.(*corev1.Pod)
-	return task{what, pod.Namespace + "/" + pod.Name, pod.UID}
+	return task{next, pod.Namespace + "/" + pod.Name, pod.UID}
 }
 
 // Start creates the nodes and simulates them until Stop or the end of the context. It returns once the existing pods
@@ -89,7 +89,7 @@ func of(x any, what act) task {
 func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Interface) (*Cluster, error) {
 	c := &Cluster{core: core, spark: spark, tasks: workqueue.NewTypedDelayingQueue[task]()}
 	for i := range nodes {
-		if err := errors.Join(c.register(ctx, nodeName(i)), c.beat(ctx, nodeName(i))); err != nil {
+		if err := errors.Join(c.register(ctx, nodeName(i)), c.renewLease(ctx, nodeName(i))); err != nil {
 			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
 		}
 	}
@@ -107,7 +107,7 @@ func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Inter
 	c.done.Go(func() {
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			for i := range nodes {
-				_ = c.beat(ctx, nodeName(i))
+				_ = c.renewLease(ctx, nodeName(i))
 			}
 		}, renew)
 	})
@@ -148,9 +148,9 @@ func (c *Cluster) register(ctx context.Context, name string) error {
 	return err
 }
 
-// beat creates or renews a node's lease, as a kubelet does. Kubernetes considers a node lost after four missed
+// renewLease creates or renews a node's lease, as a kubelet does. Kubernetes considers a node lost after four missed
 // renewals.
-func (c *Cluster) beat(ctx context.Context, name string) error {
+func (c *Cluster) renewLease(ctx context.Context, name string) error {
 	lease := leases.Lease(name, corev1.NamespaceNodeLease).WithSpec(leases.LeaseSpec().
 		WithHolderIdentity(name).WithLeaseDurationSeconds(40).WithRenewTime(metav1.NowMicro()))
 	_, err := c.core.CoordinationV1().Leases(corev1.NamespaceNodeLease).Apply(ctx, lease, metav1.ApplyOptions{FieldManager: "kubelet", Force: true})
@@ -169,15 +169,15 @@ func trim(x any) (any, error) {
 func (c *Cluster) add(x any) {
 	switch pod := x.(*corev1.Pod); {
 	case pod.DeletionTimestamp != nil:
-		c.tasks.Add(of(x, remove))
+		c.tasks.Add(taskFor(x, remove))
 	case pod.Status.Phase == corev1.PodPending:
-		c.tasks.Add(of(x, start))
+		c.tasks.Add(taskFor(x, start))
 	}
 }
 
 func (c *Cluster) update(before, after any) {
 	if before.(*corev1.Pod).DeletionTimestamp == nil && after.(*corev1.Pod).DeletionTimestamp != nil {
-		c.tasks.Add(of(after, remove))
+		c.tasks.Add(taskFor(after, remove))
 	}
 }
 
@@ -190,10 +190,10 @@ func (c *Cluster) work(ctx context.Context) {
 		}
 		x, _, _ := c.pods.GetByKey(t.key)
 		if pod, ok := x.(*corev1.Pod); ok && pod.UID == t.uid && (pod.DeletionTimestamp == nil || t.act == remove) {
-			err := c.play(ctx, t, pod)
+			err := c.perform(ctx, t, pod)
 			gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 			if err != nil && !gone && ctx.Err() == nil {
-				fmt.Fprintf(os.Stderr, "pod %s is tried again: %v\n", t.key, err)
+				fmt.Fprintf(os.Stderr, "bench: retrying pod %s after an error: %v\n", t.key, err)
 				c.tasks.AddAfter(t, retry)
 			}
 		}
@@ -201,8 +201,8 @@ func (c *Cluster) work(ctx context.Context) {
 	}
 }
 
-// play performs a task and adds the tasks that follow from it.
-func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
+// perform performs a task and adds the tasks that follow from it.
+func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	driver := p.Labels["spark-role"] == "driver"
 	program, err := load.ReadProgram(p.Spec.Containers[0].Args)
 	if err != nil {
@@ -214,14 +214,14 @@ func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
 			return err
 		}
 		if driver {
-			c.tasks.Add(of(p, ask))
+			c.tasks.Add(taskFor(p, requestExecutors))
 		}
 		return nil
-	case ask:
-		if err := c.ask(ctx, p, program); err != nil {
+	case requestExecutors:
+		if err := c.requestExecutors(ctx, p, program); err != nil {
 			return err
 		}
-		c.tasks.AddAfter(of(p, end), program.Run)
+		c.tasks.AddAfter(taskFor(p, end), program.Run)
 		return nil
 	case end:
 		if err := c.clean(ctx, p); err != nil {
@@ -269,8 +269,8 @@ func (c *Cluster) end(ctx context.Context, p *corev1.Pod, code int32) error {
 	return c.patch(ctx, p, ended, "PHASE", string(phase), "CODE", fmt.Sprint(code))
 }
 
-// ask creates a driver's executors, after the ConfigMap that they mount, as Spark 4.3 does.
-func (c *Cluster) ask(ctx context.Context, p *corev1.Pod, program load.Program) error {
+// requestExecutors creates a driver's executors, after the ConfigMap that they mount, as Spark 4.3 does.
+func (c *Cluster) requestExecutors(ctx context.Context, p *corev1.Pod, program load.Program) error {
 	if program.Executors == 0 {
 		return nil
 	}

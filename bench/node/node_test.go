@@ -18,9 +18,9 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestStatusPatches checks that each patch gives the status that a kubelet would have written, without fields of the
-// previous status.
-func TestStatusPatches(t *testing.T) {
+// TestStatusPatchesAreValid checks that each patch gives the status that a kubelet would have written, without fields
+// of the previous status.
+func TestStatusPatchesAreValid(t *testing.T) {
 	now := []byte(`{"metadata":{"uid":"u"},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}}`)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	for _, step := range []struct {
@@ -42,8 +42,8 @@ func TestStatusPatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, set := pod.Status.ContainerStatuses[0].State, 0
-		for _, is := range []bool{state.Waiting != nil, state.Running != nil, state.Terminated != nil} {
-			if is {
+		for _, present := range []bool{state.Waiting != nil, state.Running != nil, state.Terminated != nil} {
+			if present {
 				set++
 			}
 		}
@@ -58,7 +58,7 @@ func TestStatusPatches(t *testing.T) {
 			}
 		}
 		if !scheduled {
-			t.Errorf("%s: the scheduler's condition is gone", step.phase)
+			t.Errorf("%s: the patch removed the scheduler's condition", step.phase)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 
 // TestDriver checks that the program of a load reaches the node through the driver pod that the operator builds, and
 // that the executors belong to the driver.
-func TestDriver(t *testing.T) {
+func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 	app, driver := driverPod(t)
 	program, err := load.ReadProgram(driver.Spec.Containers[0].Args)
 	if diff := cmp.Diff(load.Program{Executors: 2, Run: time.Second, Exit: 1}, program); diff != "" || err != nil {
@@ -109,7 +109,7 @@ func TestDriver(t *testing.T) {
 }
 
 // TestEvents checks that a pod is started once and removed once, and that a pod that already runs is not started.
-func TestEvents(t *testing.T) {
+func TestEventsBecomeTasks(t *testing.T) {
 	c := &Cluster{tasks: workqueue.NewTypedDelayingQueue[task]()}
 	defer c.tasks.ShutDown()
 	_, fresh := driverPod(t)
@@ -122,7 +122,7 @@ func TestEvents(t *testing.T) {
 	c.update(leaving, leaving)
 	c.add(leaving)
 	for _, want := range []act{start, remove} {
-		if got, _ := c.tasks.Get(); got != of(fresh, want) {
+		if got, _ := c.tasks.Get(); got != taskFor(fresh, want) {
 			t.Errorf("%+v, want %d", got, want)
 		}
 	}

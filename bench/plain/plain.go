@@ -74,15 +74,15 @@ const byApplication = "application"
 type stage int
 
 const (
-	unknown stage = iota
+	unseen stage = iota
 	submitted
-	runs
-	staffed // all executors run
-	over
+	driverRunning
+	executorsRunning // all executors run
+	ended
 )
 
-// known holds the progress of an application and the last status that the program wrote.
-type known struct {
+// progress holds the progress of an application and the last status that the program wrote.
+type progress struct {
 	stage  stage
 	status v1beta2.SparkApplicationStatus
 }
@@ -95,8 +95,8 @@ type program struct {
 	queue  workqueue.TypedRateLimitingInterface[string]
 	events record.EventRecorder
 
-	mu   sync.Mutex
-	seen map[string]known
+	mu       sync.Mutex
+	progress map[string]progress
 }
 
 // Main runs the program on the cluster of KUBECONFIG until the context ends. The program serves HTTP at the address
@@ -107,7 +107,7 @@ func Main(ctx context.Context, address string) error {
 		return err
 	}
 	config.QPS, config.UserAgent = -1, audit.PlainAgent
-	p := &program{seen: map[string]known{}, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())}
+	p := &program{progress: map[string]progress{}, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())}
 	if err := p.watch(ctx, config); err != nil {
 		return err
 	}
@@ -225,15 +225,15 @@ func (p *program) pass(ctx context.Context, key string) error {
 		return err
 	}
 	p.mu.Lock()
-	is := p.seen[key]
+	current := p.progress[key]
 	p.mu.Unlock()
-	if is.stage == over || is.stage == unknown && app.Status.AppState.State != "" {
+	if current.stage == ended || current.stage == unseen && app.Status.AppState.State != "" {
 		return nil
 	}
-	next := is
+	next := current
 	var reason string
-	next.status = *is.status.DeepCopy()
-	if is.stage == unknown {
+	next.status = *current.status.DeepCopy()
+	if current.stage == unseen {
 		if next.status, err = p.launch(ctx, app); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (p *program) pass(ctx context.Context, key string) error {
 	} else if reason, err = p.follow(app, key, &next); err != nil {
 		return err
 	}
-	if next.stage == is.stage {
+	if next.stage == current.stage {
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"status": next.status})
@@ -255,7 +255,7 @@ func (p *program) pass(ctx context.Context, key string) error {
 		p.events.Eventf(app, corev1.EventTypeNormal, reason, "SparkApplication %s is %s", name, next.status.AppState.State)
 	}
 	p.mu.Lock()
-	p.seen[key] = next
+	p.progress[key] = next
 	p.mu.Unlock()
 	return nil
 }
@@ -297,36 +297,36 @@ func (p *program) create(ctx context.Context, object submit.Object) (err error) 
 	case *corev1.ConfigMap:
 		_, err = core.ConfigMaps(object.Namespace).Create(ctx, object, options)
 	case *corev1.Service:
-		var made *corev1.Service
-		if made, err = core.Services(object.Namespace).Create(ctx, object, options); err == nil {
-			object.Spec.ClusterIP = made.Spec.ClusterIP
+		var created *corev1.Service
+		if created, err = core.Services(object.Namespace).Create(ctx, object, options); err == nil {
+			object.Spec.ClusterIP = created.Spec.ClusterIP
 		}
 	default:
-		err = fmt.Errorf("%T is not created", object)
+		err = fmt.Errorf("unsupported object %T", object)
 	}
 	return err
 }
 
 // follow updates an application's status from its pods. It returns the reason of the Event about the change, or an
 // empty string.
-func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known) (reason string, err error) {
+func (p *program) follow(app *v1beta2.SparkApplication, key string, next *progress) (reason string, err error) {
 	pods, err := p.pods.ByIndex(byApplication, key)
 	driver, running, executors := phases(pods)
 	s, wanted := &next.status, app.Spec.Executor.Instances
 	switch {
 	case driver == corev1.PodSucceeded:
-		next.stage, reason, s.AppState.State = over, "SparkDriverCompleted", v1beta2.ApplicationStateCompleted
+		next.stage, reason, s.AppState.State = ended, "SparkDriverCompleted", v1beta2.ApplicationStateCompleted
 		for name := range s.ExecutorState { // their pods may be gone
 			executors[name] = v1beta2.ExecutorStateCompleted
 		}
 		s.ExecutorState, s.TerminationTime = executors, metav1.Now()
 	case driver == corev1.PodFailed:
-		next.stage, reason, s.TerminationTime = over, "SparkDriverFailed", metav1.Now()
+		next.stage, reason, s.TerminationTime = ended, "SparkDriverFailed", metav1.Now()
 		s.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: "driver container failed with ExitCode: 1"}
 	case driver == corev1.PodRunning && next.stage == submitted:
-		next.stage, reason, s.AppState.State = runs, "SparkDriverRunning", v1beta2.ApplicationStateRunning
-	case next.stage == runs && wanted != nil && running >= *wanted:
-		next.stage, s.ExecutorState = staffed, executors
+		next.stage, reason, s.AppState.State = driverRunning, "SparkDriverRunning", v1beta2.ApplicationStateRunning
+	case next.stage == driverRunning && wanted != nil && running >= *wanted:
+		next.stage, s.ExecutorState = executorsRunning, executors
 	}
 	return reason, err
 }

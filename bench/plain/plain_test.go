@@ -12,7 +12,7 @@ import (
 )
 
 // TestFollow checks that an application gets four statuses, and that each event of a pod changes at most one of them.
-func TestFollow(t *testing.T) {
+func TestFollowMapsPodsToStates(t *testing.T) {
 	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
 	set := func(name, role string, phase corev1.PodPhase) {
 		t.Helper()
@@ -27,7 +27,7 @@ func TestFollow(t *testing.T) {
 	two := int32(2)
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	app.Spec.Executor.Instances = &two
-	p, is := &program{pods: index}, known{stage: submitted}
+	p, current := &program{pods: index}, progress{stage: submitted}
 	for _, step := range []struct {
 		name, role string
 		phase      corev1.PodPhase
@@ -37,21 +37,21 @@ func TestFollow(t *testing.T) {
 		executors  map[string]v1beta2.ExecutorState
 	}{
 		{"d", "driver", corev1.PodPending, submitted, "", "", nil},
-		{"d", "driver", corev1.PodRunning, runs, v1beta2.ApplicationStateRunning, "SparkDriverRunning", nil},
-		{"x1", "executor", corev1.PodRunning, runs, v1beta2.ApplicationStateRunning, "", nil},
-		{"x2", "executor", corev1.PodRunning, staffed, v1beta2.ApplicationStateRunning, "",
+		{"d", "driver", corev1.PodRunning, driverRunning, v1beta2.ApplicationStateRunning, "SparkDriverRunning", nil},
+		{"x1", "executor", corev1.PodRunning, driverRunning, v1beta2.ApplicationStateRunning, "", nil},
+		{"x2", "executor", corev1.PodRunning, executorsRunning, v1beta2.ApplicationStateRunning, "",
 			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateRunning, "x2": v1beta2.ExecutorStateRunning}},
-		{"x1", "executor", corev1.PodFailed, staffed, v1beta2.ApplicationStateRunning, "",
+		{"x1", "executor", corev1.PodFailed, executorsRunning, v1beta2.ApplicationStateRunning, "",
 			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateRunning, "x2": v1beta2.ExecutorStateRunning}},
-		{"d", "driver", corev1.PodSucceeded, over, v1beta2.ApplicationStateCompleted, "SparkDriverCompleted",
+		{"d", "driver", corev1.PodSucceeded, ended, v1beta2.ApplicationStateCompleted, "SparkDriverCompleted",
 			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateCompleted, "x2": v1beta2.ExecutorStateCompleted}},
 	} {
 		set(step.name, step.role, step.phase)
-		reason, err := p.follow(app, "n/a", &is)
-		if err != nil || reason != step.reason || is.stage != step.stage || is.status.AppState.State != step.state {
-			t.Errorf("%s is %s: %q, stage %d, %s, %v", step.name, step.phase, reason, is.stage, is.status.AppState.State, err)
+		reason, err := p.follow(app, "n/a", &current)
+		if err != nil || reason != step.reason || current.stage != step.stage || current.status.AppState.State != step.state {
+			t.Errorf("%s is %s: %q, stage %d, %s, %v", step.name, step.phase, reason, current.stage, current.status.AppState.State, err)
 		}
-		if diff := cmp.Diff(step.executors, is.status.ExecutorState); diff != "" {
+		if diff := cmp.Diff(step.executors, current.status.ExecutorState); diff != "" {
 			t.Errorf("%s is %s: %s", step.name, step.phase, diff)
 		}
 	}

@@ -23,10 +23,10 @@ var files embed.FS
 
 // Bound is an acceptance range of a measurement. Without Min and Max the measurement only has to exist.
 type Bound struct {
-	// Figure is the identity of the measurement. A * in it stands for each text of the set Each, such as scenarios or
+	// Measurement is the identity of the measurement. A * in it stands for each text of the set Each, such as scenarios or
 	// cases.
-	Figure string `json:"figure"`
-	Each   string `json:"each,omitempty"`
+	Measurement string `json:"figure"`
+	Each        string `json:"each,omitempty"`
 	// Per is the identity of the measurement that the first one is divided by. A * in it stands for the same text.
 	Per string   `json:"per,omitempty"`
 	Min *float64 `json:"min,omitempty"`
@@ -61,12 +61,12 @@ func parse(text []byte) (s Spec, err error) {
 	for _, b := range s.Bounds {
 		_, known := s.Sets[b.Each]
 		switch {
-		case b.Figure == "" || b.Why == "":
-			err = fmt.Errorf("the bound on %q has no figure or no why", b.Figure)
-		case strings.Contains(b.Figure, "*") != (b.Each != "") || b.Each != "" && !known:
-			err = fmt.Errorf("the bound on %q and its set %q do not fit", b.Figure, b.Each)
+		case b.Measurement == "" || b.Why == "":
+			err = fmt.Errorf("the bound on %q lacks the field figure or why", b.Measurement)
+		case strings.Contains(b.Measurement, "*") != (b.Each != "") || b.Each != "" && !known:
+			err = fmt.Errorf("the bound on %q and its set %q do not match: write a * in figure exactly if each names a set of this file", b.Measurement, b.Each)
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
-			err = fmt.Errorf("the bound on %q has a minimum above its maximum", b.Figure)
+			err = fmt.Errorf("the bound on %q has a min above its max", b.Measurement)
 		}
 		if err != nil {
 			return s, err
@@ -78,7 +78,7 @@ func parse(text []byte) (s Spec, err error) {
 // Only returns the bounds on measurements of some scenarios.
 func (s Spec) Only(scenarios []string) Spec {
 	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
-		return !slices.Contains(scenarios, scenario(b.Figure)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
+		return !slices.Contains(scenarios, scenario(b.Measurement)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
 	})
 	return s
 }
@@ -100,17 +100,17 @@ func Check(run *Run, s Spec) (all [][]Verdict) {
 		if b.Each == "" {
 			texts = []string{""}
 		}
-		var of []Verdict
+		var verdicts []Verdict
 		for _, text := range texts {
-			of = append(of, b.check(run, text))
+			verdicts = append(verdicts, b.check(run, text))
 		}
-		all = append(all, of)
+		all = append(all, verdicts)
 	}
 	return all
 }
 
 func (b Bound) check(run *Run, text string) Verdict {
-	v := Verdict{Bound: b, ID: strings.ReplaceAll(b.Figure, "*", text)}
+	v := Verdict{Bound: b, ID: strings.ReplaceAll(b.Measurement, "*", text)}
 	f, ok := run.Value(v.ID)
 	if v.Missing = !ok; v.Missing {
 		return v
@@ -132,7 +132,7 @@ func (b Bound) check(run *Run, text string) Verdict {
 }
 
 // Worst returns the verdict that exceeds its bound the most, or else is nearest to it.
-func Worst(of []Verdict) Verdict {
+func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
 		case v.Missing:
@@ -146,11 +146,11 @@ func Worst(of []Verdict) Verdict {
 		}
 		return math.Inf(1)
 	}
-	return slices.MinFunc(of, func(a, b Verdict) int { return cmp.Compare(room(a), room(b)) })
+	return slices.MinFunc(verdicts, func(a, b Verdict) int { return cmp.Compare(room(a), room(b)) })
 }
 
-// Demand returns the bound in words.
-func (b Bound) Demand() string {
+// Range returns the bound in words.
+func (b Bound) Range() string {
 	format := func(v float64) string { return Format(v, "") }
 	switch {
 	case b.Min != nil && b.Max != nil && *b.Min == *b.Max:
@@ -181,14 +181,14 @@ func (v Verdict) Verdict() string {
 // Print writes the verdicts that do not hold, and the worst verdict of each bound that has a minimum or maximum. It
 // returns the number of verdicts that do not hold.
 func Print(out io.Writer, all [][]Verdict) (failed int) {
-	for _, of := range all {
-		worst := Worst(of)
-		for _, v := range of {
+	for _, verdicts := range all {
+		worst := Worst(verdicts)
+		for _, v := range verdicts {
 			if !v.Holds {
 				failed++
 			}
 			if !v.Holds || v.ID == worst.ID && v.Min != v.Max {
-				fmt.Fprintf(out, "%-10s %-90s %12s, %s: %s\n", v.Verdict(), v.ID, v.Measured(), v.Demand(), v.Why)
+				fmt.Fprintf(out, "%-10s %-90s %12s, %s: %s\n", v.Verdict(), v.ID, v.Measured(), v.Range(), v.Why)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ var pageText string
 func Write(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, "bench/runs/*-full*.json"))
 	if err != nil || len(files) == 0 {
-		return errors.Join(err, errors.New("bench/runs has no full run"))
+		return errors.Join(err, errors.New("bench/runs has no run of the full plan: create one with `make bench`"))
 	}
 	var runs []*Run
 	for _, file := range files {
@@ -236,8 +236,8 @@ func Render(run *Run) (string, error) {
 		return "", err
 	}
 	var worst []Verdict
-	for _, of := range Check(run, spec) {
-		if v := Worst(of); v.Min != nil || v.Max != nil {
+	for _, verdicts := range Check(run, spec) {
+		if v := Worst(verdicts); v.Min != nil || v.Max != nil {
 			worst = append(worst, v)
 		}
 	}
@@ -273,14 +273,14 @@ var plotText string
 // plots returns SVGs by name. Each shows two measurements at the three levels of live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
-	for name, of := range map[string][5]string{
+	for name, texts := range map[string][5]string{
 		"memory": {"Resident memory, MB", "peak", "standing/%s/resident, peak", "at rest", "standing/%s/resident, at rest"},
 		"cpu": {"CPU of the operator for a life beside them, ms", "at full rate", "standing/%s, full rate/CPU an application",
 			"at 4 a second", "standing/%s/CPU an application"},
 		"latency": {"Driver event to status at full rate, s", "p99", "standing/%s, full rate/driver event to status, p99",
 			"p50", "standing/%s, full rate/driver event to status, p50"},
 	} {
-		svg, err := plot(run, of[0], [2]string{of[1], of[3]}, [2]string{of[2], of[4]})
+		svg, err := plot(run, texts[0], [2]string{texts[1], texts[3]}, [2]string{texts[2], texts[4]})
 		if err != nil {
 			return nil, err
 		}
@@ -300,8 +300,8 @@ func plot(run *Run, title string, names, ids [2]string) (string, error) {
 		}
 	}
 	var lines [2]string
-	for line, of := range values {
-		for i, v := range of {
+	for line, points := range values {
+		for i, v := range points {
 			lines[line] += fmt.Sprintf("%d,%.1f ", 100+150*i, 220-180*v/most)
 		}
 	}

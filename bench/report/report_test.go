@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestFilesAreRead(t *testing.T) {
+func TestBoundFilesAreValid(t *testing.T) {
 	for _, plan := range []string{"full", "quick"} {
 		s, err := Bounds(plan)
 		if err != nil || len(s.Bounds) == 0 {
@@ -25,13 +25,13 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsInvalidBounds(t *testing.T) {
 	for name, text := range map[string]string{
-		"a field that is unknown":     "bounds: [{figure: a//b, why: x, most: 3}]",
+		"an unknown field":            "bounds: [{figure: a//b, why: x, most: 3}]",
 		"no why":                      "bounds: [{figure: a//b}]",
 		"a * without a set":           "bounds: [{figure: a/*/b, why: x}]",
 		"a set without a *":           "sets: {s: [x]}\nbounds: [{figure: a//b, each: s, why: x}]",
-		"a set that is unknown":       "bounds: [{figure: a/*/b, each: s, why: x}]",
+		"an unknown set":              "bounds: [{figure: a/*/b, each: s, why: x}]",
 		"a minimum above the maximum": "bounds: [{figure: a//b, min: 2, max: 1, why: x}]",
 	} {
 		if _, err := parse([]byte(text)); err == nil {
@@ -40,7 +40,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckComparesWithBounds(t *testing.T) {
 	s, err := parse([]byte(`
 sets: {cases: [p, q]}
 bounds:
@@ -55,7 +55,7 @@ bounds:
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := &Run{Figures: []Figure{
+	run := &Run{Measurements: []Measurement{
 		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"}, {ID: "a//zero"},
 		{ID: "b/p/n", Value: 1}, {ID: "b/q/n", Value: 2},
 	}}
@@ -64,8 +64,8 @@ bounds:
 	if len(all) != len(want) {
 		t.Fatalf("%d bounds", len(all))
 	}
-	for i, of := range all {
-		if v := Worst(of); v.Measured()+" "+v.Verdict() != want[i] {
+	for i, verdicts := range all {
+		if v := Worst(verdicts); v.Measured()+" "+v.Verdict() != want[i] {
 			t.Errorf("%s: %s %s, want %s", v.Why, v.Measured(), v.Verdict(), want[i])
 		}
 	}
@@ -76,15 +76,15 @@ bounds:
 	for want, b := range map[string]Bound{
 		"exactly 2": bound(2, 2), "1 to 2": bound(1, 2), "at least 1": {Min: new(1.0)}, "at most 2": {Max: new(2.0)}, "measured": {},
 	} {
-		if b.Demand() != want {
-			t.Errorf("%q, want %q", b.Demand(), want)
+		if b.Range() != want {
+			t.Errorf("%q, want %q", b.Range(), want)
 		}
 	}
 }
 
 func bound(low, high float64) Bound { return Bound{Min: &low, Max: &high} }
 
-func TestAddSaveLoad(t *testing.T) {
+func TestLoadReturnsTheSavedRun(t *testing.T) {
 	r := &Run{Plan: "full", Steps: []Step{{Name: "a"}}}
 	r.Add("a", "c", "n", 1, "s")
 	r.Add("a", "", "nothing", math.NaN(), "")
@@ -100,33 +100,33 @@ func TestAddSaveLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Figure{{ID: "a/c/n", Value: 1, Unit: "s"}}
-	if diff := cmp.Diff(want, got.Figures); diff != "" {
+	want := []Measurement{{ID: "a/c/n", Value: 1, Unit: "s"}}
+	if diff := cmp.Diff(want, got.Measurements); diff != "" {
 		t.Error(diff)
 	}
 	r.Add("a", "c", "n", 2, "s")
 	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "a/c/n") {
-		t.Errorf("a figure that was measured twice: %v", err)
+		t.Errorf("a measurement that was added twice: %v", err)
 	}
 }
 
-func TestNewest(t *testing.T) {
+func TestNewestTakesCompleteScenarios(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
 	runs := []*Run{
 		{Plan: "full", Began: at(1), Steps: []Step{{Name: "a"}, {Name: "b"}, {Name: "c", Error: "x"}},
-			Figures: []Figure{{ID: "a//n", Value: 1}, {ID: "b//n", Value: 1}, {ID: "c//n", Value: 1}}},
+			Measurements: []Measurement{{ID: "a//n", Value: 1}, {ID: "b//n", Value: 1}, {ID: "c//n", Value: 1}}},
 		{Plan: "full", Began: at(2), Steps: []Step{{Name: "a"}, {Name: "b", Error: "x"}},
-			Figures: []Figure{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 2}}},
+			Measurements: []Measurement{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 2}}},
 	}
 	got := Newest(runs)
-	want := []Figure{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 1}}
-	less := cmpopts.SortSlices(func(a, b Figure) bool { return a.ID < b.ID })
-	if diff := cmp.Diff(want, got.Figures, less); diff != "" || len(got.Steps) != 2 || !got.Began.Equal(at(2)) {
+	want := []Measurement{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 1}}
+	less := cmpopts.SortSlices(func(a, b Measurement) bool { return a.ID < b.ID })
+	if diff := cmp.Diff(want, got.Measurements, less); diff != "" || len(got.Steps) != 2 || !got.Began.Equal(at(2)) {
 		t.Errorf("%+v\n%s", got, diff)
 	}
 }
 
-func TestFormat(t *testing.T) {
+func TestFormatKeepsThreeDigits(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": Format(0, ""), "0 ms": Format(0, "ms"), "4.57 ms": Format(4.567, "ms"), "45.7": Format(45.67, ""),
 		"4,570 B": Format(4567.2, "B"), "0.0457": Format(0.04567, ""), "100": Format(100, ""), "17.5/s": Format(17.5, "1/s"),
@@ -138,7 +138,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-func TestQuantileAndRate(t *testing.T) {
+func TestQuantileAndRateOfSamples(t *testing.T) {
 	values := []time.Duration{3, 1, 2}
 	for share, want := range map[float64]time.Duration{0: 1, 0.5: 2, 0.99: 3, 1: 3} {
 		if got := Quantile(values, share); got != want {
@@ -159,7 +159,7 @@ func TestQuantileAndRate(t *testing.T) {
 }
 
 // TestPage checks that the committed page and plots are those of the committed runs, and have at most 150 lines each.
-func TestPage(t *testing.T) {
+func TestPageMatchesTheRuns(t *testing.T) {
 	root := t.TempDir()
 	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestPage(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join("../../docs", name))
 		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
-			t.Errorf("%s is not what the runs say: go run . -plan '' -page (%v)\n%s", name, err, diff)
+			t.Errorf("%s does not match the runs: write it with go run . -plan '' -page (%v)\n%s", name, err, diff)
 		}
 		if lines := strings.Count(string(got), "\n"); lines > 150 {
 			t.Errorf("%s has %d lines", name, lines)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/number"
 )
 
-// Figure is one measurement.
-type Figure struct {
+// Measurement is a measured value of a scenario.
+type Measurement struct {
 	// ID has the form SCENARIO/CASE/NAME. The case may be empty.
 	ID    string  `json:"id"`
 	Value float64 `json:"value"`
@@ -37,11 +37,11 @@ type Step struct {
 
 // Run holds the measurements of one run. Methods that add to it may be called concurrently.
 type Run struct {
-	Began   time.Time         `json:"began"`
-	Plan    string            `json:"plan"`
-	Machine map[string]string `json:"machine"`
-	Steps   []Step            `json:"steps"`
-	Figures []Figure          `json:"figures"`
+	Began        time.Time         `json:"began"`
+	Plan         string            `json:"plan"`
+	Machine      map[string]string `json:"machine"`
+	Steps        []Step            `json:"steps"`
+	Measurements []Measurement     `json:"figures"`
 	// Notes are sentences about the measurements.
 	Notes []string `json:"notes,omitempty"`
 
@@ -58,11 +58,11 @@ func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return
 	}
-	if slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.ID == id }) {
-		r.err = errors.Join(r.err, fmt.Errorf("figure %s was measured twice", id))
+	if slices.ContainsFunc(r.Measurements, func(f Measurement) bool { return f.ID == id }) {
+		r.err = errors.Join(r.err, fmt.Errorf("measurement %s was added twice", id))
 		return
 	}
-	r.Figures = append(r.Figures, Figure{ID: id, Value: value, Unit: unit})
+	r.Measurements = append(r.Measurements, Measurement{ID: id, Value: value, Unit: unit})
 }
 
 // Note adds a sentence to the notes.
@@ -72,8 +72,8 @@ func (r *Run) Note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// Did records that a scenario ran.
-func (r *Run) Did(s Step) {
+// AddStep records that a scenario ran.
+func (r *Run) AddStep(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Steps = append(r.Steps, s)
@@ -87,12 +87,12 @@ func (r *Run) Err() error {
 }
 
 // Value returns the measurement with an identity.
-func (r *Run) Value(id string) (Figure, bool) {
-	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.ID == id })
+func (r *Run) Value(id string) (Measurement, bool) {
+	i := slices.IndexFunc(r.Measurements, func(f Measurement) bool { return f.ID == id })
 	if i < 0 {
-		return Figure{}, false
+		return Measurement{}, false
 	}
-	return r.Figures[i], true
+	return r.Measurements[i], true
 }
 
 // scenario returns the first part of an identity.
@@ -118,7 +118,7 @@ func Load(file string) (*Run, error) {
 	}
 	r := &Run{}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("run %s is not valid JSON: %w", file, err)
 	}
 	return r, nil
 }
@@ -138,9 +138,9 @@ func Newest(runs []*Run) *Run {
 			if out.Steps = append(out.Steps, s); !slices.ContainsFunc(r.Notes, func(n string) bool { return slices.Contains(out.Notes, n) }) {
 				out.Notes = append(out.Notes, r.Notes...)
 			}
-			for _, f := range r.Figures {
+			for _, f := range r.Measurements {
 				if scenario(f.ID) == s.Name {
-					out.Figures = append(out.Figures, f)
+					out.Measurements = append(out.Measurements, f)
 				}
 			}
 		}

@@ -110,7 +110,7 @@ func Run(ctx context.Context, size Size, only []string, b Binaries, run *report.
 			}
 			step.Took = time.Since(step.Began).Round(time.Second).String()
 			fmt.Fprintf(out, "--- %s took %s\n", s.name, step.Took)
-			run.Did(step)
+			run.AddStep(step)
 			return nil
 		})
 	}

@@ -98,7 +98,7 @@ func (p *program) alive() {
 	select {
 	case <-p.ended:
 		text, _ := os.ReadFile(p.log)
-		check(fmt.Errorf("the program ended: %s\n%s", p.cmd.ProcessState, text[max(0, len(text)-4000):]))
+		check(fmt.Errorf("the program ended during the scenario: %s; the end of its log:\n%s", p.cmd.ProcessState, text[max(0, len(text)-4000):]))
 	default:
 	}
 }
@@ -110,7 +110,7 @@ func (p *program) stop() {
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):
-		check(errors.New("the program did not end within a minute of being asked to"))
+		check(errors.New("the program did not end within a minute after SIGTERM"))
 	}
 }
 
@@ -161,7 +161,7 @@ func parseUsage(stat, status []byte) (u usage, err error) {
 	// bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
-		return u, errors.New("stat is not as proc(5) has it")
+		return u, errors.New("the stat line does not have the format of proc(5)")
 	}
 	for _, field := range fields[11:13] {
 		ticks, err := strconv.ParseInt(field, 10, 64)

@@ -12,19 +12,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestParseUsage(t *testing.T) {
+func TestParseUsageReadsProcFiles(t *testing.T) {
 	stat := "12 (a (b) c) S 1 12 12 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 8 0 100 1000 200 18446744073709551615"
 	got, err := parseUsage([]byte(stat), []byte("Name:\ta\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n"))
 	if want := (usage{cpu: 3 * time.Second, resident: 1 << 20, peak: 2 << 20}); got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := parseUsage([]byte("12 (a) S 1"), nil); err == nil {
-		t.Error("a short line is read")
+		t.Error("a short line is accepted")
 	}
 }
 
-// TestGoRuntime checks that the measured programs have exactly the settings of Go's runtime that the chart installs.
-func TestGoRuntime(t *testing.T) {
+// TestGoRuntimeMatchesTheChart checks that the measured programs have exactly the settings of Go's runtime that the
+// chart installs.
+func TestGoRuntimeMatchesTheChart(t *testing.T) {
 	text, err := os.ReadFile("../../charts/spark-operator/values.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +49,9 @@ func TestGoRuntime(t *testing.T) {
 	}
 }
 
-// TestProgramEnds checks that a scenario ends with an error that names the reason if its program ends by itself.
-func TestProgramEnds(t *testing.T) {
+// TestEndOfAProgramEndsTheScenario checks that a scenario ends with an error that names the reason if its program ends
+// by itself.
+func TestEndOfAProgramEndsTheScenario(t *testing.T) {
 	p := &program{cmd: exec.Command("true"), ended: make(chan struct{})}
 	if err := p.run(); err != nil {
 		t.Fatal(err)

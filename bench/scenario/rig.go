@@ -55,7 +55,7 @@ func must[T any](v T, err error) T {
 
 // rig is the environment of one scenario: a control plane, simulated nodes, and a client that creates load.
 type rig struct {
-	world
+	controlPlane
 	Size
 	ctx   context.Context
 	run   *report.Run
@@ -65,24 +65,24 @@ type rig struct {
 	used  int // the number of names so far
 }
 
-// play runs one scenario. Unless the scenario is bare, it gets its own world.
+// play runs one scenario. Unless the scenario is bare, it gets its own control plane.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
-	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than its limit of %s", limit))
+	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the scenario exceeded its limit of %s", limit))
 	defer cancel()
 	defer func() {
-		switch thrown := recover().(type) {
+		switch recovered := recover().(type) {
 		case nil:
 		case failure:
-			err = errors.Join(thrown.error, err)
+			err = errors.Join(recovered.error, err)
 		default:
-			panic(thrown)
+			panic(recovered)
 		}
 	}()
 	r.Binaries = b
 	if !bare {
-		defer func() { err = errors.Join(err, r.down()) }()
-		r.up(out)
+		defer func() { err = errors.Join(err, r.stopControlPlane()) }()
+		r.startControlPlane(out)
 		_, r.load = r.clients(audit.LoadAgent)
 		core, _ := r.clients(audit.NodeAgent)
 		r.nodes = must(node.Start(r.ctx, core, must(versioned.NewForConfig(r.config))))
@@ -92,8 +92,8 @@ func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binari
 	return nil
 }
 
-// fresh returns a name that is unused in this world.
-func (r *rig) fresh(name string) string {
+// unusedName returns a name that is unused in this control plane.
+func (r *rig) unusedName(name string) string {
 	r.used++
 	return fmt.Sprintf("%s-%d", name, r.used)
 }
@@ -106,21 +106,21 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// with starts a program, has it carry a few applications, and then calls f. So no measurement includes the program's
-// first connections.
-func (r *rig) with(agent string, f func(*program)) {
+// withProgram starts a program, has it carry a few applications, and then calls f. So no measurement includes the
+// program's first connections.
+func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
-	warm := one(load.Class{Name: r.fresh("warm"), Count: 10, Executors: 2, Run: 100 * time.Millisecond})
+	warm := singleClass(load.Class{Name: r.unusedName("warm"), Count: 10, Executors: 2, Run: 100 * time.Millisecond})
 	r.namespaces(warm.Namespaces()...)
-	r.through(warm)
-	r.quiet(p, time.Second)
+	r.runLoad(warm)
+	r.waitQuiet(p, time.Second)
 	f(p)
 	p.stop()
 }
 
-// ends records the ends of the applications of a load.
-type ends struct {
+// completions records the ends of the applications of a load.
+type completions struct {
 	mu    sync.Mutex
 	exits map[string]int32 // by application, the exit code of each driver that has not ended
 	last  time.Time
@@ -128,7 +128,7 @@ type ends struct {
 	all   chan struct{}
 }
 
-func (e *ends) see(x any) {
+func (e *completions) handle(x any) {
 	app := x.(*unstructured.Unstructured)
 	key, state := app.GetNamespace()+"/"+app.GetName(), stateOf(app)
 	e.mu.Lock()
@@ -138,7 +138,7 @@ func (e *ends) see(x any) {
 		return
 	}
 	if (state == "FAILED") != (exit != 0) {
-		e.err = fmt.Errorf("application %s is %s; its driver exits with %d", key, state, exit)
+		e.err = fmt.Errorf("application %s is %s, but the exit code of its driver is %d", key, state, exit)
 	}
 	delete(e.exits, key)
 	if e.last = time.Now(); len(e.exits) == 0 {
@@ -152,19 +152,19 @@ func stateOf(app *unstructured.Unstructured) string {
 	return state
 }
 
-// through creates a load and waits until all its applications have ended. It returns the time of the last end. The
+// runLoad creates a load and waits until all its applications have ended. It returns the time of the last end. The
 // scenario fails if an application ends in another state than its driver's exit code implies, because an operator that
 // fails applications is not fast.
-func (r *rig) through(spec load.Spec) time.Time {
+func (r *rig) runLoad(spec load.Spec) time.Time {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	e := &ends{exits: map[string]int32{}, all: make(chan struct{})}
+	e := &completions{exits: map[string]int32{}, all: make(chan struct{})}
 	for _, a := range spec.Applications() {
 		e.exits[a.Namespace+"/"+a.Name] = a.Program.Exit
 	}
 	for _, name := range spec.Namespaces() {
 		watch := dynamicinformer.NewFilteredDynamicInformer(r.load, applications, name, 0, cache.Indexers{}, nil).Informer()
-		handler := must(watch.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: e.see, UpdateFunc: func(_, x any) { e.see(x) }}))
+		handler := must(watch.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: e.handle, UpdateFunc: func(_, x any) { e.handle(x) }}))
 		go watch.RunWithContext(ctx)
 		cache.WaitForCacheSync(ctx.Done(), handler.HasSynced)
 	}
@@ -186,7 +186,7 @@ func (r *rig) through(spec load.Spec) time.Time {
 // late but never dropped.
 func (r *rig) send(spec load.Spec) {
 	all, began := spec.Applications(), time.Now()
-	r.each(len(all), func(ctx context.Context, i int) error {
+	r.forEach(len(all), func(ctx context.Context, i int) error {
 		if err := pause(ctx, all[i].At-time.Since(began)); err != nil {
 			return err
 		}
@@ -195,15 +195,15 @@ func (r *rig) send(spec load.Spec) {
 	})
 }
 
-// calm waits until the control plane is almost idle. Earlier steps leave work (garbage collection, Endpoints) that
+// waitCalm waits until the control plane is almost idle. Earlier steps leave work (garbage collection, Endpoints) that
 // would distort the measurement. If the control plane stays busy, calm adds a note.
-func (r *rig) calm() {
+func (r *rig) waitCalm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
 		check(pause(r.ctx, calmSpan))
 		var sum time.Duration
-		for who, took := range r.components() {
-			sum += took - before[who]
+		for component, took := range r.components() {
+			sum += took - before[component]
 		}
 		if sum.Seconds() < calmShare*time.Since(began).Seconds() {
 			return
@@ -214,9 +214,9 @@ func (r *rig) calm() {
 	}
 }
 
-// quiet waits until a program has been idle for a duration, and returns the time since which it is idle. If the program
-// does not become idle within a minute, quiet adds a note and returns the current time.
-func (r *rig) quiet(p *program, long time.Duration) (since time.Time) {
+// waitQuiet waits until a program has been idle for a duration, and returns the time since which it is idle. If the
+// program does not become idle within a minute, quiet adds a note and returns the current time.
+func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
 	second, cpu := began, p.usage().cpu
@@ -238,8 +238,8 @@ func (r *rig) quiet(p *program, long time.Duration) (since time.Time) {
 	return since
 }
 
-// bill holds the costs and the results of carrying a load.
-type bill struct {
+// loadResult holds the costs and the results of carrying a load.
+type loadResult struct {
 	audit.Account
 	apps  int
 	rates []float64                // applications per second, one rate for each load
@@ -250,16 +250,16 @@ type bill struct {
 }
 
 // carry has a program carry a load.
-func (r *rig) carry(p *program, spec load.Spec) bill {
+func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	r.namespaces(spec.Namespaces()...)
-	r.calm()
+	r.waitCalm()
 	used, before, began := p.usage(), r.components(), time.Now()
-	ended := r.through(spec)
-	b := bill{apps: spec.Count(), span: ended.Sub(began), parts: map[string]time.Duration{}}
-	for who, took := range r.components() {
-		b.parts[who] = took - before[who]
+	ended := r.runLoad(spec)
+	b := loadResult{apps: spec.Count(), span: ended.Sub(began), parts: map[string]time.Duration{}}
+	for component, took := range r.components() {
+		b.parts[component] = took - before[component]
 	}
-	since := r.quiet(p, r.Quiet)
+	since := r.waitQuiet(p, r.Quiet)
 	last := p.usage()
 	b.peak, b.cpu = last.peak, last.cpu-used.cpu
 	scope := audit.Scope{From: began, To: since.Add(r.Quiet), Namespaces: spec.Namespaces(), Controller: p.agent}
@@ -273,19 +273,19 @@ func (r *rig) carry(p *program, spec load.Spec) bill {
 }
 
 // merge adds the bill of another load of the same program.
-func (b *bill) merge(o bill) {
+func (b *loadResult) merge(o loadResult) {
 	if b.parts == nil {
 		b.parts = map[string]time.Duration{}
 	}
 	b.Add(o.Account)
 	b.apps, b.rates, b.cpu, b.span, b.peak = b.apps+o.apps, append(b.rates, o.rates...), b.cpu+o.cpu, b.span+o.span, max(b.peak, o.peak)
-	for who, took := range o.parts {
-		b.parts[who] += took
+	for component, took := range o.parts {
+		b.parts[component] += took
 	}
 }
 
 // rate returns the number of applications per second, as the mean over the loads.
-func (b *bill) rate() (mean float64) {
+func (b *loadResult) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))
 	}
@@ -293,15 +293,15 @@ func (b *bill) rate() (mean float64) {
 }
 
 // note adds the measurements of a bill.
-func (r *rig) note(in string, b bill) {
+func (r *rig) note(in string, b loadResult) {
 	n := float64(b.apps)
 	r.add(in, "applications a second", b.rate(), "1/s")
 	r.add(in, "CPU an application", b.cpu.Seconds()*1000/n, "ms")
 	r.megabytes(in, "resident, peak", b.peak)
 	all := b.cpu
-	for who, took := range b.parts {
+	for component, took := range b.parts {
 		all += took
-		r.seconds(in, "CPU of "+who, took)
+		r.seconds(in, "CPU of "+component, took)
 	}
 	r.add(in, "share of all cores", all.Seconds()/b.span.Seconds()/float64(runtime.NumCPU()), "")
 	for name, lags := range map[string][]time.Duration{
@@ -320,24 +320,24 @@ func (r *rig) note(in string, b bill) {
 	r.add(in, "writes an application", float64(b.Writes[audit.Objects]+b.Writes[audit.StatusWrites]+b.Writes[audit.Events]+b.Writes[audit.Others])/n, "")
 	r.add(in, "bytes sent an application", float64(b.Bytes)/n, "B")
 	r.add(in, "everybody's writes an application", float64(b.All)/n, "")
-	r.add(in, "refused writes an application", float64(b.Refused)/n, "")
-	r.add(in, "writes for no application", float64(b.Astray), "")
-	r.add(in, "writes for other applications", float64(b.Elsewhere), "")
+	r.add(in, "refused writes an application", float64(b.Rejected)/n, "")
+	r.add(in, "writes for no application", float64(b.WithoutApplication), "")
+	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")
 }
 
-// rest returns the usage of an idle program after a garbage collection, because the time of the next collection is
-// random.
-func (r *rig) rest(p *program) usage {
-	r.quiet(p, time.Second)
+// restingUsage returns the usage of an idle program after a garbage collection, because the time of the next collection
+// is random.
+func (r *rig) restingUsage(p *program) usage {
+	r.waitQuiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))
 	check(pause(r.ctx, r.Ease))
 	return p.usage()
 }
 
-// clear deletes the applications of namespaces and waits until all their objects are gone.
-func (r *rig) clear(namespaces ...string) {
+// deleteApplications deletes the applications of namespaces and waits until all their objects are gone.
+func (r *rig) deleteApplications(namespaces ...string) {
 	for _, name := range namespaces {
 		check(r.load.Resource(applications).Namespace(name).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-		r.empty(name)
+		r.waitEmpty(name)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBenchmarks(t *testing.T) {
+func TestBenchmarksParsesGoOutput(t *testing.T) {
 	got := benchmarks(`goos: linux
 pkg: github.com/sparkoperator/spark-operator/dialect/sparkoperator/application
 BenchmarkStep
@@ -22,7 +22,7 @@ PASS
 }
 
 // TestPlans checks that the full and the tiny plan have all scenarios, and that the full plan sets all sizes.
-func TestPlans(t *testing.T) {
+func TestPlansAreComplete(t *testing.T) {
 	if len(Plans["full"].Scenarios)+len(Plans["tiny"].Scenarios) != 0 {
 		t.Error("a plan leaves out scenarios")
 	}
@@ -32,11 +32,11 @@ func TestPlans(t *testing.T) {
 			t.Errorf("the full plan has no %s", name)
 		}
 	}
-	lives := whole("team", Plans["full"].Lives)
+	lives := completeLives("team", Plans["full"].Lives)
 	if n := lives.Count(); n != 400 || len(lives.Namespaces()) != 10 {
 		t.Errorf("%d lives over %v", n, lives.Namespaces())
 	}
-	if len(whole("few", 5).Applications()) != 5 {
+	if len(completeLives("few", 5).Applications()) != 5 {
 		t.Error("5 lives are not 5")
 	}
 }

@@ -30,16 +30,16 @@ import (
 const forever = 12 * time.Hour
 
 // one returns a load of one class, in namespaces with the name of the class.
-func one(c load.Class) load.Spec {
+func singleClass(c load.Class) load.Spec {
 	c.Namespace = c.Name
 	return load.Spec{Seed: 1, Classes: []load.Class{c}}
 }
 
-// whole returns a load of complete lives with one driver and five executors, spread over the namespaces of ten teams.
-// One driver in fifty fails. The applications arrive at 20 a second. Two cores cannot carry that rate, so the program
-// always has new applications to start and others to serve. One in forty stays in each phase for longer than the
-// operator's debounce of executor churn, so that the debounced writes count.
-func whole(name string, n int) load.Spec {
+// completeLives returns a load of complete lives with one driver and five executors, spread over the namespaces of ten
+// teams. One driver in fifty fails. The applications arrive at 20 a second. Two cores cannot carry that rate, so the
+// program always has new applications to start and others to serve. One in forty stays in each phase for longer than
+// the operator's debounce of executor churn, so that the debounced writes count.
+func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
 		{Name: name + "-life", Namespace: name, Namespaces: min(10, n), Count: n - long, Rate: 19.5, Executors: 5, Run: 2 * time.Second, RunMost: 5 * time.Second, Fail: 0.02},
@@ -56,22 +56,22 @@ func application(name, namespace string) *unstructured.Unstructured {
 // probe returns a load of short lives that arrive more slowly than the program carries them. Their latency includes no
 // queueing.
 func (r *rig) probe(n int) load.Spec {
-	return one(load.Class{Name: r.fresh("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
+	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
 // lives has the operator and the plain program carry complete lives, one program after the other on the same API
 // server. The applications arrive faster than either program carries them. Then both programs carry lives that arrive
 // at half of the operator's rate.
 func (r *rig) lives() {
-	sum := map[rune]*bill{'o': {}, 'p': {}}
-	for _, who := range r.Order {
-		r.with(map[rune]string{'o': audit.OperatorAgent, 'p': audit.PlainAgent}[who], func(p *program) {
-			b := r.carry(p, whole(r.fresh("team"), r.Lives))
+	sum := map[rune]*loadResult{'o': {}, 'p': {}}
+	for _, letter := range r.Order {
+		r.withProgram(map[rune]string{'o': audit.OperatorAgent, 'p': audit.PlainAgent}[letter], func(p *program) {
+			b := r.carry(p, completeLives(r.unusedName("team"), r.Lives))
 			if b.rate() > 18 {
-				check(fmt.Errorf("%.1f applications a second were carried of 20 that came: more have to come for a limit to be seen", b.rate()))
+				check(fmt.Errorf("the program carried %.1f of the 20 applications that arrive a second, so its limit is not visible: raise the rates in completeLives", b.rate()))
 			}
 			r.run.Note("lives: %s: %.1f ms of CPU an application, %.2f a second", p.agent, b.cpu.Seconds()*1000/float64(b.apps), b.rate())
-			sum[who].merge(b)
+			sum[letter].merge(b)
 		})
 	}
 	r.note("operator", *sum['o'])
@@ -79,14 +79,14 @@ func (r *rig) lives() {
 	if r.Half == 0 {
 		return
 	}
-	for _, of := range [][2]string{{audit.OperatorAgent, "half rate"}, {audit.PlainAgent, "plain, half rate"}} {
-		r.with(of[0], func(p *program) {
-			half := whole(r.fresh("half"), 40)
-			half.Classes = half.Classes[:1]
-			c := &half.Classes[0]
+	for _, half := range []struct{ agent, in string }{{audit.OperatorAgent, "half rate"}, {audit.PlainAgent, "plain, half rate"}} {
+		r.withProgram(half.agent, func(p *program) {
+			spec := completeLives(r.unusedName("half"), 40)
+			spec.Classes = spec.Classes[:1]
+			c := &spec.Classes[0]
 			c.Rate = sum['o'].rate() / 2
 			c.Count = max(1, int(c.Rate*r.Half.Seconds()))
-			r.note(of[1], r.carry(p, half))
+			r.note(half.in, r.carry(p, spec))
 		})
 	}
 }
@@ -94,11 +94,11 @@ func (r *rig) lives() {
 // burst creates driver-only applications at once and has the operator carry them. It also measures the real
 // spark-submit of each Spark line on the same API server.
 func (r *rig) burst() {
-	r.with(audit.OperatorAgent, func(p *program) {
-		r.note("operator", r.carry(p, one(load.Class{Name: r.fresh("burst"), Count: r.Burst, Run: 200 * time.Millisecond})))
+	r.withProgram(audit.OperatorAgent, func(p *program) {
+		r.note("operator", r.carry(p, singleClass(load.Class{Name: r.unusedName("burst"), Count: r.Burst, Run: 200 * time.Millisecond})))
 	})
 	if len(r.Sparks) > 0 && os.Geteuid() != 0 {
-		r.run.Note("spark-submit was not measured: its image's files are mounted for it, which takes root.")
+		r.run.Note("spark-submit was not measured, because only root can mount its image's files: run the bench as root.")
 		return
 	}
 	for _, version := range r.Sparks {
@@ -147,16 +147,16 @@ var levels = [3]string{"low", "middle", "high"}
 // At the end it measures the start of an operator that finds all these applications.
 func (r *rig) standing() {
 	resident := [3]float64{}
-	r.with(audit.OperatorAgent, func(p *program) {
-		there := 0
+	r.withProgram(audit.OperatorAgent, func(p *program) {
+		live := 0
 		for i, n := range r.Levels {
-			r.stand(load.Class{Name: r.fresh("standing"), Namespaces: 1 + (n-there)/100, Count: n - there, Executors: 5, Placed: true})
-			there = n
-			rest := r.rest(p).resident
+			r.createRunning(load.Class{Name: r.unusedName("standing"), Namespaces: 1 + (n-live)/100, Count: n - live, Executors: 5, Placed: true})
+			live = n
+			rest := r.restingUsage(p).resident
 			resident[i] = float64(rest) / 1000
 			r.megabytes(levels[i], "resident, at rest", rest)
-			if used := r.beside(p, levels[i]); i < len(r.Levels)-1 {
-				r.clear(used...) // applications that are over use memory too
+			if used := r.measureBeside(p, levels[i]); i < len(r.Levels)-1 {
+				r.deleteApplications(used...) // applications that are over use memory too
 			}
 		}
 	})
@@ -168,21 +168,21 @@ func (r *rig) standing() {
 
 // finished measures the same with many finished applications, which have no executors and keep their driver pods.
 func (r *rig) finished() {
-	r.with(audit.OperatorAgent, func(p *program) {
-		r.carry(p, one(load.Class{Name: r.fresh("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
-		r.megabytes("many", "resident, at rest", r.rest(p).resident)
-		r.beside(p, "many")
+	r.withProgram(audit.OperatorAgent, func(p *program) {
+		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
+		r.megabytes("many", "resident, at rest", r.restingUsage(p).resident)
+		r.measureBeside(p, "many")
 	})
 	r.coldStart()
 }
 
-// stand creates applications that keep running. It returns once all pods run and every status is RUNNING.
-func (r *rig) stand(c load.Class) {
+// createRunning creates applications that keep running. It returns once all pods run and every status is RUNNING.
+func (r *rig) createRunning(c load.Class) {
 	c.Run = forever
-	spec, want := one(c), r.nodes.Started()+c.Count*(1+c.Executors)
+	spec, want := singleClass(c), r.nodes.Started()+c.Count*(1+c.Executors)
 	r.namespaces(spec.Namespaces()...)
 	r.send(spec)
-	r.started(want)
+	r.waitStarted(want)
 	for _, name := range spec.Namespaces() {
 		r.until("the applications of "+name+" to be RUNNING", func() bool {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
@@ -195,16 +195,16 @@ func (r *rig) stand(c load.Class) {
 	}
 }
 
-// started waits until n pods were started.
-func (r *rig) started(n int) {
+// waitStarted waits until n pods were started.
+func (r *rig) waitStarted(n int) {
 	r.until(fmt.Sprintf("%d pods to run", n), func() bool {
 		return r.nodes.Started() >= n
 	})
 }
 
-// beside measures a probe, and then lives at full rate. It returns their namespaces.
-func (r *rig) beside(p *program, in string) []string {
-	probe, press := r.probe(r.Probe), whole(r.fresh("press"), r.Pressing)
+// measureBeside measures a probe, and then lives at full rate. It returns their namespaces.
+func (r *rig) measureBeside(p *program, in string) []string {
+	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
 	press.Classes = press.Classes[:1]
 	r.note(in, r.carry(p, probe))
 	r.note(in+", full rate", r.carry(p, press))
@@ -217,7 +217,7 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 	r.namespaces(namespace)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	c := load.Class{Name: r.fresh("single"), Namespace: namespace, Count: 1, Run: time.Second, Alone: true}
+	c := load.Class{Name: r.unusedName("single"), Namespace: namespace, Count: 1, Run: time.Second, Alone: true}
 	spec := load.Spec{Classes: []load.Class{c}}
 	driver := metav1.ListOptions{LabelSelector: "sparkoperator.k8s.io/app-name=" + c.Name + "-0"}
 	events := must(r.meta.Resource(pods).Namespace(namespace).Watch(ctx, driver))
@@ -229,16 +229,16 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 			return time.Since(created)
 		}
 	}
-	check(fmt.Errorf("no driver pod of %s/%s came", namespace, c.Name))
+	check(fmt.Errorf("application %s/%s got no driver pod before the scenario's time limit", namespace, c.Name))
 	return 0
 }
 
-func nothing() {}
+func doNothing() {}
 
-// coldStart measures the start of an operator that finds the objects of the world. The application was created while no
-// operator ran, and the measurement ends when it has a driver pod.
+// coldStart measures the start of an operator that finds the objects of the scenario. The application was created while
+// no operator ran, and the measurement ends when it has a driver pod.
 func (r *rig) coldStart() {
-	r.calm()
+	r.waitCalm()
 	var p *program
 	var began time.Time
 	defer func() {
@@ -251,7 +251,7 @@ func (r *rig) coldStart() {
 		p = r.start(audit.OperatorAgent)
 	})
 	r.seconds("cold start", "until the first decision", time.Since(began))
-	r.quiet(p, r.Quiet)
+	r.waitQuiet(p, r.Quiet)
 	r.megabytes("cold start", "resident, peak", p.usage().peak)
 }
 
@@ -268,13 +268,13 @@ func (r *rig) failover() {
 	for range r.Failovers {
 		for len(running) < 2 {
 			running = append(running, r.start(audit.OperatorAgent))
-			r.launch("failover", nothing) // wait until an operator leads
+			r.launch("failover", doNothing) // wait until an operator leads
 		}
-		r.calm()
+		r.waitCalm()
 		ended := time.Now()
 		running[0].kill()
 		running = running[1:]
-		r.launch("failover", nothing)
+		r.launch("failover", doNothing)
 		took = append(took, time.Since(ended))
 	}
 	r.seconds("", "until another acts, most", report.Quantile(took, 1))
@@ -285,40 +285,40 @@ func (r *rig) failover() {
 // first: if they leave work, it slows down the applications and not the reference.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // the first deletions do not count
-	r.with(audit.OperatorAgent, func(*program) {
-		r.stand(load.Class{Name: "uncounted", Count: few, Alone: true})
-		r.stand(load.Class{Name: "deleted", Count: r.Deleted, Alone: true})
+	r.withProgram(audit.OperatorAgent, func(*program) {
+		r.createRunning(load.Class{Name: "uncounted", Count: few, Alone: true})
+		r.createRunning(load.Class{Name: "deleted", Count: r.Deleted, Alone: true})
 		driver := must(r.core.CoreV1().Pods("deleted").Get(r.ctx, "deleted-0-driver", metav1.GetOptions{})).Spec
-		r.bare(driver, "bare-uncounted", few)
-		r.bare(driver, "bare", r.Deleted)
+		r.createBarePods(driver, "bare-uncounted", few)
+		r.createBarePods(driver, "bare", r.Deleted)
 		r.remove(pods, "bare-uncounted", few)
-		r.calm()
+		r.waitCalm()
 		r.seconds("bare pods", "until all are gone", r.remove(pods, "bare", r.Deleted))
 		r.remove(applications, "uncounted", few)
-		r.calm()
+		r.waitCalm()
 		r.seconds("applications", "until all are gone", r.remove(applications, "deleted", r.Deleted))
 	})
 }
 
 // remove deletes the objects NAME-0 and so on in the namespace NAME, and waits until it is empty.
-func (r *rig) remove(of schema.GroupVersionResource, name string, n int) time.Duration {
+func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
-	r.each(n, func(ctx context.Context, i int) error {
-		return r.load.Resource(of).Namespace(name).Delete(ctx, fmt.Sprintf("%s-%d", name, i), metav1.DeleteOptions{})
+	r.forEach(n, func(ctx context.Context, i int) error {
+		return r.load.Resource(resource).Namespace(name).Delete(ctx, fmt.Sprintf("%s-%d", name, i), metav1.DeleteOptions{})
 	})
-	r.empty(name)
+	r.waitEmpty(name)
 	return time.Since(began)
 }
 
-// bare creates pods like a driver without an application, each with a ConfigMap and a Service, and waits until they
-// run.
-func (r *rig) bare(spec corev1.PodSpec, namespace string, n int) {
+// createBarePods creates pods like a driver without an application, each with a ConfigMap and a Service, and waits
+// until they run.
+func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
 	token := false
 	spec.NodeName, spec.Priority, spec.PreemptionPolicy, spec.Tolerations = "", nil, nil, nil
 	spec.AutomountServiceAccountToken = &token // its volume is in the spec
 	core, create, want := r.core.CoreV1(), metav1.CreateOptions{}, r.nodes.Started()+n
-	r.each(n, func(ctx context.Context, i int) error {
+	r.forEach(n, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("%s-%d", namespace, i)
 		labels := map[string]string{"bare": name}
 		made, err := core.Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: *spec.DeepCopy()}, create)
@@ -334,32 +334,32 @@ func (r *rig) bare(spec corev1.PodSpec, namespace string, n int) {
 		}}, create)
 		return err
 	})
-	r.started(want)
+	r.waitStarted(want)
 }
 
 // fairness measures how long a single application waits for its driver pod while another namespace has a long queue of
 // older applications. It compares that with the wait without the queue. It also measures the time until 1,200
 // applications of the queue have driver pods, because users of another operator published that number.
 func (r *rig) fairness() {
-	r.with(audit.OperatorAgent, func(*program) {
+	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
 			for range 5 {
-				took = append(took, r.launch("single", nothing))
+				took = append(took, r.launch("single", doNothing))
 			}
 			return took
 		}
 		waiting := func() int {
 			return r.Crowd - len(must(r.meta.Resource(pods).Namespace("crowd").List(r.ctx, metav1.ListOptions{})).Items)
 		}
-		r.calm()
+		r.waitCalm()
 		alone := singles()
 		r.namespaces("crowd")
 		began := time.Now()
-		r.send(one(load.Class{Name: "crowd", Count: r.Crowd, Run: forever, Alone: true}))
+		r.send(singleClass(load.Class{Name: "crowd", Count: r.Crowd, Run: forever, Alone: true}))
 		before := waiting()
 		beside := singles()
 		if after := waiting(); r.AtOnce == 1 && (before < r.Crowd*8/10 || after == 0) {
-			check(fmt.Errorf("%d of %d applications waited before, %d after: too few to say anything", before, r.Crowd, after))
+			check(fmt.Errorf("%d of %d applications waited before the measurement and %d after it, so it shows nothing: raise Crowd in the plan", before, r.Crowd, after))
 		}
 		r.until("the driver pods of the crowd", func() bool {
 			check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
@@ -379,23 +379,23 @@ func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
 		for range r.HostileStarts {
-			r.with(audit.OperatorAgent, func(p *program) {
+			r.withProgram(audit.OperatorAgent, func(p *program) {
 				probe := r.probe(r.HostileProbe)
 				r.carry(p, probe)
 				peaks = append(peaks, p.usage().peak)
-				r.clear(probe.Namespaces()...)
+				r.deleteApplications(probe.Namespaces()...)
 			})
 		}
 		slices.Sort(peaks)
 		r.megabytes(in, "resident, peak", peaks[len(peaks)/2])
 	}
 	rest := func(p *program, in string) {
-		u := r.rest(p)
+		u := r.restingUsage(p)
 		r.megabytes(in, "resident, at rest", u.resident)
 		r.megabytes(in, "resident, peak of one that stays", u.peak)
 	}
 	starts("without")
-	r.with(audit.OperatorAgent, func(p *program) {
+	r.withProgram(audit.OperatorAgent, func(p *program) {
 		rest(p, "without")
 		r.fill()
 		rest(p, "with")
@@ -408,7 +408,7 @@ func (r *rig) fill() {
 	const namespace = "hostile"
 	r.namespaces(namespace)
 	padding := corev1.EnvVar{Name: "PADDING", Value: strings.Repeat("x", 1000)}
-	r.each(r.HostilePods, func(ctx context.Context, i int) error {
+	r.forEach(r.HostilePods, func(ctx context.Context, i int) error {
 		_, err := r.core.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("unrelated-%d", i), Labels: map[string]string{"app": "unrelated", "number": fmt.Sprint(i)}},
 			Spec:       corev1.PodSpec{SchedulerName: "nobody", Containers: []corev1.Container{{Name: "main", Image: "unrelated", Env: []corev1.EnvVar{padding}}}},
@@ -425,13 +425,13 @@ func (r *rig) fill() {
 // schedules measures many schedules that are due in the same minute. It measures the delay until a watch reports the
 // application of each schedule, and counts lost and doubled runs.
 func (r *rig) schedules() {
-	const namespace, of = "schedules", "sparkoperator.k8s.io/scheduled-app-name"
-	r.with(audit.OperatorAgent, func(*program) {
+	const namespace, scheduleLabel = "schedules", "sparkoperator.k8s.io/scheduled-app-name"
+	r.withProgram(audit.OperatorAgent, func(*program) {
 		r.namespaces(namespace)
 		due := time.Now().UTC().Add(r.ScheduleRoom).Truncate(time.Minute).Add(time.Minute)
 		minute := fmt.Sprintf("%d %d %d %d *", due.Minute(), due.Hour(), due.Day(), due.Month())
 		template := application("template", namespace).Object["spec"]
-		r.each(r.Schedules, func(ctx context.Context, i int) error {
+		r.forEach(r.Schedules, func(ctx context.Context, i int) error {
 			_, err := r.dyn.Resource(scheduled).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": scheduled.GroupVersion().String(), "kind": "ScheduledSparkApplication",
 				"metadata": map[string]any{"name": fmt.Sprintf("schedule-%d", i), "namespace": namespace},
@@ -440,17 +440,17 @@ func (r *rig) schedules() {
 			return err
 		})
 		if room := time.Until(due); room < time.Second {
-			check(fmt.Errorf("the schedules were created only %s before they are due", room))
+			check(fmt.Errorf("the schedules were created only %s before they are due: raise ScheduleRoom in the plan", room))
 		}
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
 		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // ends after a minute without a run
-		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: of}))
+		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: scheduleLabel}))
 		late, runs := []time.Duration{}, map[string]int{}
 		for e := range events.ResultChan() {
 			if run, ok := e.Object.(*metav1.PartialObjectMetadata); ok && e.Type == watch.Added {
 				late = append(late, time.Since(due))
-				runs[run.Labels[of]]++
+				runs[run.Labels[scheduleLabel]]++
 				last.Reset(time.Minute)
 			}
 			if len(runs) == r.Schedules {
@@ -472,7 +472,7 @@ func (r *rig) sizes() {
 	cmd.Dir = r.Root
 	text, err := cmd.CombinedOutput()
 	if err != nil {
-		check(fmt.Errorf("image: %w\n%s", err, text))
+		check(fmt.Errorf("sparklocal image operator failed: %w\n%s", err, text))
 	}
 	r.megabytes("", "operator binary", must(os.Stat(r.Operator)).Size())
 	r.megabytes("", "operator image", must(os.Stat(image)).Size())
@@ -488,7 +488,7 @@ func (r *rig) micro() {
 	cmd.Dir = r.Root
 	printed, err := cmd.CombinedOutput()
 	if err != nil {
-		check(fmt.Errorf("%w\n%s", err, printed))
+		check(fmt.Errorf("go test -bench failed: %w\n%s", err, printed))
 	}
 	for name, values := range benchmarks(string(printed)) {
 		r.add("time", name, values[0], "ns")

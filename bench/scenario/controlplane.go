@@ -37,7 +37,7 @@ var (
 	configMaps   = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// Binaries holds the programs that a world runs.
+// Binaries holds the programs that a scenario runs.
 type Binaries struct {
 	// Root is the repository, which has the definitions and the sources of the binaries.
 	Root string
@@ -48,25 +48,25 @@ type Binaries struct {
 
 // Build compiles the missing binaries into dir.
 func (b *Binaries) Build(ctx context.Context, dir string) error {
-	for _, of := range []struct {
+	for _, binary := range []struct {
 		into              *string
 		name, module, pkg string
 	}{{&b.Local, "sparklocal", "local", "./cmd/sparklocal"}, {&b.Operator, "spark-operator", "", "./cmd/spark-operator"}} {
-		if *of.into != "" {
+		if *binary.into != "" {
 			continue
 		}
-		*of.into = filepath.Join(dir, of.name)
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", *of.into, of.pkg)
-		cmd.Dir, cmd.Env = filepath.Join(b.Root, of.module), append(os.Environ(), "CGO_ENABLED=0")
+		*binary.into = filepath.Join(dir, binary.name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", *binary.into, binary.pkg)
+		cmd.Dir, cmd.Env = filepath.Join(b.Root, binary.module), append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", of.pkg, err, text)
+			return fmt.Errorf("build %s: %w\n%s", binary.pkg, err, text)
 		}
 	}
 	return nil
 }
 
-// world is a control plane on loopback. Its clients have no rate limit.
-type world struct {
+// controlPlane is a control plane on loopback. Its clients have no rate limit.
+type controlPlane struct {
 	Binaries
 	config *rest.Config
 	core   kubernetes.Interface // protobuf
@@ -75,9 +75,9 @@ type world struct {
 	dir    string // all files of the control plane, removed with it
 }
 
-// up starts a control plane (etcd, API server, controller manager, scheduler) whose audit log has bodies, and installs
-// the definitions.
-func (r *rig) up(out io.Writer) {
+// startControlPlane starts a control plane (etcd, API server, controller manager, scheduler) whose audit log has
+// bodies, and installs the definitions.
+func (r *rig) startControlPlane(out io.Writer) {
 	r.dir = must(os.MkdirTemp("", "spark-bench-"))
 	cmd := exec.CommandContext(r.ctx, r.Local, "up", "--control-plane-only", "--scheduler", "--audit", "--audit-bodies",
 		"--dir", r.dir, "--owner-pid", strconv.Itoa(os.Getpid()))
@@ -90,11 +90,11 @@ func (r *rig) up(out io.Writer) {
 	r.install()
 }
 
-// down ends the control plane and removes its directory. The programs have ended before.
-func (r *rig) down() error {
+// stopControlPlane ends the control plane and removes its directory. The programs have ended before.
+func (r *rig) stopControlPlane() error {
 	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("end the control plane: %w\n%s", err, text)
+		return fmt.Errorf("stop the control plane: %w\n%s", err, text)
 	}
 	return os.RemoveAll(r.dir)
 }
@@ -142,11 +142,11 @@ func found(err error) bool {
 	return err == nil
 }
 
-// empty waits until a namespace has no applications and none of their objects.
-func (r *rig) empty(namespace string) {
-	for _, of := range []schema.GroupVersionResource{applications, pods, services, configMaps} {
-		r.until("the end of "+of.Resource+" in "+namespace, func() bool {
-			list := must(r.meta.Resource(of).Namespace(namespace).List(r.ctx, metav1.ListOptions{Limit: 2})).Items
+// waitEmpty waits until a namespace has no applications and none of their objects.
+func (r *rig) waitEmpty(namespace string) {
+	for _, resource := range []schema.GroupVersionResource{applications, pods, services, configMaps} {
+		r.until("the end of "+resource.Resource+" in "+namespace, func() bool {
+			list := must(r.meta.Resource(resource).Namespace(namespace).List(r.ctx, metav1.ListOptions{Limit: 2})).Items
 			return len(list) == 0 || len(list) == 1 && list[0].Name == "kube-root-ca.crt" // exists in each namespace
 		})
 	}
@@ -169,10 +169,10 @@ func (r *rig) install() {
 }
 
 // until polls until a condition holds or the scenario's time is over.
-func (r *rig) until(what string, done func() bool) {
+func (r *rig) until(condition string, done func() bool) {
 	for !done() {
 		if r.ctx.Err() != nil {
-			check(fmt.Errorf("waiting for %s: %w", what, context.Cause(r.ctx)))
+			check(fmt.Errorf("wait for %s: %w", condition, context.Cause(r.ctx)))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -188,8 +188,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// each calls f for 0 to n-1 from many goroutines, until the first error.
-func (r *rig) each(n int, f func(ctx context.Context, i int) error) {
+// forEach calls f for 0 to n-1 from many goroutines, until the first error.
+func (r *rig) forEach(n int, f func(ctx context.Context, i int) error) {
 	group, ctx := errgroup.WithContext(r.ctx)
 	group.SetLimit(senders)
 	for i := 0; i < n && ctx.Err() == nil; i++ {
