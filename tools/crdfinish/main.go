@@ -28,7 +28,7 @@ const header = "# Generated from the types in api/ by tools/generate.sh. Edit th
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: crdfinish OUT IN.yaml...")
+		fmt.Fprintln(os.Stderr, "usage: crdfinish OUTDIR IN.yaml...")
 		os.Exit(2)
 	}
 	for _, in := range os.Args[2:] {
@@ -60,7 +60,7 @@ func finish(raw []byte) ([]byte, error) {
 	spec, _ := crd["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	if len(versions) == 0 {
-		return nil, fmt.Errorf("no spec.versions: not a custom resource definition")
+		return nil, fmt.Errorf("the file has no spec.versions, so it is not a custom resource definition")
 	}
 	for _, v := range versions {
 		version, _ := v.(map[string]any)

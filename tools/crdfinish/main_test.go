@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestFinish(t *testing.T) {
+func TestFinishCutsDescriptionsAndAddsPatterns(t *testing.T) {
 	got, err := finish([]byte(`
 spec:
   versions:
@@ -49,7 +49,7 @@ spec:
 	}
 	for _, not := range []string{"Kubernetes'", "says the list already"} {
 		if strings.Contains(string(got), not) {
-			t.Errorf("%q is left in:\n%s", not, got)
+			t.Errorf("%q remains in:\n%s", not, got)
 		}
 	}
 	again, err := finish(got)
@@ -171,11 +171,11 @@ spec:
 	}
 }
 
-func TestFinishRefusesOtherFiles(t *testing.T) {
+func TestFinishRejectsOtherFiles(t *testing.T) {
 	for name, in := range map[string]string{
-		"not YAML":          "\t",
-		"another kind":      "kind: ConfigMap",
-		"a schemaless kind": "spec: {versions: [{name: v1}]}",
+		"not YAML":                   "\t",
+		"another kind":               "kind: ConfigMap",
+		"a version without a schema": "spec: {versions: [{name: v1}]}",
 	} {
 		if _, err := finish([]byte(in)); err == nil {
 			t.Errorf("%s: no error", name)

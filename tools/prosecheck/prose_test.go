@@ -81,7 +81,7 @@ func TestExemptPatternsMatchFiles(t *testing.T) {
 			continue
 		}
 		if strings.TrimSpace(reason) == "" {
-			t.Errorf("%s is exempt for no reason", pattern)
+			t.Errorf("%s is exempt without a reason", pattern)
 		}
 		command := exec.Command("git", "ls-files", "--", ":(glob)"+pattern)
 		command.Dir = "../.."

@@ -34,24 +34,24 @@ type part struct {
 
 // parts are in the order in which they find a mistake most cheaply. The last ones need the embedded Kubernetes.
 var parts = []part{
-	{name: "setup", about: "build the embedded Kubernetes and the images, or find them in the cache", check: []string{"tools/setup.sh"}},
-	{name: "generated", about: "generated files match their sources", check: []string{"tools/verify-generated.sh"}},
-	{name: "lint", about: "golangci-lint over every module, Vale over the prose", check: []string{"tools/lint.sh"}},
-	{name: "tools", about: "this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
-	{name: "main", about: "library and operator, with a real API server", dir: ".",
+	{name: "setup", about: "build the embedded Kubernetes and the images, unless they are cached", check: []string{"tools/setup.sh"}},
+	{name: "generated", about: "check that generated files match their sources", check: []string{"tools/verify-generated.sh"}},
+	{name: "lint", about: "run golangci-lint on every module and Vale on the prose", check: []string{"tools/lint.sh"}},
+	{name: "tools", about: "test this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
+	{name: "main", about: "test the library and the operator with a real API server", dir: ".",
 		// Tests on an API server mostly wait. Running more of them than there are cores keeps all cores busy.
 		args: []string{"-timeout=25m", "-parallel=10", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
 		// LIVES plays more simulated lives than a developer's loop does.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=3"}},
-	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
-	{name: "kube", about: "the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
+	{name: "local", about: "test the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
+	{name: "kube", about: "test the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	// make e2e runs TestTiny, which takes two minutes to show that every scenario of the bench can be measured.
-	{name: "bench", about: "the load harness: lives held to wide bounds", dir: "bench", args: []string{"-timeout=20m", "-p=1", "-skip=^TestTiny$", "./..."}},
-	{name: "e2e", about: "Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
+	{name: "bench", about: "test the load harness, and lives with wide bounds", dir: "bench", args: []string{"-timeout=20m", "-p=1", "-skip=^TestTiny$", "./..."}},
+	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
 }
 
-// slowest is how many of its slowest tests a part prints, and slow what a test must take to be among them.
+// slowest is the number of slow tests that a part prints, and slow is the minimum duration of such a test in seconds.
 const slowest, slow = 10, 5.0
 
 // count is the result of one part.
@@ -64,9 +64,9 @@ func (c *count) add(o count) {
 }
 
 func main() {
-	only := flag.String("only", "", "run these parts, separated by commas")
-	skip := flag.String("skip", "", "leave these parts out, separated by commas")
-	root := flag.String("root", "..", "the repository's root")
+	only := flag.String("only", "", "run only these parts, separated by commas")
+	skip := flag.String("skip", "", "leave out these parts, separated by commas")
+	root := flag.String("root", "..", "root directory of the repository")
 	flag.Parse()
 	if err := os.Chdir(*root); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -103,7 +103,7 @@ func choose(all []part, only, skip string) ([]part, error) {
 		wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, name := range wanted {
 			if !slices.ContainsFunc(all, func(p part) bool { return p.name == name }) {
-				return nil, fmt.Errorf("no part is named %q", name)
+				return nil, fmt.Errorf("unknown part %q: the parts are %s", name, strings.Join(partNames(all), ", "))
 			}
 		}
 		return wanted, nil
@@ -119,6 +119,14 @@ func choose(all []part, only, skip string) ([]part, error) {
 	return slices.DeleteFunc(slices.Clone(all), func(p part) bool {
 		return len(in) > 0 && !slices.Contains(in, p.name) || slices.Contains(out, p.name)
 	}), nil
+}
+
+func partNames(all []part) []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.name
+	}
+	return names
 }
 
 func (p part) run(out io.Writer) count {
@@ -173,7 +181,7 @@ func follow(in io.Reader, out io.Writer) count {
 		case json.Unmarshal(line, &e) != nil: // a build error, in plain text
 			_, _ = out.Write(line)
 		default:
-			c.see(e, output, failures, out)
+			c.countEvent(e, output, failures, out)
 			if e.Test != "" && e.Elapsed >= slow {
 				seconds[e.Package+" "+e.Test] = e.Elapsed
 			}
@@ -200,9 +208,9 @@ func printSlowest(out io.Writer, seconds map[string]float64) {
 	}
 }
 
-// see counts one event. A parent test counts like its subtests. A package counts only if it fails without a failed
-// test, because it did not build or it panicked.
-func (c *count) see(e event, output map[string][]string, failures map[string]int, out io.Writer) {
+// countEvent counts one event. A parent test counts like its subtests. A package counts only if it fails without a
+// failed test, because it did not build or it panicked.
+func (c *count) countEvent(e event, output map[string][]string, failures map[string]int, out io.Writer) {
 	key := e.Package + " " + e.Test
 	printOutput := func() {
 		for _, text := range output[key] {

@@ -11,26 +11,26 @@ func TestFollowCounts(t *testing.T) {
 		want     count
 		says     string
 	}{
-		{"passes and skips", `{"Action":"pass","Package":"p","Test":"A"}
+		{"passed and skipped tests are counted", `{"Action":"pass","Package":"p","Test":"A"}
 {"Action":"output","Package":"p","Test":"B","Output":"needs root\n"}
 {"Action":"skip","Package":"p","Test":"B"}
 {"Action":"pass","Package":"p","Elapsed":1}
 `, count{passed: 1, skipped: 1}, "needs root"},
-		{"a failed test is counted once and heard", `{"Action":"output","Package":"p","Test":"A","Output":"got 1\n"}
+		{"a failed test is counted once and its output printed", `{"Action":"output","Package":"p","Test":"A","Output":"got 1\n"}
 {"Action":"fail","Package":"p","Test":"A"}
 {"Action":"fail","Package":"p"}
 `, count{failed: 1}, "got 1"},
-		{"a package that does not build fails", `# p
+		{"a package that does not build counts as a failure", `# p
 {"Action":"output","Package":"p","Output":"FAIL p [build failed]\n"}
 {"Action":"fail","Package":"p"}
 `, count{failed: 1}, "build failed"},
-		{"slow tests", `{"Action":"pass","Package":"a.b/p","Test":"A/quick","Elapsed":0.1}
+		{"slow tests are listed without their parents", `{"Action":"pass","Package":"a.b/p","Test":"A/quick","Elapsed":0.1}
 {"Action":"pass","Package":"a.b/p","Test":"A/of its own/slow","Elapsed":7}
 {"Action":"pass","Package":"a.b/p","Test":"A/of its own","Elapsed":8}
 {"Action":"pass","Package":"a.b/p","Test":"A","Elapsed":9}
 {"Action":"pass","Package":"a.b/p","Test":"B","Elapsed":30}
 `, count{passed: 5}, "slow   30.0s p B\nslow    7.0s p A/of its own/slow\n"},
-		{"a last line without an end", `{"Action":"pass","Package":"p","Test":"A"}`, count{passed: 1}, ""},
+		{"a last line without a newline is read", `{"Action":"pass","Package":"p","Test":"A"}`, count{passed: 1}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
@@ -38,13 +38,13 @@ func TestFollowCounts(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			if !strings.Contains(out.String(), tc.says) {
-				t.Errorf("said %q, want %q in it", out.String(), tc.says)
+				t.Errorf("printed %q, want %q in it", out.String(), tc.says)
 			}
 		})
 	}
 }
 
-func TestChoose(t *testing.T) {
+func TestChooseSelectsParts(t *testing.T) {
 	all := []part{{name: "a"}, {name: "b"}, {name: "c"}}
 	for _, tc := range []struct{ only, skip, want string }{
 		{"", "", "abc"}, {"a,c", "", "ac"}, {"", "b", "ac"}, {"a b", "b", "a"},
