@@ -43,7 +43,7 @@ func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 }
 
 // awaitCluster waits until a cluster is in a state.
-func (w *world) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration, want sparkv1.ClusterStateSummary) {
+func (w *suite) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration, want sparkv1.ClusterStateSummary) {
 	t.Helper()
 	awaitObject(t, w, c, limit, string(want), func(c *sparkv1.SparkCluster) bool {
 		return c.Status.CurrentState != nil && c.Status.CurrentState.CurrentStateSummary == want
@@ -51,7 +51,7 @@ func (w *world) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.D
 }
 
 // awaitWorkers waits until n workers are ready and the cluster is not degraded.
-func (w *world) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
+func (w *suite) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 	t.Helper()
 	awaitObject(t, w, c, patience, fmt.Sprintf("%d workers", n), func(c *sparkv1.SparkCluster) bool {
 		return c.Status.Workers != nil && c.Status.Workers.Ready == n && c.Status.ObservedGeneration == c.Generation &&
@@ -62,7 +62,7 @@ func (w *world) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 // clusterWorks checks that a master and two workers become ready and run a job. In the long test, it also deletes a
 // worker and waits for the replacement, scales the cluster to three workers and runs another job. The master pod must
 // survive. At the end, deleting the cluster must leave nothing.
-func (w *world) clusterWorks(t *testing.T) {
+func (w *suite) clusterWorks(t *testing.T) {
 	c := smallCluster("works", 2)
 	w.create(t, c)
 	w.awaitCluster(t, c, patience, sparkv1.ClusterRunningHealthy)
@@ -72,7 +72,7 @@ func (w *world) clusterWorks(t *testing.T) {
 		w.remove(t, c)
 		return
 	}
-	master, lost := w.member(t, c, "master", 0), w.member(t, c, "worker", 1)
+	master, lost := w.memberPod(t, c, "master", 0), w.memberPod(t, c, "worker", 1)
 	if err := w.Client.Delete(t.Context(), lost, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func (w *world) clusterWorks(t *testing.T) {
 	}
 	w.awaitWorkers(t, c, 3)
 	w.submitTo(t, c, "second")
-	if again := w.member(t, c, "master", 0); again.UID != master.UID {
+	if again := w.memberPod(t, c, "master", 0); again.UID != master.UID {
 		t.Errorf("the master's pod was %s and is %s", master.UID, again.UID)
 	}
 	if diff := cmp.Diff([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(c)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	w.remove(t, c)
-	w.wantNoSets(t, c)
+	w.waitNoStatefulSets(t, c)
 }
 
 func clusterHistory(c *sparkv1.SparkCluster) (states []sparkv1.ClusterStateSummary) {
@@ -105,7 +105,7 @@ func clusterHistory(c *sparkv1.SparkCluster) (states []sparkv1.ClusterStateSumma
 	return states
 }
 
-func (w *world) wantNoSets(t *testing.T, c *sparkv1.SparkCluster) {
+func (w *suite) waitNoStatefulSets(t *testing.T, c *sparkv1.SparkCluster) {
 	t.Helper()
 	var sets appsv1.StatefulSetList
 	eventually(t, time.Minute, "no StatefulSets", func() (string, bool) {
@@ -116,7 +116,7 @@ func (w *world) wantNoSets(t *testing.T, c *sparkv1.SparkCluster) {
 	})
 }
 
-func (w *world) member(t *testing.T, c *sparkv1.SparkCluster, role string, n int) *corev1.Pod {
+func (w *suite) memberPod(t *testing.T, c *sparkv1.SparkCluster, role string, n int) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: c.Namespace, Name: fmt.Sprintf("%s-%s-%d", c.Name, role, n)}, pod); err != nil {
@@ -127,7 +127,7 @@ func (w *world) member(t *testing.T, c *sparkv1.SparkCluster, role string, n int
 
 // submitTo runs spark-submit in a pod and checks the result. The driver in this pod computes Pi on the cluster's
 // workers.
-func (w *world) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
+func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	t.Helper()
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, map[string]string{"spark.executor.memory": "512m", "spark.cores.max": "2", "spark.executor.cores": "1", "spark.driver.host": "$(POD_IP)"})
@@ -147,13 +147,13 @@ func (w *world) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}},
 		}}},
 	}
-	w.make(t, pod)
+	w.createAll(t, pod)
 	eventually(t, patience, "the job", func() (string, bool) {
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 			t.Fatal(err)
 		}
 		if pod.Status.Phase == corev1.PodFailed {
-			w.tellLogs(t, pod.Name)
+			w.logPod(t, pod.Name)
 			t.Fatalf("the job failed: %+v", pod.Status.ContainerStatuses)
 		}
 		return string(pod.Status.Phase), pod.Status.Phase == corev1.PodSucceeded
@@ -169,7 +169,7 @@ func (w *world) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 
 // clusterFails checks that the status of a cluster names an image that does not exist. An edit of the image then makes
 // the cluster ready.
-func (w *world) clusterFails(t *testing.T) {
+func (w *suite) clusterFails(t *testing.T) {
 	c := smallCluster("mended", 1)
 	c.Spec.SparkConf["spark.kubernetes.container.image"] = "localhost/nobody/has:this"
 	w.create(t, c)
@@ -183,5 +183,5 @@ func (w *world) clusterFails(t *testing.T) {
 	}
 	w.awaitWorkers(t, c, 1)
 	w.remove(t, c)
-	w.wantNoSets(t, c)
+	w.waitNoStatefulSets(t, c)
 }

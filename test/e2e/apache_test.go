@@ -42,26 +42,26 @@ type apacheState = sparkv1.ApplicationStateSummary
 // toReady lists the states of every application whose driver becomes ready.
 var toReady = []apacheState{appSubmitted, appRequested, appStarted, appReady}
 
-// through returns toReady and the further states.
-func through(further ...apacheState) []apacheState { return slices.Concat(toReady, further) }
+// toReadyAnd returns toReady and the further states.
+func toReadyAnd(further ...apacheState) []apacheState { return slices.Concat(toReady, further) }
 
 // apache tests applications and clusters of spark.apache.org. The same operator serves the other API group at the same
 // time.
-func (w *world) apache(t *testing.T) {
+func (w *suite) apache(t *testing.T) {
 	w.lifeProgram(t)
-	t.Run("side by side", func(t *testing.T) {
-		w.side(t, "pi, to ResourceReleased", w.apachePi)
-		w.side(t, "a driver that does not start in time", w.apacheStartTimedOut)
-		w.side(t, "restarted with counters, then kept", w.apacheRestarted)
-		w.side(t, "a cluster works", w.clusterWorks)
+	t.Run("parallel", func(t *testing.T) {
+		w.parallel(t, "pi runs to ResourceReleased", w.apachePi)
+		w.parallel(t, "driver start times out", w.apacheStartTimedOut)
+		w.parallel(t, "restarts are counted and the last driver is retained", w.apacheRestarted)
+		w.parallel(t, "cluster runs jobs", w.clusterWorks)
 	})
 	if *wholeLife {
-		t.Run("longer", func(t *testing.T) {
-			w.side(t, "Python, kept for a while", w.apacheKeptForAWhile)
-			w.side(t, "executors below their thresholds", w.apacheBelowThreshold)
-			w.side(t, "deleted while it runs", w.apacheDeleted)
-			w.side(t, "evicted, and run again", w.apacheEvicted)
-			w.side(t, "a cluster that has no master", w.clusterFails)
+		t.Run("slow", func(t *testing.T) {
+			w.parallel(t, "resources are retained for their duration", w.apacheKeptForAWhile)
+			w.parallel(t, "executors below their thresholds", w.apacheBelowThreshold)
+			w.parallel(t, "deleted while running", w.apacheDeleted)
+			w.parallel(t, "evicted driver is restarted", w.apacheEvicted)
+			w.parallel(t, "cluster with a wrong image reports it", w.clusterFails)
 		})
 	}
 }
@@ -85,8 +85,8 @@ func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
 	return app
 }
 
-// apacheTold returns an application whose driver performs the given steps of testdata/life/main.py.
-func apacheTold(t *testing.T, name, tolerations string, steps ...string) *sparkv1.SparkApplication {
+// scriptedApacheApp returns an application whose driver performs the given steps of testdata/life/main.py.
+func scriptedApacheApp(t *testing.T, name, tolerations string, steps ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	app := apacheApp(t, name, `{pyFiles: "local:///opt/life/main.py", applicationTolerations: `+tolerations+`}`)
 	app.Spec.DriverArgs = steps
@@ -97,7 +97,7 @@ func apacheTold(t *testing.T, name, tolerations string, steps ...string) *sparkv
 }
 
 // awaitApache waits until the application is in a state.
-func (w *world) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit time.Duration, want apacheState) {
+func (w *suite) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit time.Duration, want apacheState) {
 	t.Helper()
 	awaitObject(t, w, app, limit, string(want), func(a *sparkv1.SparkApplication) bool {
 		return a.Status.CurrentState != nil && a.Status.CurrentState.CurrentStateSummary == want
@@ -106,10 +106,10 @@ func (w *world) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit t
 
 // history returns the states in a state transition history, in the order of their keys. It covers all attempts unless
 // the operator trims the history.
-func history(t *testing.T, of map[string]sparkv1.ApplicationState) []apacheState {
+func history(t *testing.T, transitions map[string]sparkv1.ApplicationState) []apacheState {
 	t.Helper()
 	var keys []int
-	for key := range of {
+	for key := range transitions {
 		n, err := strconv.Atoi(key)
 		if err != nil {
 			t.Fatalf("history has the key %q", key)
@@ -122,30 +122,30 @@ func history(t *testing.T, of map[string]sparkv1.ApplicationState) []apacheState
 		if key != keys[0]+i {
 			t.Errorf("history lacks a key among %v", keys)
 		}
-		states = append(states, of[strconv.Itoa(key)].CurrentStateSummary)
+		states = append(states, transitions[strconv.Itoa(key)].CurrentStateSummary)
 	}
 	return states
 }
 
-func (w *world) wantHistory(t *testing.T, app *sparkv1.SparkApplication, want []apacheState) {
+func (w *suite) checkHistory(t *testing.T, app *sparkv1.SparkApplication, want []apacheState) {
 	t.Helper()
 	if diff := cmp.Diff(want, history(t, app.Status.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of %s (-want +got):\n%s\n%s", app.Name, diff, w.describe(t, app))
 	}
 }
 
-// wantNothing waits until all dependents of an application are gone.
-func (w *world) wantNothing(t *testing.T, app client.Object) {
+// waitNoDependents waits until all dependents of an application are gone.
+func (w *suite) waitNoDependents(t *testing.T, app client.Object) {
 	t.Helper()
-	eventually(t, time.Minute, "nothing but the application to be left", func() (string, bool) {
-		left := w.children(t, app)
+	eventually(t, time.Minute, "deletion of all dependents", func() (string, bool) {
+		left := w.dependents(t, app)
 		return strings.Join(left, ", "), len(left) == 0
 	})
 }
 
 // apachePi runs Spark's Pi with two executors until the operator has released all resources. Its work takes some
 // seconds, because the test reads the driver and its auxiliary objects while the application runs.
-func (w *world) apachePi(t *testing.T) {
+func (w *suite) apachePi(t *testing.T) {
 	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
 	w.create(t, app)
@@ -165,34 +165,34 @@ func (w *world) apachePi(t *testing.T) {
 		}
 	}
 	w.awaitApache(t, app, patience, appReleased)
-	w.wantHistory(t, app, through(appHealthy, appSucceeded, appReleased))
-	w.wantNothing(t, app)
-	if told := w.events(t, app); len(told) < 3 {
-		t.Errorf("told were %v", told)
+	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
+	w.waitNoDependents(t, app)
+	if reasons := w.events(t, app); len(reasons) < 3 {
+		t.Errorf("the events were %v", reasons)
 	}
 	w.remove(t, app)
 }
 
 // apacheStartTimedOut runs an application with an image that does not exist. The start timeout counts from the creation
 // of the driver pod, so the test checks its duration. The application itself expires some seconds after its end.
-func (w *world) apacheStartTimedOut(t *testing.T) {
+func (w *suite) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appReleased)
 	timedOut := sparkv1.ApplicationDriverStartTimedOut
-	w.wantHistory(t, app, []apacheState{appSubmitted, appRequested, timedOut, appReleased})
+	w.checkHistory(t, app, []apacheState{appSubmitted, appRequested, timedOut, appReleased})
 	requested, over := app.Status.StateTransitionHistory["1"], app.Status.StateTransitionHistory["2"]
 	if took := when(t, over).Sub(when(t, requested)); took < 7*time.Second {
 		t.Errorf("timed out after %s, want 8 s", took)
 	}
 	if !strings.Contains(over.Message, "nobody/has") {
-		t.Errorf("%s says %q, and not which image is waited for", timedOut, over.Message)
+		t.Errorf("%s has the message %q, which does not name the missing image", timedOut, over.Message)
 	}
-	w.wantNothing(t, app)
+	w.waitNoDependents(t, app)
 	eventually(t, time.Minute, "the application to expire", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), app)
-		return "it is there", apierrors.IsNotFound(err)
+		return "it still exists", apierrors.IsNotFound(err)
 	})
 }
 
@@ -207,23 +207,23 @@ func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
 
 // apacheRestarted checks that a failing driver is restarted as often as the policy allows. Each attempt has its own
 // names. The operator keeps the resources of the last attempt.
-func (w *world) apacheRestarted(t *testing.T) {
-	app := apacheTold(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
+func (w *suite) apacheRestarted(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
 		restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 5, maxRestartOnFailure: 1, restartBackoffMillisForFailure: 1000}}`, "fail")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appRetained)
-	w.wantHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed, appRetained})
+	w.checkHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed, appRetained})
 	before, now := app.Status.PreviousAttemptSummary, app.Status.CurrentAttemptSummary
 	if before == nil || now == nil {
 		t.Fatalf("the summaries are %v and %v", before, now)
 	}
-	if diff := cmp.Diff(through(appHealthy, appFailed), history(t, before.StateTransitionHistory)); diff != "" {
+	if diff := cmp.Diff(toReadyAnd(appHealthy, appFailed), history(t, before.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}, now.AttemptInfo); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
-	failure := app.Status.StateTransitionHistory[strconv.Itoa(len(through(appHealthy, appFailed))+5)]
+	failure := app.Status.StateTransitionHistory[strconv.Itoa(len(toReadyAnd(appHealthy, appFailed))+5)]
 	if failure.CurrentStateSummary != appFailed || failure.LastObservedDriverStatus == nil {
 		t.Errorf("the failure is %+v", failure)
 	}
@@ -250,31 +250,31 @@ func attemptOf(a *sparkv1.SparkApplication) int64 {
 
 // apacheKeptForAWhile checks that the resources of a Python application are kept for some seconds after its end and
 // then released.
-func (w *world) apacheKeptForAWhile(t *testing.T) {
-	app := apacheTold(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
+func (w *suite) apacheKeptForAWhile(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appRetained)
-	kept := w.children(t, app)
+	kept := w.dependents(t, app)
 	for _, want := range []string{"*v1.Pod apache-kept-0-driver", "*v1.ConfigMap apache-kept-0-spark-drv-conf-map", "*v1.Service apache-kept-0-driver-svc"} {
 		if !slices.Contains(kept, want) {
 			t.Errorf("kept are %v, without %s", kept, want)
 		}
 	}
 	w.awaitApache(t, app, patience, appReleased)
-	w.wantHistory(t, app, through(appHealthy, appSucceeded, appRetained, appReleased))
+	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appRetained, appReleased))
 	retained, released := app.Status.StateTransitionHistory["6"], app.Status.StateTransitionHistory["7"]
 	if took := when(t, released).Sub(when(t, retained)); took < 5*time.Second {
 		t.Errorf("kept for %s, want 6 s", took)
 	}
-	w.wantNothing(t, app)
+	w.waitNoDependents(t, app)
 	w.remove(t, app)
 }
 
 // apacheBelowThreshold checks the state of an application that has fewer executors than its minimum. The application
 // keeps running, and becomes healthy when an executor replaces the lost one. Spark creates replacements every 15 s. If
 // a replacement starts before the status shows the loss, the test deletes an executor again.
-func (w *world) apacheBelowThreshold(t *testing.T) {
-	app := apacheTold(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
+func (w *suite) apacheBelowThreshold(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
 	app.Spec.SparkConf["spark.executor.instances"] = "2"
 	app.Spec.SparkConf["spark.kubernetes.allocation.batch.delay"] = "15s"
 	w.create(t, app)
@@ -292,7 +292,7 @@ func (w *world) apacheBelowThreshold(t *testing.T) {
 }
 
 // loseExecutor deletes all but one of the running executors of an application.
-func (w *world) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
+func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	t.Helper()
 	var executors corev1.PodList
 	if err := w.Client.List(t.Context(), &executors, client.InNamespace("default"),
@@ -309,22 +309,22 @@ func (w *world) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 
 // apacheDeleted checks that deleting a running application leaves nothing. The application also has the finalizer of
 // another operator, which must not block the deletion.
-func (w *world) apacheDeleted(t *testing.T) {
-	app := apacheTold(t, "apache-deleted", `{}`, "session", "sleep")
+func (w *suite) apacheDeleted(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-deleted", `{}`, "session", "sleep")
 	app.Finalizers = []string{"sparkapplications.spark.apache.org/finalizer"}
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 	w.remove(t, app)
 }
 
-// alone installs the operator with only one of the two APIs, in turn. The cluster then has no definitions of the other
-// API.
-func (w *world) alone(t *testing.T) {
+// oneAPIAlone installs the operator with only one of the two APIs, in turn. The cluster then has no definitions of the
+// other API.
+func (w *suite) oneAPIAlone(t *testing.T) {
 	pi := apacheApp(t, "alone", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["2"]}`)
 	w.install(t, "sparkoperator.k8s.io", "crds.sparkoperator.enable=false", "controller.sparkOperator.enable=false")
 	w.create(t, pi)
 	w.awaitApache(t, pi, patience, appReleased)
-	w.wantHistory(t, pi, through(appHealthy, appSucceeded, appReleased))
+	w.checkHistory(t, pi, toReadyAnd(appHealthy, appSucceeded, appReleased))
 	w.install(t, "spark.apache.org", "crds.apache.enable=false", "controller.apache.enable=false")
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name = "alone" })
 	w.create(t, app)
@@ -332,7 +332,7 @@ func (w *world) alone(t *testing.T) {
 }
 
 // install reinstalls the operator on a cluster without the definitions of one API.
-func (w *world) install(t *testing.T, without string, values ...string) {
+func (w *suite) install(t *testing.T, without string, values ...string) {
 	t.Helper()
 	ctx := t.Context()
 	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
@@ -362,8 +362,8 @@ func (w *world) install(t *testing.T, without string, values ...string) {
 
 // apacheEvicted checks that the history shows an evicted driver as evicted. With the OnFailure policy, the driver runs
 // again.
-func (w *world) apacheEvicted(t *testing.T) {
-	app := apacheTold(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
+func (w *suite) apacheEvicted(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "apache-evicted-0-driver", Namespace: app.Namespace}}
@@ -374,7 +374,7 @@ func (w *world) apacheEvicted(t *testing.T) {
 		return attemptOf(a) == 1 &&
 			a.Status.CurrentState.CurrentStateSummary == appHealthy
 	})
-	if diff := cmp.Diff(through(appHealthy, sparkv1.ApplicationDriverEvicted), history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
+	if diff := cmp.Diff(toReadyAnd(appHealthy, sparkv1.ApplicationDriverEvicted), history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
 	w.remove(t, app)

@@ -27,7 +27,7 @@ const failures = "local:///opt/spark/examples/src/main/python/failures/"
 var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
 
 // examples runs the repository's examples unchanged and checks the result in the driver's log.
-func (w *world) examples(t *testing.T) {
+func (w *suite) examples(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"spark-pi.yaml", "spark-pi-python.yaml"} {
 		t.Run(file, func(t *testing.T) {
@@ -48,15 +48,15 @@ func (w *world) examples(t *testing.T) {
 				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState, *app.Spec.Executor.Instances)
 			}
 			if reasons := w.events(t, app); len(reasons) == 0 {
-				t.Error("no event tells of the application")
+				t.Error("the application has no event")
 			}
 			w.remove(t, app)
 		})
 	}
 }
 
-// refused checks that the API server rejects invalid applications.
-func (w *world) refused(t *testing.T) {
+// rejectedSpecs checks that the API server rejects invalid applications.
+func (w *suite) rejectedSpecs(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -64,7 +64,7 @@ func (w *world) refused(t *testing.T) {
 		want   string
 	}{
 		{"no driver", func(spec map[string]any) { delete(spec, "driver") }, "spec.driver: Required value"},
-		{"memory that Spark never reads", func(spec map[string]any) { spec["driver"].(map[string]any)["memory"] = "lots" }, "spec.driver.memory"},
+		{"invalid memory", func(spec map[string]any) { spec["driver"].(map[string]any)["memory"] = "lots" }, "spec.driver.memory"},
 		{"no executor instances", func(spec map[string]any) { spec["executor"].(map[string]any)["instances"] = int64(0) }, "spec.executor.instances"},
 		{"unknown type", func(spec map[string]any) { spec["type"] = "Fortran" }, "spec.type: Unsupported value"},
 	} {
@@ -83,33 +83,33 @@ func (w *world) refused(t *testing.T) {
 	}
 }
 
-// trouble is an application that cannot succeed, and the expected diagnosis.
-type trouble struct {
-	name   string
-	app    func(*v1beta2.SparkApplication)
-	state  v1beta2.ApplicationStateType // expected state, final or not
-	reason string                       // reason of the Ready condition
-	says   []string                     // expected in the message of that condition and of an event
+// brokenApplication is an application that cannot succeed, and the expected diagnosis.
+type brokenApplication struct {
+	name        string
+	app         func(*v1beta2.SparkApplication)
+	state       v1beta2.ApplicationStateType // expected state, final or not
+	reason      string                       // reason of the Ready condition
+	wantMessage []string                     // expected in the message of that condition and of an event
 }
 
-// troubles checks that each broken application reaches its expected state. Its message and an event must name the
-// cause, and deleting the application must leave nothing.
-func (w *world) troubles(t *testing.T) {
+// brokenApplications checks that each broken application reaches its expected state. Its message and an event must name
+// the cause, and deleting the application must leave nothing.
+func (w *suite) brokenApplications(t *testing.T) {
 	t.Parallel()
 	powerless := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless", Namespace: "default"}}
 	if err := w.Client.Create(t.Context(), powerless); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []trouble{
+	for _, test := range []brokenApplication{
 		{
 			name:  "no-such-image",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Image = new("docker.io/apache/spark:no-such-tag") },
-			state: v1beta2.ApplicationStateSubmitted, reason: "ImagePull", says: []string{"docker.io/apache/spark:no-such-tag"},
+			state: v1beta2.ApplicationStateSubmitted, reason: "ImagePull", wantMessage: []string{"docker.io/apache/spark:no-such-tag"},
 		},
 		{
 			name:  "no-such-class",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.MainClass = new("org.example.NoSuchClass") },
-			state: v1beta2.ApplicationStateFailed, says: []string{"org.example.NoSuchClass"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"org.example.NoSuchClass"},
 		},
 		{
 			name: "no-such-file",
@@ -119,7 +119,7 @@ func (w *world) troubles(t *testing.T) {
 			},
 			// Python reports the missing file. Spark's driver exits as soon as Python does, so its log may lack this
 			// message.
-			state: v1beta2.ApplicationStateFailed, says: []string{"exit code 2"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"exit code 2"},
 		},
 		{
 			name: "exits",
@@ -127,7 +127,7 @@ func (w *world) troubles(t *testing.T) {
 				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
 				a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"exits_with.py", []string{"3"}
 			},
-			state: v1beta2.ApplicationStateFailed, says: []string{"exiting with 3 on purpose", "exit code 3"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"exiting with 3 on purpose", "exit code 3"},
 		},
 		{
 			name: "out-of-memory",
@@ -135,55 +135,55 @@ func (w *world) troubles(t *testing.T) {
 				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
 				a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"memory_hog.py", nil
 			},
-			state: v1beta2.ApplicationStateFailed, reason: "OOMKilled", says: []string{"137"},
+			state: v1beta2.ApplicationStateFailed, reason: "OOMKilled", wantMessage: []string{"137"},
 		},
 		{
 			name:  "no-such-account",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("no-such-account") },
-			state: v1beta2.ApplicationStateFailed, says: []string{`serviceaccount "no-such-account" not found`},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{`serviceaccount "no-such-account" not found`},
 		},
 		{
 			name:  "account-without-rights",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("powerless") },
-			state: v1beta2.ApplicationStateFailed, says: []string{"powerless", "forbidden"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"powerless", "forbidden"},
 		},
 		{
 			name: "undecodable-template",
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.Driver.Template = raw(`{"spec": {"containers": "lots"}}`)
 			},
-			state: v1beta2.ApplicationStateFailed, says: []string{"spec.driver.template"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"spec.driver.template"},
 		},
 		{
 			name: "denied-key",
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.SparkConf = map[string]string{"spark.kubernetes.namespace": "kube-system"}
 			},
-			state: v1beta2.ApplicationStateFailed, says: []string{"spark.kubernetes.namespace", "is not allowed"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"spark.kubernetes.namespace", "is not allowed"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w.trouble(t, test)
+			w.brokenApplication(t, test)
 		})
 	}
 }
 
-func (w *world) trouble(t *testing.T, test trouble) {
+func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 	app := w.example(t, "spark-pi.yaml", test.app)
 	app.Name = test.name
 	w.create(t, app)
 	w.await(t, app, patience, string(test.state)+" with its cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
-		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.says)
+		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.wantMessage)
 	})
 	ready := condition(app, "Ready")
 	if ready.Status != metav1.ConditionFalse || ready.Reason == "" {
 		t.Errorf("condition Ready is %+v, want False with a reason", ready)
 	}
 	if test.state == v1beta2.ApplicationStateFailed {
-		if !contains(app.Status.AppState.ErrorMessage, test.says) {
-			t.Errorf("errorMessage %q does not tell %q", app.Status.AppState.ErrorMessage, test.says)
+		if !contains(app.Status.AppState.ErrorMessage, test.wantMessage) {
+			t.Errorf("errorMessage %q does not contain %q", app.Status.AppState.ErrorMessage, test.wantMessage)
 		}
 		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue, "Stalled": metav1.ConditionTrue, "Reconciling": ""} {
 			if c := condition(app, kind); c.Status != want { // an absent condition has an empty status
@@ -192,16 +192,16 @@ func (w *world) trouble(t *testing.T, test trouble) {
 		}
 	}
 	// The operator writes an event after the status.
-	eventually(t, 30*time.Second, "an event that tells the cause", func() (string, bool) {
+	eventually(t, 30*time.Second, "an event with the cause", func() (string, bool) {
 		return w.describe(t, app), slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
-			return e.Type == corev1.EventTypeWarning && contains(e.Message, test.says)
+			return e.Type == corev1.EventTypeWarning && contains(e.Message, test.wantMessage)
 		})
 	})
 	w.remove(t, app)
 }
 
 // retries checks that a failing application is retried as often as its policy allows and then fails.
-func (w *world) retries(t *testing.T) {
+func (w *suite) retries(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "retries"
@@ -214,14 +214,14 @@ func (w *world) retries(t *testing.T) {
 		t.Errorf("executionAttempts is %d, want 2", got)
 	}
 	if !strings.Contains(app.Status.AppState.ErrorMessage, "thrown again") {
-		t.Errorf("errorMessage does not tell the cause: %q", app.Status.AppState.ErrorMessage)
+		t.Errorf("errorMessage does not contain the cause: %q", app.Status.AppState.ErrorMessage)
 	}
 	w.remove(t, app)
 }
 
 // survivesRestart deletes the operator's pod while an application runs. The application must complete in its first
 // attempt.
-func (w *world) survivesRestart(t *testing.T) {
+func (w *suite) survivesRestart(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "survives"
@@ -242,7 +242,7 @@ func (w *world) survivesRestart(t *testing.T) {
 }
 
 // deletedWhileRunning checks that deleting an application deletes its driver and its executors.
-func (w *world) deletedWhileRunning(t *testing.T) {
+func (w *suite) deletedWhileRunning(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "deleted"

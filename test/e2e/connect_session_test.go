@@ -23,8 +23,8 @@ const connectPort = 15002
 // tokenKey is the configuration key of the token that clients must send.
 const tokenKey = "spark.connect.authenticate.token"
 
-// refusesStrangers checks that a server rejects a session without its token.
-func (w *world) refusesStrangers(t *testing.T, server *v1alpha1.SparkConnect) {
+// checkTokenIsRequired checks that a server rejects a session without its token.
+func (w *suite) checkTokenIsRequired(t *testing.T, server *v1alpha1.SparkConnect) {
 	t.Helper()
 	address, stop, err := w.Forward(t.Context(), server.Namespace, server.Status.Server.ServiceName, connectPort)
 	if err != nil {
@@ -51,7 +51,7 @@ type session struct {
 }
 
 // session opens a session with PySpark's client through the server's Service.
-func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...string) session {
+func (w *suite) session(t *testing.T, server *v1alpha1.SparkConnect, args ...string) session {
 	t.Helper()
 	began := time.Now()
 	address, stop, err := w.Forward(t.Context(), server.Namespace, server.Status.Server.ServiceName, connectPort)
@@ -78,7 +78,7 @@ func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Logf("%s", failed.Stderr)
 		}
-		w.tellLogs(t, server.Status.Server.PodName)
+		w.logPod(t, server.Status.Server.PodName)
 		t.Fatalf("session: %v", err)
 	}
 	var s session
@@ -89,10 +89,10 @@ func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 	return s
 }
 
-// onExecutors checks the result, and that only executors of the given server pod computed it.
-func (w *world) onExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *corev1.Pod, got session) {
+// checkRanOnExecutors checks the result, and that only executors of the given server pod computed it.
+func (w *suite) checkRanOnExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *corev1.Pod, got session) {
 	t.Helper()
-	w.summed(t, got)
+	w.checkSum(t, got)
 	var executors []string
 	for _, executor := range w.podsOf(t, server, "executor") {
 		if slices.ContainsFunc(executor.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID }) {
@@ -106,8 +106,8 @@ func (w *world) onExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *co
 	}
 }
 
-// summed checks that the result contains all rows.
-func (w *world) summed(t *testing.T, got session) {
+// checkSum checks that the result contains all rows.
+func (w *suite) checkSum(t *testing.T, got session) {
 	t.Helper()
 	rows, sum := 0, 0
 	for _, part := range got.Work {

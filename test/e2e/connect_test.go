@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 )
 
-// awkward holds values that a shell, Kubernetes or a properties file would change.
-var awkward = map[string]string{
+// specialValues holds values that a shell, Kubernetes or a properties file would change.
+var specialValues = map[string]string{
 	"spark.example.shell":      `it's "quoted"; $HOME ${HOME} $(id) ` + "`id`" + ` \$ \\ * ~ & | # !`,
 	"spark.example.kubernetes": `$(POD_IP) $$(POD_IP) $$ $$$$`,
 	"spark.example.lines":      "one\ntwo\n\n\tthree = 3",
@@ -34,24 +34,24 @@ var awkward = map[string]string{
 }
 
 // connect tests Spark Connect servers with PySpark's own client, through their Services.
-func (w *world) connect(t *testing.T) {
-	w.side(t, "answers, is killed, answers again", w.connectAnswers)
+func (w *suite) connect(t *testing.T) {
+	w.parallel(t, "killed server is replaced", w.connectAnswers)
 }
 
 // connectLong contains the slower tests of Spark Connect servers.
-func (w *world) connectLong(t *testing.T) {
-	w.side(t, "edited, suspended, resumed", w.connectEdited)
-	w.side(t, "executors by load", w.connectScales)
-	w.side(t, "told what is wrong", w.connectTroubles)
+func (w *suite) connectLong(t *testing.T) {
+	w.parallel(t, "edit, suspend, resume", w.connectEdited)
+	w.parallel(t, "executors scale with load", w.connectScales)
+	w.parallel(t, "problems are reported", w.connectReportsProblems)
 }
 
 // connectServer returns the example server with minimal resources and more frequent probes.
-func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
+func (w *suite) connectServer(t *testing.T, name string, change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	t.Helper()
 	return exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
 		s.Name = name
 		s.Spec.Executor.Instances = new(int32(1))
-		s.Spec.Server.Template = askedOften(t, s.Spec.Server.Template)
+		s.Spec.Server.Template = withFrequentProbes(t, s.Spec.Server.Template)
 		maps.Copy(s.Spec.SparkConf, timeouts)
 		if change != nil {
 			change(s)
@@ -59,8 +59,8 @@ func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.S
 	})
 }
 
-// askedOften adds probes with a period of one second to a server's template. The default period is ten seconds.
-func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
+// withFrequentProbes adds probes with a period of one second to a server's template. The default period is ten seconds.
+func withFrequentProbes(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
 	t.Helper()
 	var pod corev1.PodTemplateSpec
 	if err := json.Unmarshal(template.Raw, &pod); err != nil {
@@ -81,10 +81,10 @@ func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtens
 // exactly the given configuration. Server and executors authenticate each other and encrypt their traffic. Clients need
 // the token, and the Service has only the port for sessions. After the server's pod is killed, a new session works
 // through the same Service. At the end, deleting the server must leave nothing.
-func (w *world) connectAnswers(t *testing.T) {
+func (w *suite) connectAnswers(t *testing.T) {
 	const token = "not-for-everybody"
 	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) {
-		maps.Copy(s.Spec.SparkConf, awkward)
+		maps.Copy(s.Spec.SparkConf, specialValues)
 		s.Spec.SparkConf[tokenKey] = token
 	})
 	w.create(t, server)
@@ -98,9 +98,9 @@ func (w *world) connectAnswers(t *testing.T) {
 	protected := map[string]string{
 		"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.authEngineVersion": "2",
 	}
-	maps.Copy(protected, awkward)
+	maps.Copy(protected, specialValues)
 	got := w.session(t, server, slices.Sorted(maps.Keys(protected))...)
-	w.onExecutors(t, server, first, got)
+	w.checkRanOnExecutors(t, server, first, got)
 	if diff := cmp.Diff(protected, got.Conf); diff != "" {
 		t.Errorf("configuration of a session (-want +got):\n%s", diff)
 	}
@@ -109,7 +109,7 @@ func (w *world) connectAnswers(t *testing.T) {
 	if ports := service.Spec.Ports; len(ports) != 1 || ports[0].Port != connectPort {
 		t.Errorf("clients' Service has ports %+v", ports)
 	}
-	w.refusesStrangers(t, server)
+	w.checkTokenIsRequired(t, server)
 	if text, err := json.Marshal(first); err != nil || strings.Contains(string(text), token) {
 		t.Errorf("the pod shows the token (%v)", err)
 	}
@@ -118,14 +118,14 @@ func (w *world) connectAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := w.awaitServer(t, server, first.UID)
-	w.onExecutors(t, server, second, w.session(t, server))
+	w.checkRanOnExecutors(t, server, second, w.session(t, server))
 	if again := w.addressOf(t, server); again.UID != service.UID || again.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID, again.Spec.ClusterIP)
 	}
 	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "deleted")
 	}) {
-		t.Errorf("no event tells that the server's pod was deleted:\n%s", w.describe(t, server))
+		t.Errorf("no event reports that the server's pod was deleted:\n%s", w.describe(t, server))
 	}
 	w.remove(t, server)
 }
@@ -133,7 +133,7 @@ func (w *world) connectAnswers(t *testing.T) {
 // connectEdited checks edits, suspension and restarts of a server. An edit replaces the running pods. A suspended
 // server keeps only its Service, and a resumed server uses the same one. A server that exits is reported by an event
 // and replaced.
-func (w *world) connectEdited(t *testing.T) {
+func (w *suite) connectEdited(t *testing.T) {
 	server := w.connectServer(t, "edited", func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
 	w.create(t, server)
 	first := w.awaitServer(t, server, "")
@@ -146,7 +146,7 @@ func (w *world) connectEdited(t *testing.T) {
 	second := w.awaitServer(t, server, first.UID)
 	w.awaitExecutors(t, server, 2)
 	got := w.session(t, server, "spark.example.edition", "spark.executor.instances")
-	w.onExecutors(t, server, second, got)
+	w.checkRanOnExecutors(t, server, second, got)
 	if diff := cmp.Diff(map[string]string{"spark.example.edition": "second", "spark.executor.instances": "2"}, got.Conf); diff != "" {
 		t.Errorf("configuration after the edit (-want +got):\n%s", diff)
 	}
@@ -173,17 +173,17 @@ func (w *world) connectEdited(t *testing.T) {
 		t.Fatal(err)
 	}
 	fourth := w.awaitServer(t, server, third.UID)
-	w.onExecutors(t, server, fourth, w.session(t, server))
+	w.checkRanOnExecutors(t, server, fourth, w.session(t, server))
 	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "exit code 143")
 	}) {
-		t.Errorf("no event tells that the server ended:\n%s", w.describe(t, server))
+		t.Errorf("no event reports that the server ended:\n%s", w.describe(t, server))
 	}
 	w.remove(t, server)
 }
 
 // connectScales checks that dynamic allocation adds executors for a session's work and removes them afterwards.
-func (w *world) connectScales(t *testing.T) {
+func (w *suite) connectScales(t *testing.T) {
 	server := w.connectServer(t, "scales", func(s *v1alpha1.SparkConnect) {
 		s.Spec.Executor.Instances = nil
 		s.Spec.DynamicAllocation = &v1alpha1.DynamicAllocation{
@@ -198,7 +198,7 @@ func (w *world) connectScales(t *testing.T) {
 	if len(got.Work) != 2 {
 		t.Errorf("the work was done by %+v, want two executors", got.Work)
 	}
-	w.summed(t, got)
+	w.checkSum(t, got)
 	w.awaitExecutors(t, server, 0)
 	if state := server.Status.State; state != v1alpha1.SparkConnectStateReady {
 		t.Errorf("without executors that nobody needs the state is %s", state)
@@ -209,34 +209,34 @@ func (w *world) connectScales(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectTroubles checks that the status gives the reason why a server does not start. Each
+// connectReportsProblems checks that the status gives the reason why a server does not start. Each
 // edit changes the reason.
-func (w *world) connectTroubles(t *testing.T) {
+func (w *suite) connectReportsProblems(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })
 	image := *exampleOf[v1alpha1.SparkConnect](t, "spark-connect.yaml", nil).Spec.Image
 	w.create(t, server)
-	w.awaitTold(t, server, missing)
+	w.awaitReported(t, server, missing)
 	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Image, s.Spec.Server.Template = nil, nil })
-	w.awaitTold(t, server, "spec.image")
+	w.awaitReported(t, server, "spec.image")
 	w.edit(t, server, func(s *v1alpha1.SparkConnect) {
 		s.Spec.Image, s.Spec.Server.Template = new(image), raw(`{"spec": {"containers": "lots"}}`)
 	})
-	w.awaitTold(t, server, "spec.server.template")
+	w.awaitReported(t, server, "spec.server.template")
 	w.remove(t, server)
 }
 
 // connectLine checks that a server of another Spark line works with the same client.
-func (w *world) connectLine(t *testing.T, version, image string) {
+func (w *suite) connectLine(t *testing.T, version, image string) {
 	server := exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
 		s.Name, s.Spec.SparkVersion, s.Spec.Image = "connect-"+strings.ReplaceAll(version, ".", "-"), version, &image
-		maps.Copy(s.Spec.SparkConf, awkward)
+		maps.Copy(s.Spec.SparkConf, specialValues)
 	})
 	w.create(t, server)
 	pod := w.awaitServer(t, server, "")
-	got := w.session(t, server, slices.Sorted(maps.Keys(awkward))...)
-	w.onExecutors(t, server, pod, got)
-	if diff := cmp.Diff(awkward, got.Conf); diff != "" || got.Version != version {
+	got := w.session(t, server, slices.Sorted(maps.Keys(specialValues))...)
+	w.checkRanOnExecutors(t, server, pod, got)
+	if diff := cmp.Diff(specialValues, got.Conf); diff != "" || got.Version != version {
 		t.Errorf("Spark %s, want %s; configuration (-want +got):\n%s", got.Version, version, diff)
 	}
 	w.remove(t, server)
@@ -244,7 +244,7 @@ func (w *world) connectLine(t *testing.T, version, image string) {
 
 // awaitServer waits until a server is ready for its latest spec and returns its pod. The pod must differ from the one
 // with the UID not.
-func (w *world) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
+func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
 	t.Helper()
 	began := time.Now()
 	var pod *corev1.Pod
@@ -270,7 +270,7 @@ func (w *world) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not typ
 }
 
 // awaitServerCondition waits until a condition of the latest generation has a status.
-func (w *world) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
+func (w *suite) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
 	t.Helper()
 	awaitObject(t, w, server, patience, kind+" "+string(status), func(s *v1alpha1.SparkConnect) bool {
 		return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionPresentAndEqual(s.Status.Conditions, kind, status)
@@ -278,33 +278,33 @@ func (w *world) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect
 }
 
 // awaitExecutors waits until exactly n executors run and no executor is pending.
-func (w *world) awaitExecutors(t *testing.T, server *v1alpha1.SparkConnect, n int) {
+func (w *suite) awaitExecutors(t *testing.T, server *v1alpha1.SparkConnect, n int) {
 	t.Helper()
 	awaitObject(t, w, server, patience, strconv.Itoa(n)+" running executors", func(s *v1alpha1.SparkConnect) bool {
 		return s.Status.Executors["running"] == n && s.Status.Executors["pending"] == 0
 	})
 }
 
-// awaitTold waits until a condition and a warning event contain the given text.
-func (w *world) awaitTold(t *testing.T, server *v1alpha1.SparkConnect, what string) {
+// awaitReported waits until a condition and a warning event contain the given text.
+func (w *suite) awaitReported(t *testing.T, server *v1alpha1.SparkConnect, cause string) {
 	t.Helper()
-	awaitObject(t, w, server, patience, "what is wrong with "+what, func(s *v1alpha1.SparkConnect) bool {
+	awaitObject(t, w, server, patience, "a condition that contains "+cause, func(s *v1alpha1.SparkConnect) bool {
 		ready := meta.FindStatusCondition(s.Status.Conditions, "Ready")
 		// After an invalid edit, the old pod still waits and Ready gives its reason. Stalled gives the reason for the
 		// edit.
 		told := func(c metav1.Condition) bool {
-			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, what)
+			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, cause)
 		}
 		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse && slices.ContainsFunc(s.Status.Conditions, told)
 	})
-	eventually(t, 30*time.Second, "an event about "+what, func() (string, bool) {
+	eventually(t, 30*time.Second, "an event about "+cause, func() (string, bool) {
 		return w.describe(t, server), slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
-			return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, what)
+			return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, cause)
 		})
 	})
 }
 
-func (w *world) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
+func (w *suite) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
 	t.Helper()
 	before := server.DeepCopy()
 	change(server)
@@ -314,7 +314,7 @@ func (w *world) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v
 }
 
 // addressOf returns the Service in a server's status.
-func (w *world) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
+func (w *suite) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
 	t.Helper()
 	var service corev1.Service
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: server.Namespace, Name: server.Status.Server.ServiceName}, &service); err != nil {

@@ -25,17 +25,17 @@ var unset = map[string]string{
 
 // podFields checks that the driver and executor pods in the API server have every field of the spec, and run with them.
 // No webhook changes the pods, because none exists. The pods name a scheduler of their own, and this test plays it.
-func (w *world) podFields(t *testing.T) {
+func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)
-	w.make(t,
+	w.createAll(t,
 		configMap("life-fields", "word", "mapped"), configMap("life-fields-spark", "note", "nothing"), configMap("life-fields-hadoop", "core-site.xml", "<configuration/>"),
 		secret("life-fields-any", "word", "open"), secret("life-fields-gcp", "key.json", "{}"),
 		secret("life-fields-hadoop", "hadoop.token", "HDTS\x00\x00\x00"), // a Hadoop token file without tokens and keys
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "life-fields", Namespace: "default"}},
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "life-fields"}, Value: 7},
 	)
-	s := w.begin(t, app)
+	s := w.createStory(t, app)
 	s.schedule(t, "driver")
 	s.schedule(t, "executor")
 	var service corev1.ServiceList
@@ -57,7 +57,7 @@ func (w *world) podFields(t *testing.T) {
 }
 
 // noWebhooks checks that the cluster has no admission webhooks.
-func (w *world) noWebhooks(t *testing.T) {
+func (w *suite) noWebhooks(t *testing.T) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&admissionv1.MutatingWebhookConfigurationList{}, &admissionv1.ValidatingWebhookConfigurationList{}} {
 		if err := w.Client.List(t.Context(), list); err != nil {
@@ -70,7 +70,7 @@ func (w *world) noWebhooks(t *testing.T) {
 }
 
 // everyField loads the application and checks that it sets every field that is not in unset.
-func (w *world) everyField(t *testing.T) *v1beta2.SparkApplication {
+func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *story) schedule(t *testing.T, role string) {
 }
 
 // has checks that an object has the fields that testdata/life/fields-pods.yaml lists for its role.
-func (w *world) has(t *testing.T, role string, object any) {
+func (w *suite) has(t *testing.T, role string, object any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields-pods.yaml")
 	if err != nil {

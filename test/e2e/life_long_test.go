@@ -11,25 +11,26 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// overfull checks that the retry policy covers eviction by the kubelet. The driver exceeds the size limit of a volume.
-func (w *world) overfull(t *testing.T) {
-	app := w.told(t, "overfull", []string{"told"}, func(a *v1beta2.SparkApplication) {
-		a.Spec.RestartPolicy = onceAgain()
+// evictedByKubelet checks that the retry policy covers eviction by the kubelet. The driver exceeds the size limit of a
+// volume.
+func (w *suite) evictedByKubelet(t *testing.T) {
+	app := w.scriptedApp(t, "overfull", []string{"told"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.RestartPolicy = oneRetry()
 		a.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{
 			EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Mi"))},
 		}}}
 		a.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/scratch"}}
 	})
-	w.tell(t, app, "fill")
-	s := w.begin(t, app)
+	w.mountInstruction(t, app, "fill")
+	s := w.createStory(t, app)
 	s.untilRun(t, 1)
 	s.untilStep(t, "fill")
-	w.tellNext(t, app, "end")
+	w.setInstruction(t, app, "end")
 	s.untilState(t, failing)
 	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !contains(s.app.Status.AppState.ErrorMessage, []string{"scratch", "1Mi"}) {
 		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
 	}
-	s.ends(t, ending{
+	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
@@ -47,14 +48,14 @@ func (s *story) untilStep(t *testing.T, step string) {
 }
 
 // outOfHeap checks the message for a JVM that exceeds its own heap limit. Kubernetes sees only an exit code.
-func (w *world) outOfHeap(t *testing.T) {
-	s := w.begin(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+func (w *suite) outOfHeap(t *testing.T) {
+	s := w.createStory(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "heap", nil
 		failingClass(a, "HeapExhausted")
 	}))
-	s.ends(t, ending{
+	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failed),
-		runs:   1, submissions: 1, reason: "Error", says: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
+		runs:   1, submissions: 1, reason: "Error", wantMessage: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
 		events: []string{"SparkApplicationFailed", "SparkApplicationSubmitted", "SparkDriverFailed", "SparkDriverRunning"},
 	})
 }
@@ -64,9 +65,9 @@ func failingClass(a *v1beta2.SparkApplication, class string) {
 	a.Spec.MainClass, a.Spec.MainApplicationFile = new("dev.sparkoperator.failures."+class), "local:///opt/spark/examples/jars/spark-failures.jar"
 }
 
-// comeAndGo checks that executor churn by dynamic allocation causes no warnings and no condition.
-func (w *world) comeAndGo(t *testing.T) {
-	s := w.begin(t, w.told(t, "come-and-go", []string{"work", "idle", "end"}, func(a *v1beta2.SparkApplication) {
+// executorChurn checks that executor churn by dynamic allocation causes no warnings and no condition.
+func (w *suite) executorChurn(t *testing.T) {
+	s := w.createStory(t, w.scriptedApp(t, "come-and-go", []string{"work", "idle", "end"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{
 			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), MaxExecutors: new(int32(2)), ShuffleTrackingTimeout: new(int64(1000)),
 		}
@@ -80,9 +81,9 @@ func (w *world) comeAndGo(t *testing.T) {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 0 && a.Status.Executors.Completed >= 2
 	})
 	if state, got := s.app.Status.AppState.State, conditions(s.app); state != running || got["Degraded"] != "" || got["Ready"] != "True" {
-		t.Errorf("without executors that nobody needs: %s, %v", state, got)
+		t.Errorf("after the idle executors ended: state %s, conditions %v", state, got)
 	}
-	s.comesTo(t, ending{
+	s.checkEnd(t, ending{
 		states: states(created, submitted, running, completed),
 		runs:   1, submissions: 1, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning"},
@@ -95,8 +96,8 @@ func (w *world) comeAndGo(t *testing.T) {
 
 // executorsFail checks that an event gives the reason why an executor failed. The application's error message describes
 // the effect on the driver.
-func (w *world) executorsFail(t *testing.T) {
-	s := w.begin(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+func (w *suite) executorsFail(t *testing.T) {
+	s := w.createStory(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "executors-fail", []string{"exit"}
 		a.Spec.Executor.Instances = new(int32(1))
 		a.Spec.SparkConf = map[string]string{"spark.task.maxFailures": "1"}
@@ -109,7 +110,7 @@ func (w *world) executorsFail(t *testing.T) {
 	if !slices.ContainsFunc(s.events(t, s.app), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && e.Reason == "SparkExecutorFailed" && strings.Contains(e.Message, "exit code 7")
 	}) {
-		t.Errorf("no event tells of it:\n%s", s.describe(t, s.app))
+		t.Errorf("no event reports the exit code:\n%s", s.describe(t, s.app))
 	}
 	if !contains(s.app.Status.AppState.ErrorMessage, []string{"driver container failed", "ExecutorLostFailure"}) {
 		t.Errorf("errorMessage is %q", s.app.Status.AppState.ErrorMessage)

@@ -16,19 +16,19 @@ import (
 // applications run there. The test deletes one of their drivers, as Kubernetes itself would after five minutes. Without
 // a kubelet the deletion cannot finish, so the operator must not start a second driver. After the kubelet resumes, the
 // other driver is still running.
-func (w *world) nodeLost(t *testing.T) {
+func (w *suite) nodeLost(t *testing.T) {
 	w.needsEmbedded(t, "a kubelet that can be stopped")
 	nodeName := w.nodeName(t)
 	var both []*story
 	for _, app := range []string{"stays", "goes"} {
-		app := w.told(t, app, []string{"told"}, func(a *v1beta2.SparkApplication) {
-			a.Spec.RestartPolicy, a.Spec.Driver.Tolerations = onceAgain(), patient()
+		app := w.scriptedApp(t, app, []string{"told"}, func(a *v1beta2.SparkApplication) {
+			a.Spec.RestartPolicy, a.Spec.Driver.Tolerations = oneRetry(), tolerateLostNode()
 		})
-		w.tell(t, app, "sleep")
-		s := w.begin(t, app)
+		w.mountInstruction(t, app, "sleep")
+		s := w.createStory(t, app)
 		s.untilRun(t, 1)
 		s.untilStep(t, "sleep")
-		w.tellNext(t, app, "end")
+		w.setInstruction(t, app, "end")
 		both = append(both, s)
 	}
 	first, second := both[0], both[1]
@@ -49,7 +49,7 @@ func (w *world) nodeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
-	second.until(t, patience, "another look", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	second.until(t, patience, "another pass", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != running {
 		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
 	}
@@ -62,14 +62,14 @@ func (w *world) nodeLost(t *testing.T) {
 	}
 	// The kubelet now deletes the second driver, and the application runs again.
 	second.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
-	second.ends(t, ending{
+	second.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning", "SparkDriverUnknown"},
 	})
-	first.tells(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
-	if got, want := first.path, states(created, submitted, running); !slices.Equal(got, want) {
+	first.checkEvents(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
+	if got, want := first.states, states(created, submitted, running); !slices.Equal(got, want) {
 		t.Errorf("the states are %q, want %q", got, want)
 	}
 	w.remove(t, first.app)
@@ -82,9 +82,9 @@ func (w *world) nodeLost(t *testing.T) {
 	})
 }
 
-// patient lets a pod stay on a lost node for an hour, including the time until the node is ready. Kubernetes' default
-// is five minutes.
-func patient() (all []corev1.Toleration) {
+// tolerateLostNode lets a pod stay on a lost node for an hour, including the time until the node is ready. Kubernetes'
+// default is five minutes.
+func tolerateLostNode() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
 		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
 	}
@@ -92,7 +92,7 @@ func patient() (all []corev1.Toleration) {
 }
 
 // driversOf returns the UIDs of the drivers of up to two applications. Each application must have exactly one driver.
-func (w *world) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
+func (w *suite) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
 	t.Helper()
 	for i, s := range stories {
 		var pods corev1.PodList

@@ -20,23 +20,23 @@ import (
 // story records all stored versions of an application. It uses a watch instead of polling, so that it misses no short
 // state. It sees only states that other clients can also see.
 type story struct {
-	*world
-	app    *v1beta2.SparkApplication // the latest version that the story has read
-	path   []v1beta2.ApplicationStateType
-	told   []string // distinct values of errorMessage
-	peak   v1beta2.ExecutorCounts
-	latest watch.Interface
-	gone   bool
+	*suite
+	app           *v1beta2.SparkApplication // the latest version that the story has read
+	states        []v1beta2.ApplicationStateType
+	errorMessages []string // distinct values of errorMessage
+	peak          v1beta2.ExecutorCounts
+	latest        watch.Interface
+	gone          bool
 }
 
-// begin creates an application and watches it until the end of the test.
-func (w *world) begin(t *testing.T, app *v1beta2.SparkApplication) *story {
+// createStory creates an application and watches it until the end of the test.
+func (w *suite) createStory(t *testing.T, app *v1beta2.SparkApplication) *story {
 	t.Helper()
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, app.Spec.SparkConf)
 	app.Spec.SparkConf = conf
 	w.create(t, app)
-	s := &story{world: w}
+	s := &story{suite: w}
 	var err error
 	s.latest, err = w.Client.Watch(t.Context(), &v1beta2.SparkApplicationList{}, client.InNamespace(app.Namespace),
 		client.MatchingFields{"metadata.name": app.Name}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: app.ResourceVersion}})
@@ -52,11 +52,11 @@ func (w *world) begin(t *testing.T, app *v1beta2.SparkApplication) *story {
 func (s *story) note(app *v1beta2.SparkApplication) {
 	s.app = app
 	state := app.Status.AppState
-	if len(s.path) == 0 || s.path[len(s.path)-1] != state.State {
-		s.path = append(s.path, state.State)
+	if len(s.states) == 0 || s.states[len(s.states)-1] != state.State {
+		s.states = append(s.states, state.State)
 	}
-	if state.ErrorMessage != "" && !slices.Contains(s.told, state.ErrorMessage) {
-		s.told = append(s.told, state.ErrorMessage)
+	if state.ErrorMessage != "" && !slices.Contains(s.errorMessages, state.ErrorMessage) {
+		s.errorMessages = append(s.errorMessages, state.ErrorMessage)
 	}
 	if c := app.Status.Executors; c != nil {
 		s.peak = v1beta2.ExecutorCounts{
@@ -67,9 +67,9 @@ func (s *story) note(app *v1beta2.SparkApplication) {
 }
 
 // until reads versions until one satisfies done. It starts with the current version.
-func (s *story) until(t *testing.T, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
+func (s *story) until(t *testing.T, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
-	s.follow(t, limit, what, func() bool { return !s.gone && done(s.app) })
+	s.follow(t, limit, goal, func() bool { return !s.gone && done(s.app) })
 }
 
 func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
@@ -85,7 +85,7 @@ func (s *story) untilRun(t *testing.T, attempt int32) {
 	})
 }
 
-func (s *story) follow(t *testing.T, limit time.Duration, what string, done func() bool) {
+func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func() bool) {
 	t.Helper()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -94,12 +94,12 @@ func (s *story) follow(t *testing.T, limit time.Duration, what string, done func
 		case event := <-s.latest.ResultChan():
 			app, ok := event.Object.(*v1beta2.SparkApplication)
 			if !ok {
-				t.Fatalf("waiting for %s: the watch ended with %v", what, event)
+				t.Fatalf("wait for %s: the watch ended with %v", goal, event)
 			}
 			s.gone = event.Type == watch.Deleted
 			s.note(app)
 		case <-timer.C:
-			t.Fatalf("waited %s for %s; the states were %q; last seen:\n%s", limit, what, s.path, s.describe(t, s.app))
+			t.Fatalf("waited %s for %s; the states were %q; last seen:\n%s", limit, goal, s.states, s.describe(t, s.app))
 		}
 	}
 }
@@ -147,42 +147,43 @@ type ending struct {
 	states            []v1beta2.ApplicationStateType
 	runs, submissions int32    // executionAttempts and submissionAttempts
 	reason            string   // reason of the Ready condition
-	says              []string // expected in errorMessage, for failures only
+	wantMessage       []string // expected in errorMessage, for failures only
 	events            []string // sorted reasons, repeated as often as they occur
 }
 
-// mayBeTold lists events whose occurrence depends on timing. A busy machine adds events of pods that wait for resources
-// or are being deleted. In the first seconds after an installation, the API server cannot check owners of new kinds,
-// which causes ServerError. The method tells ignores these events unless a test expects them. It then counts each
-// reason once.
-var mayBeTold = []string{"SparkDriverPending", "SparkDriverDisrupted", "SparkExecutorPending", "ServerError"}
+// optionalEvents lists events whose occurrence depends on timing. A busy machine adds events of pods that wait for
+// resources or are being deleted. In the first seconds after an installation, the API server cannot check owners of new
+// kinds, which causes ServerError. The method checkEvents ignores these events unless a test expects them. It then
+// counts each reason once.
+var optionalEvents = []string{"SparkDriverPending", "SparkDriverDisrupted", "SparkExecutorPending", "ServerError"}
 
-// ends waits for the final state, checks the whole story and deletes the application. Nothing of it may remain.
-func (s *story) ends(t *testing.T, want ending) {
+// checkEndAndRemove waits for the final state, checks the whole story and deletes the application. Nothing of it may
+// remain.
+func (s *story) checkEndAndRemove(t *testing.T, want ending) {
 	t.Helper()
-	s.comesTo(t, want)
+	s.checkEnd(t, want)
 	s.remove(t, s.app)
 }
 
-// comesTo is ends without the deletion.
-func (s *story) comesTo(t *testing.T, want ending) {
+// checkEnd is checkEndAndRemove without the deletion.
+func (s *story) checkEnd(t *testing.T, want ending) {
 	t.Helper()
 	last := want.states[len(want.states)-1]
 	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == completed || a.Status.AppState.State == failed
 	})
 	status := &s.app.Status
-	if diff := cmp.Diff(want.states, s.path); diff != "" {
+	if diff := cmp.Diff(want.states, s.states); diff != "" {
 		t.Errorf("the states (-want +got):\n%s\n%s", diff, s.describe(t, s.app))
 	}
 	if status.ExecutionAttempts != want.runs || status.SubmissionAttempts != want.submissions {
 		t.Errorf("executionAttempts %d, submissionAttempts %d; want %d and %d", status.ExecutionAttempts, status.SubmissionAttempts, want.runs, want.submissions)
 	}
-	if !contains(status.AppState.ErrorMessage, want.says) || len(want.says) == 0 && status.AppState.ErrorMessage != "" {
-		t.Errorf("errorMessage is %q, want %q in it", status.AppState.ErrorMessage, want.says)
+	if !contains(status.AppState.ErrorMessage, want.wantMessage) || len(want.wantMessage) == 0 && status.AppState.ErrorMessage != "" {
+		t.Errorf("errorMessage is %q, want %q in it", status.AppState.ErrorMessage, want.wantMessage)
 	}
-	if ready := condition(s.app, "Ready"); ready.Reason != want.reason || !contains(ready.Message, want.says) {
-		t.Errorf("condition Ready is %+v, want reason %s and %q in the message", ready, want.reason, want.says)
+	if ready := condition(s.app, "Ready"); ready.Reason != want.reason || !contains(ready.Message, want.wantMessage) {
+		t.Errorf("condition Ready is %+v, want reason %s and %q in the message", ready, want.reason, want.wantMessage)
 	}
 	if diff := cmp.Diff(endConditions(last), conditions(s.app)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
@@ -193,27 +194,27 @@ func (s *story) comesTo(t *testing.T, want ending) {
 	if status.TerminationTime.IsZero() || status.LastSubmissionAttemptTime.IsZero() || status.TerminationTime.Before(&status.LastSubmissionAttemptTime) {
 		t.Errorf("submitted at %s and over at %s", status.LastSubmissionAttemptTime, status.TerminationTime)
 	}
-	s.tells(t, want.events)
+	s.checkEvents(t, want.events)
 }
 
-// expires waits until the application and all of its dependents have expired.
-func (s *story) expires(t *testing.T) {
+// waitExpired waits until the application and all of its dependents have expired.
+func (s *story) waitExpired(t *testing.T) {
 	t.Helper()
 	s.follow(t, time.Minute, "the application to expire", func() bool { return s.gone })
 	eventually(t, 90*time.Second, "nothing of the application to be left", func() (string, bool) {
-		left := s.children(t, s.app)
+		left := s.dependents(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0
 	})
 }
 
-// tells checks the events of the application. The operator writes an event after the corresponding status.
-func (s *story) tells(t *testing.T, want []string) {
+// checkEvents checks the events of the application. The operator writes an event after the corresponding status.
+func (s *story) checkEvents(t *testing.T, want []string) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the events "+strings.Join(want, " "), func() (string, bool) {
 		var got []string
 		for _, e := range s.events(t, s.app) {
 			for range max(e.Count, 1) {
-				if !slices.Contains(mayBeTold, e.Reason) || slices.Contains(want, e.Reason) && !slices.Contains(got, e.Reason) {
+				if !slices.Contains(optionalEvents, e.Reason) || slices.Contains(want, e.Reason) && !slices.Contains(got, e.Reason) {
 					got = append(got, e.Reason)
 				}
 			}

@@ -17,7 +17,7 @@ import (
 )
 
 // wholeLife enables all scenarios, including those that mostly wait. `make e2e` sets it.
-var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, not only the most telling")
+var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, including the slow ones")
 
 // These are the states of a successful run and of a run that is retried.
 var (
@@ -33,21 +33,21 @@ var (
 func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
 
 // life follows applications from their creation to their end. It checks every stored state and all events.
-func (w *world) life(t *testing.T) {
+func (w *suite) life(t *testing.T) {
 	w.lifeProgram(t)
-	t.Run("side by side", func(t *testing.T) {
-		w.side(t, "suspended, resumed, edited, expired", w.longLife)
-		w.side(t, "evicted, then deleted by hand", w.taken)
-		w.side(t, "retried to success, outlived by a sidecar", w.outlived)
-		w.side(t, "kept from evictions", w.disruptionBudget)
-		w.side(t, "executors refused by a quota", w.quotaRefuses)
+	t.Run("parallel", func(t *testing.T) {
+		w.parallel(t, "suspend, resume, edit, expire", w.longLife)
+		w.parallel(t, "driver evicted, then deleted", w.driverEvicted)
+		w.parallel(t, "retried to success beside a sidecar", w.sidecarOutlivesDriver)
+		w.parallel(t, "budget blocks evictions", w.disruptionBudget)
+		w.parallel(t, "quota rejects executors", w.quotaRejectsExecutors)
 		if *wholeLife {
-			w.side(t, "executors refused for their account", w.accountRefuses)
-			w.side(t, "evicted by the kubelet", w.overfull)
-			w.side(t, "every field of the pods", w.podFields)
-			w.side(t, "out of heap", w.outOfHeap)
-			w.side(t, "executors come and go", w.comeAndGo)
-			w.side(t, "executors fail", w.executorsFail)
+			w.parallel(t, "missing service account blocks executors", w.missingAccountBlocksExecutors)
+			w.parallel(t, "evicted by the kubelet", w.evictedByKubelet)
+			w.parallel(t, "every field reaches the pods", w.podFields)
+			w.parallel(t, "driver heap exhausted", w.outOfHeap)
+			w.parallel(t, "executor churn", w.executorChurn)
+			w.parallel(t, "executors fail", w.executorsFail)
 		}
 	})
 	if *wholeLife {
@@ -56,7 +56,7 @@ func (w *world) life(t *testing.T) {
 }
 
 // lifeProgram creates the ConfigMap with the program of the drivers, if it does not exist.
-func (w *world) lifeProgram(t *testing.T) {
+func (w *suite) lifeProgram(t *testing.T) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/life/main.py")
 	if err != nil {
@@ -67,15 +67,15 @@ func (w *world) lifeProgram(t *testing.T) {
 	}
 }
 
-func (w *world) side(t *testing.T, name string, scenario func(*testing.T)) {
+func (w *suite) parallel(t *testing.T, name string, scenario func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		scenario(t)
 	})
 }
 
-// told returns an application whose driver performs the steps of testdata/life/main.py, with minimal resources.
-func (w *world) told(t *testing.T, name string, steps []string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+// scriptedApp returns an application whose driver performs the steps of testdata/life/main.py, with minimal resources.
+func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = name
@@ -88,30 +88,30 @@ func (w *world) told(t *testing.T, name string, steps []string, change func(*v1b
 	})
 }
 
-// onceAgain returns a policy with one retry after some seconds. Kubernetes reports a driver's end with a precision of
+// oneRetry returns a policy with one retry after some seconds. Kubernetes reports a driver's end with a precision of
 // one second. FAILING is visible only if some of the retry interval is left.
-func onceAgain() v1beta2.RestartPolicy {
+func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// tell creates the ConfigMap with the instruction for the step "told" and mounts it.
-func (w *world) tell(t *testing.T, app *v1beta2.SparkApplication, step string) {
+// mountInstruction creates the ConfigMap with the instruction for the step "told" and mounts it.
+func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
-	w.make(t, configMap(toldOf(app), "step", step))
-	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: toldOf(app), Path: "/opt/told"})
+	w.createAll(t, configMap(instructionMap(app), "step", step))
+	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
 }
 
-// tellNext changes the instruction for the next run. A current run has already read it.
-func (w *world) tellNext(t *testing.T, app *v1beta2.SparkApplication, step string) {
+// setInstruction changes the instruction for the next run. A current run has already read it.
+func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
-	if err := w.Client.Update(t.Context(), configMap(toldOf(app), "step", step)); err != nil {
+	if err := w.Client.Update(t.Context(), configMap(instructionMap(app), "step", step)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// toldOf returns the name of the ConfigMap. The name must not begin with the application's name, because children would
-// then count it as a dependent.
-func toldOf(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
+// instructionMap returns the name of the ConfigMap. The name must not begin with the application's name, because
+// dependents would then count it.
+func instructionMap(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
 
 func configMap(name, key, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Data: map[string]string{key: value}}
@@ -120,8 +120,8 @@ func configMap(name, key, value string) *corev1.ConfigMap {
 // longLife suspends and resumes a running application, edits its spec, and lets it expire. Fields that only control the
 // operator change without a new run. The deploy mode client makes no difference, because the driver also runs in its
 // own pod.
-func (w *world) longLife(t *testing.T) {
-	s := w.begin(t, w.told(t, "long", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
+func (w *suite) longLife(t *testing.T) {
+	s := w.createStory(t, w.scriptedApp(t, "long", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.Mode = v1beta2.DeployModeClient
 		a.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "nobodys", "example.dev/team": "life"}
 	}))
@@ -131,16 +131,16 @@ func (w *world) longLife(t *testing.T) {
 	submission := s.app.Status.SubmissionID
 	s.patch(t, `{"metadata": {"labels": {"example.dev/team": "another"}}, "spec": {"timeToLiveSeconds": 3600, "timeouts": {"runSeconds": 3600},
 		"restartPolicy": {"type": "OnFailure", "onFailureRetries": 1}}}`)
-	s.until(t, patience, "the patch to be seen", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	s.until(t, patience, "the patch to be observed", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 	if s.app.Status.SubmissionID != submission {
-		t.Errorf("fields that only steer the operator made another run")
+		t.Errorf("an edit of fields that only control the operator started another run")
 	}
 
 	s.patch(t, `{"spec": {"suspend": true}}`)
 	s.untilState(t, v1beta2.ApplicationStateSuspended)
 	// Auxiliary objects disappear after the state is stored.
-	eventually(t, patience, "nothing to be left of a suspended run", func() (string, bool) {
-		left := w.children(t, s.app)
+	eventually(t, patience, "deletion of a suspended run's objects", func() (string, bool) {
+		left := w.dependents(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0
 	})
 	if diff := cmp.Diff(endConditions(v1beta2.ApplicationStateSuspended), conditions(s.app)); diff != "" || s.app.Status.ExecutionAttempts != 1 {
@@ -153,7 +153,7 @@ func (w *world) longLife(t *testing.T) {
 	}
 
 	s.patch(t, `{"spec": {"arguments": ["end"], "timeToLiveSeconds": 2}}`)
-	s.comesTo(t, ending{
+	s.checkEnd(t, ending{
 		states: states(created, submitted, running, v1beta2.ApplicationStateSuspending, v1beta2.ApplicationStateSuspended,
 			submitted, running, v1beta2.ApplicationStateInvalidating, submitted, running, completed),
 		runs: 1, submissions: 1, reason: "Succeeded",
@@ -161,7 +161,7 @@ func (w *world) longLife(t *testing.T) {
 			"SparkApplicationSubmitted", "SparkApplicationSubmitted", "SparkApplicationSuspended", "SparkApplicationSuspending",
 			"SparkDriverRunning", "SparkDriverRunning", "SparkDriverRunning"},
 	})
-	s.expires(t)
+	s.waitExpired(t)
 }
 
 // untilWorking waits until the driver of an attempt and an executor are running.
@@ -197,15 +197,15 @@ func (s *story) kueueContract(t *testing.T) {
 			}
 		}
 		if pod.Labels["example.dev/team"] != "life" {
-			t.Errorf("pod %s has not the application's label", pod.Name)
+			t.Errorf("pod %s lacks the application's label", pod.Name)
 		}
 	}
 }
 
-// taken checks that the policy retries an evicted driver. A later deletion of the driver is a failure, because no retry
-// is left.
-func (w *world) taken(t *testing.T) {
-	s := w.begin(t, w.told(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = onceAgain() }))
+// driverEvicted checks that the policy retries an evicted driver. A later deletion of the driver is a failure, because
+// no retry is left.
+func (w *suite) driverEvicted(t *testing.T) {
+	s := w.createStory(t, w.scriptedApp(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = oneRetry() }))
 	s.untilRun(t, 1)
 	driver := s.driver(t)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
@@ -220,43 +220,43 @@ func (w *world) taken(t *testing.T) {
 	if err := w.Client.Delete(t.Context(), s.driver(t)); err != nil {
 		t.Fatal(err)
 	}
-	s.ends(t, ending{
+	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, failed),
-		runs:   2, submissions: 2, reason: "DriverDeleted", says: []string{"deleted"},
+		runs:   2, submissions: 2, reason: "DriverDeleted", wantMessage: []string{"deleted"},
 		events: []string{"SparkApplicationFailed", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
 }
 
-// outlived checks that the end of the driver ends the run, even if a sidecar continues. The first run fails, and its
-// pod is deleted for the second run, which succeeds.
-func (w *world) outlived(t *testing.T) {
-	app := w.told(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
-		a.Spec.RestartPolicy = onceAgain()
+// sidecarOutlivesDriver checks that the end of the driver ends the run, even if a sidecar continues. The first run
+// fails, and its pod is deleted for the second run, which succeeds.
+func (w *suite) sidecarOutlivesDriver(t *testing.T) {
+	app := w.scriptedApp(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.RestartPolicy = oneRetry()
 		a.Spec.Driver.Template = raw(`{"spec": {"terminationGracePeriodSeconds": 2, "containers": [
 			{"name": "spark-kubernetes-driver"},
 			{"name": "beside", "image": "` + *a.Spec.Image + `", "command": ["sleep", "infinity"]}]}}`)
 	})
-	w.tell(t, app, "fail")
-	s := w.begin(t, app)
+	w.mountInstruction(t, app, "fail")
+	s := w.createStory(t, app)
 	s.untilState(t, failing)
-	s.besideRuns(t)
-	w.tellNext(t, app, "end")
+	s.checkSidecarRuns(t)
+	w.setInstruction(t, app, "end")
 	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
-	s.besideRuns(t)
-	s.ends(t, ending{
+	s.checkSidecarRuns(t)
+	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
-	if len(s.told) != 1 || !contains(s.told[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
-		t.Errorf("the failures were told as %q", s.told)
+	if len(s.errorMessages) != 1 || !contains(s.errorMessages[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
+		t.Errorf("the error messages are %q", s.errorMessages)
 	}
 }
 
-// besideRuns checks that the sidecar still runs after the driver has ended.
-func (s *story) besideRuns(t *testing.T) {
+// checkSidecarRuns checks that the sidecar still runs after the driver has ended.
+func (s *story) checkSidecarRuns(t *testing.T) {
 	t.Helper()
 	pod := s.driver(t)
 	ended := map[string]bool{}

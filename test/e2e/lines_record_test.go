@@ -32,7 +32,7 @@ type recorder struct {
 
 type recorded struct {
 	*unstructured.Unstructured
-	gone bool
+	deleted bool
 }
 
 // recordedKinds are the kinds of all objects that a submission or a driver creates.
@@ -46,7 +46,7 @@ var recordedKinds = []schema.GroupVersionResource{
 }
 
 // record starts a recorder that watches until the end of the test.
-func (w *world) record(t *testing.T) *recorder {
+func (w *suite) record(t *testing.T) *recorder {
 	t.Helper()
 	c, err := dynamic.NewForConfig(w.Config)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *recorder) OnDelete(object any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.objects[string(o.GetUID())]; known != nil {
-		known.gone = true
+		known.deleted = true
 	}
 }
 
@@ -213,10 +213,10 @@ func (p *lineProof) claimsGone(t *testing.T, own *owned) {
 	eventually(t, time.Minute, "the claims to be gone", func() (string, bool) {
 		own.recorder.mu.Lock()
 		defer own.recorder.mu.Unlock()
-		left := slices.DeleteFunc(slices.Clone(claims), func(c *recorded) bool { return c.gone })
+		left := slices.DeleteFunc(slices.Clone(claims), func(c *recorded) bool { return c.deleted })
 		return namesOf(left), len(left) == 0
 	})
-	if own.driver.gone {
+	if own.driver.deleted {
 		t.Error("the driver pod is gone, so that its claims would have gone in any case")
 	}
 	if !p.Embedded() {
@@ -243,7 +243,7 @@ func namesOf(left []*recorded) string {
 }
 
 // requests returns the users of the matching requests in the audit log. The URI of a request must contain the text.
-func (w *world) requests(t *testing.T, verb, resource, text string) (users []string) {
+func (w *suite) requests(t *testing.T, verb, resource, text string) (users []string) {
 	t.Helper()
 	file, err := os.Open(w.AuditLog())
 	if err != nil {

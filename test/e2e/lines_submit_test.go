@@ -22,7 +22,7 @@ func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	// that.
 	name := "submitted-" + p.id(prog)
 	pod, config := p.submitPod(t, prog, name)
-	p.make(t, config, pod)
+	p.createAll(t, config, pod)
 	p.awaitPod(t, pod.Name, "to submit", succeeded)
 	driver := p.awaitPod(t, name+driverSuffix, "to end", succeeded)
 	facts := maps.Clone(prog.facts)

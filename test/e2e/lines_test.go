@@ -63,7 +63,7 @@ type execution struct {
 
 // lines tests each Spark line. It runs the same programs natively and with the line's own spark-submit. Both ways must
 // give the same results, and the same objects in the API server apart from the intended differences.
-func (w *world) lines(t *testing.T) {
+func (w *suite) lines(t *testing.T) {
 	w.workbench(t)
 	for version := range strings.SplitSeq(*sparkLines, ",") {
 		t.Run(version, func(t *testing.T) {
@@ -73,7 +73,7 @@ func (w *world) lines(t *testing.T) {
 				t.Fatal(err)
 			}
 			loaded := time.Since(began)
-			proof := &lineProof{world: w, version: version, image: image, seen: w.record(t)}
+			proof := &lineProof{suite: w, version: version, image: image, seen: w.record(t)}
 			t.Run("run", func(t *testing.T) {
 				for _, p := range programs {
 					t.Run(p.name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func (w *world) lines(t *testing.T) {
 
 // lineProof is the test of one Spark version.
 type lineProof struct {
-	*world
+	*suite
 	version, image string
 	seen           *recorder
 
@@ -113,7 +113,7 @@ func (p *lineProof) report() string {
 // run submits a program in both ways at the same time and compares the results.
 func (p *lineProof) run(t *testing.T, prog program) {
 	var native, submitted execution
-	t.Run("ways", func(t *testing.T) {
+	t.Run("both submissions", func(t *testing.T) {
 		t.Run("native", func(t *testing.T) {
 			t.Parallel()
 			native = p.native(t, prog)
@@ -139,7 +139,7 @@ func (p *lineProof) run(t *testing.T, prog program) {
 	}
 	for i, entry := range expected {
 		if t.Logf("%3d %s", explained[i], entry); explained[i] == 0 {
-			t.Errorf("intended, and not so: %s", entry)
+			t.Errorf("intended, but not found: %s", entry)
 		}
 	}
 	p.mu.Lock()
@@ -162,7 +162,7 @@ func (p *lineProof) native(t *testing.T, prog program) execution {
 	p.create(t, app)
 	defer func() {
 		if t.Failed() {
-			p.tellLogs(t, app.Name+"-driver")
+			p.logPod(t, app.Name+"-driver")
 		}
 	}()
 	p.awaitEnd(t, app, linePatience, v1beta2.ApplicationStateCompleted)
@@ -253,7 +253,7 @@ func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 // workbench starts a pod that compiles the Java programs once for all Spark lines, because they use only stable APIs.
 // The pod then serves the file for --py-files, because in Spark 3.5 a local:// file reaches only the driver. All
 // applications mount a ConfigMap with the jars and the main Python file. --packages also finds its repository there.
-func (w *world) workbench(t *testing.T) {
+func (w *suite) workbench(t *testing.T) {
 	const name, port = "proof-workbench", 8000
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
 	source := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"words.py": readTestdata(t, "words.py")}}
@@ -282,7 +282,7 @@ func (w *world) workbench(t *testing.T) {
 		},
 	}
 	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{{Port: port}}}}
-	w.make(t, source, pod, service)
+	w.createAll(t, source, pod, service)
 	w.awaitPod(t, name, "to compile and serve", func(pod *corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -292,7 +292,7 @@ func (w *world) workbench(t *testing.T) {
 }
 
 // program creates the ConfigMap and the Secret of the applications, from the workbench's log and testdata.
-func (w *world) program(t *testing.T, workbench string) {
+func (w *suite) program(t *testing.T, workbench string) {
 	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"}, Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	eventually(t, time.Minute, "two jars in the workbench's log", func() (string, bool) {
 		text, err := w.Core.CoreV1().Pods("default").GetLogs(workbench, &corev1.PodLogOptions{}).DoRaw(t.Context())
@@ -312,11 +312,11 @@ func (w *world) program(t *testing.T, workbench string) {
 		built.Data[file] = readTestdata(t, file)
 	}
 	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "proof-token", Namespace: "default"}, StringData: map[string]string{"token": "open sesame"}}
-	w.make(t, built, token)
+	w.createAll(t, built, token)
 }
 
-// make creates objects that exist until the cluster stops.
-func (w *world) make(t *testing.T, objects ...client.Object) {
+// createAll creates objects that exist until the cluster stops.
+func (w *suite) createAll(t *testing.T, objects ...client.Object) {
 	t.Helper()
 	for _, o := range objects {
 		if err := w.Client.Create(t.Context(), o); err != nil {
@@ -327,16 +327,16 @@ func (w *world) make(t *testing.T, objects ...client.Object) {
 
 // awaitPod waits for a pod of the default namespace. If a container fails or the timeout expires, the test fails with
 // the pod's status.
-func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod) bool) *corev1.Pod {
+func (w *suite) awaitPod(t *testing.T, name, goal string, done func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
 	ended := false
 	defer func() {
 		if !ended {
-			w.tellLogs(t, name)
+			w.logPod(t, name)
 		}
 	}()
-	eventually(t, linePatience, name+" "+what, func() (string, bool) {
+	eventually(t, linePatience, name+" "+goal, func() (string, bool) {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, pod); err != nil {
 			return err.Error(), false
 		}
@@ -353,8 +353,8 @@ func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod)
 	return pod
 }
 
-// tellLogs logs the last lines of a pod's containers, for diagnosis.
-func (w *world) tellLogs(t *testing.T, pod string) {
+// logPod logs the last lines of a pod's containers, for diagnosis.
+func (w *suite) logPod(t *testing.T, pod string) {
 	ctx := context.WithoutCancel(t.Context())
 	found, err := w.Core.CoreV1().Pods("default").Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {

@@ -32,18 +32,18 @@ const (
 )
 
 // monitoring scrapes applications like Prometheus, at the port and path of the annotations.
-func (w *world) monitoring(t *testing.T) {
-	t.Run("side by side", func(t *testing.T) {
-		w.side(t, "by Spark's servlets", w.servlets)
+func (w *suite) monitoring(t *testing.T) {
+	t.Run("parallel", func(t *testing.T) {
+		w.parallel(t, "by Spark's servlets", w.servlets)
 		if *wholeLife {
-			w.side(t, "by the JMX exporter", w.jmxExporter)
-			w.side(t, "by an exporter that is not there", w.noExporter)
+			w.parallel(t, "by the JMX exporter", w.jmxExporter)
+			w.parallel(t, "by an exporter that is not there", w.noExporter)
 		}
 	})
 }
 
-// asleep changes an application to start a session with one executor and wait.
-func asleep(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
+// sleepingApp changes an application to start a session with one executor and wait.
+func sleepingApp(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
 	return func(a *v1beta2.SparkApplication) {
 		a.Name = name
 		a.Spec.MainClass, a.Spec.Arguments = new("dev.sparkoperator.failures.Sleeps"), nil
@@ -55,7 +55,7 @@ func asleep(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.S
 	}
 }
 
-func (w *world) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
+func (w *suite) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running > 0
@@ -63,8 +63,8 @@ func (w *world) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
 }
 
 // servlets runs the example with another main class. The driver serves its own metrics and those of the executors.
-func (w *world) servlets(t *testing.T) {
-	app := w.example(t, "spark-pi-metrics.yaml", asleep("servlets", nil))
+func (w *suite) servlets(t *testing.T) {
+	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("servlets", nil))
 	w.create(t, app)
 	w.awaitExecutor(t, app)
 	driver := w.podOf(t, app, "driver")
@@ -97,9 +97,9 @@ func (w *world) servlets(t *testing.T) {
 
 // jmxExporter runs the JMX exporter in driver and executor with the operator's default rules. Both servlets stay
 // available.
-func (w *world) jmxExporter(t *testing.T) {
+func (w *suite) jmxExporter(t *testing.T) {
 	jar := agentJar(t)
-	app := w.example(t, "spark-pi-metrics.yaml", asleep("jmx-exporter", func(a *v1beta2.SparkApplication) {
+	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("jmx-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/agent.jar"}
 		// Users provide the jar. In this test the node has it.
 		a.Spec.Volumes = []corev1.Volume{{Name: "agent", VolumeSource: corev1.VolumeSource{
@@ -146,8 +146,8 @@ func (w *world) jmxExporter(t *testing.T) {
 
 // noExporter checks that a missing jar is reported. The JVM exits immediately, and the application's message names the
 // jar.
-func (w *world) noExporter(t *testing.T) {
-	app := w.example(t, "spark-pi-metrics.yaml", asleep("no-exporter", func(a *v1beta2.SparkApplication) {
+func (w *suite) noExporter(t *testing.T) {
+	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("no-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/missing.jar"}
 	}))
 	w.create(t, app)
@@ -160,7 +160,7 @@ func (w *world) noExporter(t *testing.T) {
 }
 
 // serviceOf returns the Service of the application's driver, which executors connect to.
-func (w *world) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
+func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
 	t.Helper()
 	var list corev1.ServiceList
 	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
@@ -179,7 +179,7 @@ type families map[string]*dto.MetricFamily
 // scrape reads the metrics at the address in the annotations. It retries until each name has a series with the labels.
 // Parts of Spark add their metrics as they start, and metrics of an executor arrive with its heartbeats. The request
 // goes through the API server, because the test itself is outside the pods' network.
-func (w *world) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
+func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
 	t.Helper()
 	if annotations[scrapeAnnotation] != "true" {
 		t.Fatalf("Prometheus is not told to scrape %s: %v", pod.Name, annotations)

@@ -34,7 +34,7 @@ func TestOperator(t *testing.T) {
 	}
 	kubeconfig := testkit.ExistingCluster(os.Getenv)
 	if kubeconfig == "" && (runtime.GOOS != "linux" || os.Getuid() != 0) {
-		t.Skip("a node needs Linux and root; TEST_KUBECONFIG names a cluster of your own (CONTRIBUTING.md)")
+		t.Skip("a node needs Linux and root: run as root, or set TEST_KUBECONFIG to another cluster (CONTRIBUTING.md)")
 	}
 	absolute, err := filepath.Abs(root)
 	if err != nil {
@@ -49,40 +49,40 @@ func TestOperator(t *testing.T) {
 			t.Log(c.Diagnose(context.WithoutCancel(t.Context())))
 		}
 		if err := c.Close(); err != nil {
-			t.Errorf("end the cluster: %v", err)
+			t.Errorf("stop the cluster: %v", err)
 		}
 	})
-	world := &world{Cluster: c}
+	suite := &suite{Cluster: c}
 	t.Run("applications", func(t *testing.T) {
-		t.Run("examples", world.examples)
-		t.Run("refused", world.refused)
-		t.Run("troubles", world.troubles)
-		t.Run("retries", world.retries)
-		t.Run("survives its operator", world.survivesRestart)
-		t.Run("deleted while it runs", world.deletedWhileRunning)
-		t.Run("by spark-submit", world.bySparkSubmit)
+		t.Run("examples", suite.examples)
+		t.Run("invalid specs are rejected", suite.rejectedSpecs)
+		t.Run("causes are reported", suite.brokenApplications)
+		t.Run("failed run is retried", suite.retries)
+		t.Run("operator restart", suite.survivesRestart)
+		t.Run("deleted while running", suite.deletedWhileRunning)
+		t.Run("spark-submit in a pod", suite.bySparkSubmit)
 	})
-	t.Run("life", world.life)
-	t.Run("servers and schedules", world.serversAndSchedules)
-	t.Run("spark.apache.org", world.apache)
-	t.Run("lines", world.lines)
-	t.Run("monitoring", world.monitoring)
-	t.Run("web UIs", world.ui)
-	t.Run("uninstall", world.uninstall)
+	t.Run("life", suite.life)
+	t.Run("servers and schedules", suite.serversAndSchedules)
+	t.Run("spark.apache.org", suite.apache)
+	t.Run("lines", suite.lines)
+	t.Run("monitoring", suite.monitoring)
+	t.Run("web UIs", suite.ui)
+	t.Run("uninstall", suite.uninstall)
 	if *wholeLife {
-		t.Run("rights", world.rights)
-		t.Run("one API alone", world.alone)
+		t.Run("rights", suite.rights)
+		t.Run("one API group only", suite.oneAPIAlone)
 	}
 }
 
 // serversAndSchedules tests Spark Connect servers and schedules.
-func (w *world) serversAndSchedules(t *testing.T) {
-	t.Run("side by side", func(t *testing.T) {
+func (w *suite) serversAndSchedules(t *testing.T) {
+	t.Run("parallel", func(t *testing.T) {
 		w.connect(t)
 		w.schedules(t)
 	})
 	if *wholeLife {
-		t.Run("longer", func(t *testing.T) {
+		t.Run("slow", func(t *testing.T) {
 			w.connectLong(t)
 			w.schedulesLong(t)
 		})
@@ -90,7 +90,7 @@ func (w *world) serversAndSchedules(t *testing.T) {
 }
 
 // uninstall checks that uninstalling keeps only the custom resource definitions and the applications.
-func (w *world) uninstall(t *testing.T) {
+func (w *suite) uninstall(t *testing.T) {
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Suspend = "kept", new(true)
 	})
@@ -107,7 +107,7 @@ func (w *world) uninstall(t *testing.T) {
 		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
 		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
 	} {
-		eventually(t, time.Minute, "no objects of the release", func() (string, bool) {
+		eventually(t, time.Minute, "deletion of all objects of the release", func() (string, bool) {
 			if err := w.Client.List(ctx, list, ours); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func (w *world) uninstall(t *testing.T) {
 	}
 	eventually(t, 30*time.Second, "the application to be gone", func() (string, bool) {
 		err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
-		return "it is there", apierrors.IsNotFound(err)
+		return "it still exists", apierrors.IsNotFound(err)
 	})
 	w.installAgain(t)
 }
@@ -141,7 +141,7 @@ func (w *world) uninstall(t *testing.T) {
 // installAgain checks that the release can be installed again with the kept definitions. This operator reads objects by
 // lists. It does so on all clusters before Kubernetes 1.34, whose API server cannot stream the initial state of a
 // watch.
-func (w *world) installAgain(t *testing.T) {
+func (w *suite) installAgain(t *testing.T) {
 	err := w.Install(t.Context(), "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
 	if err != nil {
 		t.Fatal(err)

@@ -45,44 +45,44 @@ const (
 	submitAccount   = "system:serviceaccount:default:" + cluster.SubmitAccount
 )
 
-// seldom lists rights that this suite may not use. Each entry has the reason and another test that uses the right.
-var seldom = []struct {
+// rarelyUsed lists rights that this suite may not use. Each entry has the reason and another test that uses the right.
+var rarelyUsed = []struct {
 	account         string
 	resource, verbs string
 	reason          string
 	file, test      string
 }{
-	{operatorAccount, "pods", "get", "a pod of that name is there already: a live read tells whose it is",
+	{operatorAccount, "pods", "get", "a pod of that name already exists, and a live read finds its owner",
 		"internal/operator/apply_test.go", "TestNameIsTaken"},
-	{operatorAccount, "configmaps", "get", "the same of an attempt's ConfigMap",
+	{operatorAccount, "configmaps", "get", "the same for an attempt's ConfigMap",
 		"internal/operator/apply_test.go", "TestNameIsTaken"},
-	{operatorAccount, "services", "get", "the same of the driver's Service",
+	{operatorAccount, "services", "get", "the same for the driver's Service",
 		"internal/operator/crash_test.go", "TestCrashInALongLife"},
-	{operatorAccount, "services", "patch", "the options of a web UI change while it is there",
+	{operatorAccount, "services", "patch", "the options of an existing web UI Service change",
 		"internal/operator/auxiliary_test.go", "TestUIServiceIsUpdatedInPlace"},
 	{operatorAccount, "networkpolicies", "get create delete", "the driver's NetworkPolicy, from Spark 4.2 on",
 		"internal/operator/life_test.go", "TestNetworkPoliciesGoWithTheirAttempt"},
-	{operatorAccount, "poddisruptionbudgets", "get", "a budget of that name is there already",
+	{operatorAccount, "poddisruptionbudgets", "get", "a budget of that name already exists",
 		"internal/operator/budget_test.go", "TestBudgetOfSomebodyElse"},
-	{operatorAccount, "sparkapplications/finalizers", "update", "an admission plugin asks for it, and no request of its own shows that",
-		"test/e2e/rights_test.go", "ownersNeedARight"},
-	{operatorAccount, "sparkapplications", "get", "an application of a run's name is there already: a live read tells whose it is",
+	{operatorAccount, "sparkapplications/finalizers", "update", "an admission plugin requires it, without a request of its own",
+		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
+	{operatorAccount, "sparkapplications", "get", "an application with a run's name already exists, and a live read finds its owner",
 		"internal/operator/schedule_test.go", "TestScheduleNameIsTaken"},
-	{operatorAccount, "scheduledsparkapplications", "get", "the API server's store was restored, and the cache will not catch up with what was written",
+	{operatorAccount, "scheduledsparkapplications", "get", "the API server's store was restored, and the cache will never contain the last write",
 		"internal/controller/record_test.go", "TestWriteMissingAfterARestore"},
-	{operatorAccount, "scheduledsparkapplications/finalizers", "update", "the same of a schedule's runs",
-		"test/e2e/rights_test.go", "ownersNeedARight"},
-	{operatorAccount, "sparkconnects", "get", "the API server's store was restored, and the cache will not catch up with what was written",
+	{operatorAccount, "scheduledsparkapplications/finalizers", "update", "the same for a schedule's runs",
+		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
+	{operatorAccount, "sparkconnects", "get", "the API server's store was restored, and the cache will never contain the last write",
 		"internal/controller/record_test.go", "TestWriteMissingAfterARestore"},
-	{operatorAccount, "sparkconnects/finalizers", "update", "the same of a Spark Connect server's objects",
-		"test/e2e/rights_test.go", "ownersNeedARight"},
-	{operatorAccount, "sparkclusters", "get", "the API server's store was restored, and the cache will not catch up with what was written",
+	{operatorAccount, "sparkconnects/finalizers", "update", "the same for a Spark Connect server's objects",
+		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
+	{operatorAccount, "sparkclusters", "get", "the API server's store was restored, and the cache will never contain the last write",
 		"internal/controller/record_test.go", "TestWriteMissingAfterARestore"},
-	{operatorAccount, "sparkclusters", "patch", "the finalizer that another operator left",
+	{operatorAccount, "sparkclusters", "patch", "another operator's finalizer is removed",
 		"internal/operator/clusters_takeover_test.go", "TestClusterIsTakenOver"},
-	{operatorAccount, "sparkclusters/finalizers", "update", "the same of a cluster's objects",
-		"test/e2e/rights_test.go", "ownersNeedARight"},
-	{operatorAccount, "statefulsets", "get patch delete", "a template, or what cannot be changed of a set, is edited",
+	{operatorAccount, "sparkclusters/finalizers", "update", "the same for a cluster's objects",
+		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
+	{operatorAccount, "statefulsets", "get patch delete", "a template or an immutable field of a StatefulSet is edited",
 		"internal/operator/clusters_test.go", "TestReplacedSetKeepsItsPods"},
 	{operatorAccount, "horizontalpodautoscalers", "get create patch delete", "a cluster whose workers are scaled",
 		"internal/operator/clusters_test.go", "TestAutoscalerHasTheWorkers"},
@@ -90,7 +90,7 @@ var seldom = []struct {
 		"internal/operator/clusters_test.go", "TestClusterIsEdited"},
 	{operatorAccount, "networkpolicies", "patch", "a cluster's labels are edited",
 		"internal/operator/clusters_test.go", "TestClusterIsEdited"},
-	{operatorAccount, "poddisruptionbudgets", "patch", "the same of its budget",
+	{operatorAccount, "poddisruptionbudgets", "patch", "a cluster's budget is edited",
 		"internal/operator/clusters_test.go", "TestClusterIsEdited"},
 	{submitAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "submitted"},
@@ -98,20 +98,20 @@ var seldom = []struct {
 		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
 	{submitAccount, "persistentvolumeclaims", "create patch", "spark-submit of an application whose driver has claims of its own",
 		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
-	{submitAccount, "pods", "delete", "spark-submit takes the driver pod back where it cannot make what that mounts",
-		"test/e2e/chart/objects_test.go", "TestDriverRights"},
+	{submitAccount, "pods", "delete", "spark-submit deletes the driver pod if it cannot create the objects that the pod mounts",
+		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
 }
 
 // rights compares the rights in the chart's default Roles with the rights that the suite used, according to the audit
 // log. No right may be unused or unlimited, and no needed right may be missing. This test runs last.
-func (w *world) rights(t *testing.T) {
+func (w *suite) rights(t *testing.T) {
 	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
 	used, refused := w.rightsUsed(t)
 	if len(given) != 3 {
 		t.Errorf("rights are given to %v, want the operator, its drivers and its pods of spark-submit", slices.Sorted(maps.Keys(given)))
 	}
-	w.ownersNeedARight(t)
+	w.blockingOwnersNeedARight(t)
 	for account, rights := range given {
 		n := 0
 		for _, r := range sorted(rights) {
@@ -129,11 +129,11 @@ func (w *world) rights(t *testing.T) {
 		}
 		t.Logf("%s: %d rights, of which %d are used", account, len(rights), n)
 	}
-	w.seldomIsTested(t)
+	w.rarelyUsedRightsAreTested(t)
 }
 
 func isSeldom(account string, r right) bool {
-	for _, s := range seldom {
+	for _, s := range rarelyUsed {
 		if s.account == account && s.resource == r.resource && slices.Contains(strings.Fields(s.verbs), r.verb) {
 			return true
 		}
@@ -141,21 +141,21 @@ func isSeldom(account string, r right) bool {
 	return false
 }
 
-// seldomIsTested checks that the tests in the list exist.
-func (w *world) seldomIsTested(t *testing.T) {
+// rarelyUsedRightsAreTested checks that the tests in the list exist.
+func (w *suite) rarelyUsedRightsAreTested(t *testing.T) {
 	t.Helper()
-	for _, s := range seldom {
+	for _, s := range rarelyUsed {
 		text, err := os.ReadFile(filepath.Join(root, s.file))
 		if err != nil || !regexp.MustCompile(`(?m)^func (\(.*\) )?`+s.test+`\(`).Match(text) {
-			t.Errorf("%s %s is said to be used by %s in %s, which is not there: %v", s.verbs, s.resource, s.test, s.file, err)
+			t.Errorf("%s %s is listed as used by %s in %s, but that test does not exist: %v", s.verbs, s.resource, s.test, s.file, err)
 		}
 	}
 }
 
-// ownersNeedARight checks the right to set owners that block their deletion. The admission plugin
+// blockingOwnersNeedARight checks the right to set owners that block their deletion. The admission plugin
 // OwnerReferencesPermissionEnforcement is enabled here. It requires the right to update the owner's finalizers. The
 // operator has this right. Requests of other accounts are rejected.
-func (w *world) ownersNeedARight(t *testing.T) {
+func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	t.Helper()
 	clients := map[bool]client.Client{}
 	for may, account := range map[bool]string{true: operatorAccount, false: driverAccount} {
@@ -185,7 +185,7 @@ func (w *world) ownersNeedARight(t *testing.T) {
 
 // rightsGiven returns the rights in the release's Roles, by account. Rights in all namespaces are an error, because the
 // values name the namespaces.
-func (w *world) rightsGiven(t *testing.T) map[string]map[right]bool {
+func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
 	var wide rbacv1.ClusterRoleBindingList
@@ -238,7 +238,7 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 }
 
 // rightsUsed returns the rights that accounts used, and the rights that were missing, according to the audit log.
-func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
+func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
 	log, err := os.Open(w.AuditLog())
 	if err != nil {
@@ -247,19 +247,19 @@ func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 	defer log.Close()
 	used, refused = map[string]map[right]bool{}, map[string]map[right]bool{}
 	err = cluster.ReadAudit(log, func(request cluster.Request) {
-		of := request.ObjectRef
+		ref := request.ObjectRef
 		into := map[string]map[string]map[right]bool{"allow": used, "forbid": refused}[request.Decision()]
-		if into == nil || of.Resource == "" {
+		if into == nil || ref.Resource == "" {
 			return
 		}
 		if into[request.User.Username] == nil {
 			into[request.User.Username] = map[right]bool{}
 		}
-		resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
-		into[request.User.Username][right{of.Namespace, of.APIGroup, resource, request.Verb}] = true
+		resource := strings.TrimSuffix(ref.Resource+"/"+ref.Subresource, "/")
+		into[request.User.Username][right{ref.Namespace, ref.APIGroup, resource, request.Verb}] = true
 		// Server-side apply needs both rights.
 		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated {
-			into[request.User.Username][right{of.Namespace, of.APIGroup, resource, "create"}] = true
+			into[request.User.Username][right{ref.Namespace, ref.APIGroup, resource, "create"}] = true
 		}
 	})
 	if err != nil {

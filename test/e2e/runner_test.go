@@ -16,14 +16,14 @@ import (
 
 // bySparkSubmit tests applications whose driver pod is created by the spark-submit of their own image, in a separate
 // pod.
-func (w *world) bySparkSubmit(t *testing.T) {
+func (w *suite) bySparkSubmit(t *testing.T) {
 	t.Parallel()
 	t.Run("completes", w.submittedCompletes)
 	t.Run("fails", w.submissionFails)
 }
 
 // submittedCompletes checks the result, status and event of an application that spark-submit has submitted.
-func (w *world) submittedCompletes(t *testing.T) {
+func (w *suite) submittedCompletes(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "by-spark-submit" // the test identifies spark-submit's objects without our label by this name
@@ -53,13 +53,13 @@ func (w *world) submittedCompletes(t *testing.T) {
 		t.Errorf("no event tells which way was taken:\n%s", w.describe(t, app))
 	}
 	w.remove(t, app)
-	w.noSecrets(t, app)
+	w.waitNoSecrets(t, app)
 }
 
 // submissionFails checks the fallback to spark-submit for a feature that the operator does not support. The error
 // message contains the reason of the failure. The submission is retried, so the operator needs the rights to delete all
 // objects of the first attempt.
-func (w *world) submissionFails(t *testing.T) {
+func (w *suite) submissionFails(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "no-such-step"
@@ -73,7 +73,7 @@ func (w *world) submissionFails(t *testing.T) {
 	if m := app.Status.AppState.ErrorMessage; !contains(m, []string{"spark-submit", "exit code 1", "ClassNotFoundException", "org.example.NoSuchStep"}) {
 		t.Errorf("errorMessage is %q", m)
 	}
-	t.Logf("told as: %s", app.Status.AppState.ErrorMessage)
+	t.Logf("the errorMessage is: %s", app.Status.AppState.ErrorMessage)
 	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 || app.Status.SubmissionAttempts != 2 {
 		t.Errorf("condition Failed is %+v, after %d runs of %d submissions, want 0 of 2", c, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts)
 	}
@@ -82,13 +82,13 @@ func (w *world) submissionFails(t *testing.T) {
 		t.Errorf("the log of the pod that submits is not kept (%v):\n%s", err, log)
 	}
 	w.remove(t, app)
-	w.noSecrets(t, app)
+	w.waitNoSecrets(t, app)
 }
 
 // podOf returns the only pod of a role that an object has.
-func (w *world) podOf(t *testing.T, of client.Object, role string) *corev1.Pod {
+func (w *suite) podOf(t *testing.T, owner client.Object, role string) *corev1.Pod {
 	t.Helper()
-	pods := w.podsOf(t, of, role)
+	pods := w.podsOf(t, owner, role)
 	if len(pods) != 1 {
 		t.Fatalf("%d pods of role %s", len(pods), role)
 	}
@@ -96,17 +96,17 @@ func (w *world) podOf(t *testing.T, of client.Object, role string) *corev1.Pod {
 }
 
 // podsOf returns the pods of a role that an object has.
-func (w *world) podsOf(t *testing.T, of client.Object, role string) []corev1.Pod {
+func (w *suite) podsOf(t *testing.T, owner client.Object, role string) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
-	if err := w.Client.List(t.Context(), &pods, client.InNamespace(of.GetNamespace()), client.MatchingLabels{labelAppUID: string(of.GetUID()), "spark-role": role}); err != nil {
+	if err := w.Client.List(t.Context(), &pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{labelAppUID: string(owner.GetUID()), "spark-role": role}); err != nil {
 		t.Fatal(err)
 	}
 	return pods.Items
 }
 
-// noSecrets waits until the Secrets of the application are gone.
-func (w *world) noSecrets(t *testing.T, app *v1beta2.SparkApplication) {
+// waitNoSecrets waits until the Secrets of the application are gone.
+func (w *suite) waitNoSecrets(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	eventually(t, time.Minute, "no Secret of the application", func() (string, bool) {
 		var secrets corev1.SecretList

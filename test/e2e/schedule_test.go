@@ -17,20 +17,20 @@ import (
 const labelSchedule = "sparkoperator.k8s.io/scheduled-app-name"
 
 // schedules tests schedules in real time. Their runs are real applications.
-func (w *world) schedules(t *testing.T) {
-	w.side(t, "run on request, pruned, orphaned", w.scheduleRequested)
+func (w *suite) schedules(t *testing.T) {
+	w.parallel(t, "run on request, pruned, orphaned", w.scheduleRequested)
 }
 
 // schedulesLong contains the tests that wait for minutes.
-func (w *world) schedulesLong(t *testing.T) {
+func (w *suite) schedulesLong(t *testing.T) {
 	w.lifeProgram(t)
-	w.side(t, "every minute, one at a time", w.scheduleForbids)
-	w.side(t, "every few seconds, the newest alone", w.scheduleReplaces)
-	w.side(t, "a bad schedule that is mended", w.scheduleMended)
+	w.parallel(t, "every minute, one at a time", w.scheduleForbids)
+	w.parallel(t, "every few seconds, the newest alone", w.scheduleReplaces)
+	w.parallel(t, "a bad schedule that is mended", w.scheduleMended)
 }
 
 // schedule returns the example with another name and schedule.
-func (w *world) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
+func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Name, s.Spec.Schedule, s.Spec.StartingDeadlineSeconds = name, times, nil
@@ -43,7 +43,7 @@ func (w *world) schedule(t *testing.T, name, times string, change func(*v1beta2.
 
 // scheduleRequested requests runs by annotation. The second run replaces the first in the history when it ends.
 // Deleting the schedule with orphan propagation keeps the last run.
-func (w *world) scheduleRequested(t *testing.T) {
+func (w *suite) scheduleRequested(t *testing.T) {
 	s := w.schedule(t, "requested", "0 3 1 1 *", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1)) })
 	w.create(t, s)
 	awaitObject(t, w, s, time.Minute, "its next time", func(s *v1beta2.ScheduledSparkApplication) bool {
@@ -74,10 +74,10 @@ func (w *world) scheduleRequested(t *testing.T) {
 }
 
 // scheduleForbids checks that a current run delays the next one until it ends. Deleting the schedule deletes its runs.
-func (w *world) scheduleForbids(t *testing.T) {
+func (w *suite) scheduleForbids(t *testing.T) {
 	s := w.schedule(t, "one-at-a-time", "* * * * *", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy, s.Spec.FailedRunHistoryLimit = v1beta2.ConcurrencyForbid, new(int32(1))
-		s.Spec.Template = w.told(t, "", []string{"sleep"}, nil).Spec
+		s.Spec.Template = w.scriptedApp(t, "", []string{"sleep"}, nil).Spec
 	})
 	w.create(t, s)
 	first := w.nextRun(t, s, "")
@@ -103,10 +103,10 @@ func (w *world) scheduleForbids(t *testing.T) {
 }
 
 // scheduleReplaces checks that each new run replaces the current one. After suspension, the last run continues.
-func (w *world) scheduleReplaces(t *testing.T) {
+func (w *suite) scheduleReplaces(t *testing.T) {
 	s := w.schedule(t, "newest", "@every 20s", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace
-		s.Spec.Template = w.told(t, "", []string{"sleep"}, nil).Spec
+		s.Spec.Template = w.scriptedApp(t, "", []string{"sleep"}, nil).Spec
 	})
 	w.create(t, s)
 	first := w.nextRun(t, s, "")
@@ -128,7 +128,7 @@ func (w *world) scheduleReplaces(t *testing.T) {
 }
 
 // scheduleMended checks that an invalid schedule is reported with the name of the field, and that an edit corrects it.
-func (w *world) scheduleMended(t *testing.T) {
+func (w *suite) scheduleMended(t *testing.T) {
 	s := w.schedule(t, "mended", "every now and then", nil)
 	w.create(t, s)
 	for _, step := range []struct {
@@ -162,7 +162,7 @@ func (w *world) scheduleMended(t *testing.T) {
 }
 
 // request requests a run and returns it.
-func (w *world) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
+func (w *suite) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
 	t.Helper()
 	before, last := s.DeepCopy(), s.Status.LastRunName
 	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1beta2.RunNowAnnotation, value)
@@ -177,7 +177,7 @@ func (w *world) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, valu
 }
 
 // nextRun waits for a run other than last and returns it.
-func (w *world) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last string) *v1beta2.SparkApplication {
+func (w *suite) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last string) *v1beta2.SparkApplication {
 	t.Helper()
 	awaitObject(t, w, s, 3*time.Minute, "a run after "+last, func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.LastRunName != last && s.Status.LastRunName != ""
@@ -195,7 +195,7 @@ func (w *world) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last
 }
 
 // scheduledAt returns the scheduled time of a run.
-func (w *world) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Time {
+func (w *suite) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, run.Annotations[v1beta2.ScheduledAtAnnotation])
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *world) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Ti
 }
 
 // runsOf returns the existing runs of a schedule.
-func (w *world) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1beta2.SparkApplication {
+func (w *suite) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1beta2.SparkApplication {
 	t.Helper()
 	var runs v1beta2.SparkApplicationList
 	if err := w.Client.List(t.Context(), &runs, client.InNamespace(s.Namespace), client.MatchingLabels{labelSchedule: s.Name}); err != nil {
@@ -215,7 +215,7 @@ func (w *world) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1b
 }
 
 // awaitHistory waits until the status lists exactly these runs as ended.
-func (w *world) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication, successful, failed []string) {
+func (w *suite) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication, successful, failed []string) {
 	t.Helper()
 	awaitObject(t, w, s, time.Minute, "the history "+strings.Join(append(successful, failed...), ", "), func(s *v1beta2.ScheduledSparkApplication) bool {
 		return slices.Equal(s.Status.PastSuccessfulRunNames, successful) && slices.Equal(s.Status.PastFailedRunNames, failed)
@@ -223,7 +223,7 @@ func (w *world) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication,
 }
 
 // awaitGone waits until an object is gone.
-func (w *world) awaitGone(t *testing.T, o client.Object) {
+func (w *suite) awaitGone(t *testing.T, o client.Object) {
 	t.Helper()
 	eventually(t, 90*time.Second, o.GetName()+" to be gone", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o)

@@ -34,7 +34,7 @@ const uiBase = "/default/web"
 // ui tests the web UI of a running application, through the node port of its Service and through its Ingress. The test
 // simulates ingress-nginx. It first upgrades the release so that the operator creates Ingresses. Only the
 // uninstallation follows this test.
-func (w *world) ui(t *testing.T) {
+func (w *suite) ui(t *testing.T) {
 	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
 		"--set-literal", "controller.uiIngress.urlFormat=https://spark.example.com/{{$appNamespace}}/{{$appName}}")
@@ -80,7 +80,7 @@ func (w *world) ui(t *testing.T) {
 
 // openNodePort changes the UI Service of a running application to a node port, which starts no new run. It returns the
 // address outside the pods' network.
-func (w *world) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string {
+func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 	before := app.DeepCopy()
 	app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServiceType: new(corev1.ServiceTypeNodePort)}

@@ -29,12 +29,12 @@ func configOf(t *testing.T, r rendered) config.Configuration {
 
 func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
 	t.Helper()
-	for _, one := range only[*corev1.ConfigMap](r) {
-		if one.Name == name {
-			return one
+	for _, configMap := range only[*corev1.ConfigMap](r) {
+		if configMap.Name == name {
+			return configMap
 		}
 	}
-	t.Fatalf("there is no ConfigMap %s", name)
+	t.Fatalf("no ConfigMap %s", name)
 	return nil
 }
 
@@ -53,9 +53,9 @@ func rightsOf(r rendered) map[string]string {
 	return nil
 }
 
-// TestSwitchesOfTheAPIs checks that disabling an API removes the rights on all of its resources and sets the operator's
-// configuration.
-func TestSwitchesOfTheAPIs(t *testing.T) {
+// TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources and sets the
+// operator's configuration.
+func TestSwitchedOffAPIHasNoRights(t *testing.T) {
 	for _, test := range []struct {
 		values            string
 		spark, apache     bool
@@ -75,17 +75,18 @@ func TestSwitchesOfTheAPIs(t *testing.T) {
 		rights := rightsOf(r)
 		for key := range rights {
 			if strings.Contains(key, test.without) {
-				t.Errorf("%s: there is a right on %s", test.values, key)
+				t.Errorf("%s: the operator has a right on %s", test.values, key)
 			}
 		}
 		if rights[test.stillHas] == "" {
-			t.Errorf("%s: there is no right on %s among %v", test.values, test.stillHas, slices.Sorted(maps.Keys(rights)))
+			t.Errorf("%s: the operator has no right on %s among %v", test.values, test.stillHas, slices.Sorted(maps.Keys(rights)))
 		}
 	}
 }
 
-// TestApacheValues checks that the values of controller.apache reach the operator's configuration file.
-func TestApacheValues(t *testing.T) {
+// TestApacheValuesReachTheConfiguration checks that the values of controller.apache reach the operator's configuration
+// file.
+func TestApacheValuesReachTheConfiguration(t *testing.T) {
 	r := mustRender(t, install{values: `
 controller:
   apache:
@@ -127,20 +128,20 @@ controller:
 	}
 }
 
-// TestPropertiesRollThePods checks that changed properties replace the pods, because the operator reads them only at
-// startup.
-func TestPropertiesRollThePods(t *testing.T) {
+// TestChangedPropertiesRollThePods checks that changed properties replace the pods, because the operator reads them
+// only at startup.
+func TestChangedPropertiesRollThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}
 	if sum("controller: {apache: {properties: spark.logConf=true}}") == sum("controller: {apache: {properties: spark.logConf=false}}") {
-		t.Error("other properties, and the same pods")
+		t.Error("other properties give the same pods")
 	}
 }
 
-// TestApacheRefusals checks that invalid values are rejected with their names. The chart also rejects properties
-// that a value of the chart controls, because other objects depend on this value.
-func TestApacheRefusals(t *testing.T) {
+// TestInvalidApacheValuesAreRejected checks that invalid values are rejected with their names. The chart also rejects
+// properties that a value of the chart controls, because other objects depend on this value.
+func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{
 		"controller: {sparkOperator: {enable: false}, apache: {enable: false}}":                          "nothing to do",
@@ -172,9 +173,10 @@ func TestApacheRefusals(t *testing.T) {
 	}
 }
 
-// TestDynamicConfig checks the objects for a dynamic configuration. Namespaces that can change need rights in the whole
-// cluster, but no right on namespaces. The operator finds the ConfigMap by its labels, or the pod mounts it as a file.
-func TestDynamicConfig(t *testing.T) {
+// TestDynamicConfigIsMountedAndReadable checks the objects for a dynamic configuration. Namespaces that can change need
+// rights in the whole cluster, but no right on namespaces. The operator finds the ConfigMap by its labels, or the pod
+// mounts it as a file.
+func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
 		r := mustRender(t, install{values: "controller: {dynamicConfig: {enable: true, source: " + source + ", " + data + "}}"})
@@ -209,8 +211,8 @@ func TestDynamicConfig(t *testing.T) {
 	}
 }
 
-// TestAliasesOfTheServiceAccount checks that each alias exists in each namespace, with the same rights.
-func TestAliasesOfTheServiceAccount(t *testing.T) {
+// TestAliasesHaveTheRightsOfTheServiceAccount checks that each alias exists in each namespace, with the same rights.
+func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
 	var made, bound []string
 	for _, account := range only[*corev1.ServiceAccount](r) {
@@ -236,12 +238,13 @@ func TestAliasesOfTheServiceAccount(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfTheChart checks that the sentinels have their label and are in a namespace that the operator serves.
-func TestSentinelsOfTheChart(t *testing.T) {
+// TestSentinelsAreInTheirNamespaces checks that the sentinels have their label and are in a namespace that the operator
+// serves.
+func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
 		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
 		if got := configOf(t, r).Apache.Sentinels.Namespace; got != want {
-			t.Errorf("%s: the operator writes to those of %s, want %s", namespaces, got, want)
+			t.Errorf("%s: the operator may write to sentinels of %s, want %s", namespaces, got, want)
 		}
 		var kinds []string
 		for _, object := range r.objects {
@@ -259,16 +262,16 @@ func TestSentinelsOfTheChart(t *testing.T) {
 	}
 }
 
-// TestSentinelsWaitForTheirKind checks that a first installation renders no sentinels. Helm would reject the whole
+// TestSentinelsNeedServedKinds checks that a first installation renders no sentinels. Helm would reject the whole
 // release, because the API server does not serve their kinds before the release is installed.
-func TestSentinelsWaitForTheirKind(t *testing.T) {
+func TestSentinelsNeedServedKinds(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
 	for _, object := range r.objects {
 		if object.GetLabels()["spark.operator/sentinel"] == "true" {
-			t.Errorf("%s %s is made before it is served", object.GetObjectKind().GroupVersionKind(), object.GetName())
+			t.Errorf("%s %s is created before its kind is served", object.GetObjectKind().GroupVersionKind(), object.GetName())
 		}
 	}
 	if !strings.Contains(r.notes, "helm upgrade") {
-		t.Errorf("the notes do not tell how to get sentinels:\n%s", r.notes)
+		t.Errorf("the notes do not explain how to get sentinels:\n%s", r.notes)
 	}
 }

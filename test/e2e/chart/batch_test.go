@@ -14,7 +14,7 @@ import (
 
 // TestBatchScheduler checks that the kubeflow chart's values reach the operator. The controller gets rights only on the
 // pod groups of the configured schedulers.
-func TestBatchScheduler(t *testing.T) {
+func TestBatchSchedulersGetTheirRights(t *testing.T) {
 	const all = "create delete get list watch"
 	for _, test := range []struct {
 		values string
@@ -51,7 +51,7 @@ func TestBatchScheduler(t *testing.T) {
 	}
 }
 
-func TestBatchSchedulerRefusals(t *testing.T) {
+func TestInvalidBatchSchedulersAreRejected(t *testing.T) {
 	for values, want := range map[string]string{
 		"controller: {batchScheduler: {enabled: true}}":               "enabled",
 		"controller: {batchScheduler: {enable: 1}}":                   "/controller/batchScheduler/enable",

@@ -14,7 +14,7 @@ import (
 
 // TestConnect checks that the operator serves Spark Connect servers by default. If they are disabled, it has no right
 // on them.
-func TestConnect(t *testing.T) {
+func TestConnectSwitchControlsRights(t *testing.T) {
 	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})
 		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))

@@ -8,9 +8,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestKueueRights checks that Kueue's manager gets one right, in the served namespaces, and only if the values enable
-// it.
-func TestKueueRights(t *testing.T) {
+// TestKueueGetsRightsInServedNamespaces checks that Kueue's manager gets one right, in the served namespaces, and only
+// if the values enable it.
+func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	const create = "controller: {kueue: {rbac: {create: true}}}"
 	for _, test := range []struct {
 		name, values string
@@ -76,7 +76,7 @@ func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	return grants
 }
 
-func TestKueueRefusals(t *testing.T) {
+func TestInvalidKueueValuesAreRejected(t *testing.T) {
 	for values, want := range map[string]string{
 		"controller: {kueue: {enable: true}}":                 "enable",
 		"controller: {kueue: {rbac: {create: yes please}}}":   "/controller/kueue/rbac/create",

@@ -44,7 +44,7 @@ func names(r rendered) []string {
 }
 
 // Other tools and users' manifests refer to these names, so the test lists all of them.
-func TestObjects(t *testing.T) {
+func TestValuesDecideWhichObjectsExist(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		in   install
@@ -65,7 +65,7 @@ func TestObjects(t *testing.T) {
 			"ServiceAccount default/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 		}},
-		{"another release, its own namespace among the jobs'", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
+		{"another release in a job namespace", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
 			"ConfigMap ops/team-spark-operator-controller",
 			"Deployment ops/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-controller",
@@ -118,14 +118,14 @@ func TestObjects(t *testing.T) {
 			"ServiceAccount jobs/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 		}},
-		{"nothing that others make", install{values: `
+		{"objects of others are left out", install{values: `
 controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
 spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false}}
 crds: {install: false}`}, []string{
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
 		}},
-		{"everything that can be switched on", install{values: `
+		{"all optional objects", install{values: `
 controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true, bindAddress: 0.0.0.0}, networkPolicy: {enable: true}}
 prometheus: {metrics: {authentication: true}, podMonitor: {create: true, labels: {team: a}}, rules: {create: true}, dashboard: {create: true}}
 spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitoringAPIs}, []string{
@@ -156,8 +156,8 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 	}
 }
 
-// TestNamesFit checks that names and labels are valid even for the longest names of releases.
-func TestNamesFit(t *testing.T) {
+// TestNamesAreShortened checks that names and labels are valid even for the longest names of releases.
+func TestNamesAreShortened(t *testing.T) {
 	long := strings.Repeat("a-very-long-name-", 4)[:52] + "x" // Helm allows 53 characters in a release name
 	for _, in := range []install{
 		{release: long, namespace: "ops"},
@@ -215,7 +215,7 @@ func TestControllerIsRestricted(t *testing.T) {
 	}
 }
 
-func TestDeployment(t *testing.T) {
+func TestDeploymentHasTheValues(t *testing.T) {
 	d := one[*appsv1.Deployment](t, mustRender(t, install{values: `
 image: {registry: registry.example, repository: team/operator, tag: "7", pullPolicy: Always, pullSecrets: [{name: regcred}]}
 controller:
@@ -273,7 +273,7 @@ controller:
 	}
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
 		if port := probe.HTTPGet.Port; port.Type != intstr.String || ports[port.StrVal] != 8081 {
-			t.Errorf("probe %s asks port %s of %v, want 8081", probe.HTTPGet.Path, port.String(), ports)
+			t.Errorf("probe %s uses port %s of %v, want 8081", probe.HTTPGet.Path, port.String(), ports)
 		}
 	}
 	if ports["metrics"] != 8080 {
@@ -293,7 +293,7 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 }
 
 // TestRights lists all rights in full, so that every added or removed right is a deliberate decision.
-func TestRights(t *testing.T) {
+func TestRightsAreMinimal(t *testing.T) {
 	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
 		r := mustRender(t, in)
@@ -367,9 +367,9 @@ var (
 	}
 )
 
-// TestRightsOnDoors checks that the controller has rights on Ingresses and routes only if a value enables them. For
-// spark.apache.org objects this value is controller.exposure.
-func TestRightsOnDoors(t *testing.T) {
+// TestExposureAddsRights checks that the controller has rights on Ingresses and routes only if a value enables them.
+// For spark.apache.org objects this value is controller.exposure.
+func TestExposureAddsRights(t *testing.T) {
 	const all = "create delete get list patch watch"
 	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
 	for values, want := range map[string]map[string]string{
@@ -394,7 +394,7 @@ func TestRightsOnDoors(t *testing.T) {
 			return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes")
 		})
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s gives besides (-want +got):\n%s", values, diff)
+			t.Errorf("%s adds the rights (-want +got):\n%s", values, diff)
 		}
 	}
 }
@@ -421,7 +421,7 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 // A driver creates and deletes executors. At its end it deletes collections by label (Spark's
 // KubernetesClusterSchedulerBackend). Only pods that run spark-submit have rights on Secrets and NetworkPolicies. These
 // pods have their own service account, unless the values disable it.
-func TestDriverRights(t *testing.T) {
+func TestDriverRightsFollowTheValues(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
 		"/services": "deletecollection", "/persistentvolumeclaims": "create deletecollection list",
@@ -462,12 +462,12 @@ func TestDriverRights(t *testing.T) {
 			}
 		}
 		if got := configOf(t, r).Submission.ServiceAccount; got != test.account || bound != test.bound {
-			t.Errorf("%s: spark-submit runs as %q, and the rights are those of %q; want %q, %q", test.values, got, bound, test.account, test.bound)
+			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got, bound, test.account, test.bound)
 		}
 		var names []string
 		for _, account := range only[*corev1.ServiceAccount](r) {
 			if slices.Contains(names, account.Namespace+"/"+account.Name) {
-				t.Errorf("%s: %s comes twice", test.values, account.Name)
+				t.Errorf("%s: %s exists twice", test.values, account.Name)
 			}
 			names = append(names, account.Namespace+"/"+account.Name)
 		}
@@ -490,7 +490,7 @@ func TestDriverRights(t *testing.T) {
 }
 
 // The rendered definitions equal the generated ones, apart from the release's labels and the keep policy.
-func TestDefinitions(t *testing.T) {
+func TestDefinitionsFollowTheValues(t *testing.T) {
 	const sparkoperator, apache = "sparkoperator.k8s.io", "spark.apache.org"
 	generated := readCRDs(t)
 	for _, test := range []struct {
@@ -546,7 +546,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 }
 
 // TestMemoryLimit checks that the controller has a memory limit and that GOMEMLIMIT is below it.
-func TestMemoryLimit(t *testing.T) {
+func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "1Gi 966367641",
 		"controller: {resources: {limits: {memory: 2Gi}}}":                                  "2Gi 1932735283",
@@ -573,7 +573,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // TestGoRuntime checks the environment variables for Go's runtime. A null value omits the variable. A variable in
 // controller.env replaces the chart's own.
-func TestGoRuntime(t *testing.T) {
+func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "GOMAXPROCS=1 GOGC=40 GOMEMLIMIT=966367641",
 		"controller: {go: {maxProcs: 4, gcPercent: 200}}":                                                                "GOMAXPROCS=4 GOGC=200 GOMEMLIMIT=966367641",
@@ -612,7 +612,7 @@ func TestPprofIsLoopback(t *testing.T) {
 }
 
 // TestMetricsAuthentication checks that the controller may review tokens only if metrics need authentication.
-func TestMetricsAuthentication(t *testing.T) {
+func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 	for values, want := range map[string]bool{
 		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
 	} {
@@ -628,16 +628,16 @@ func TestMetricsAuthentication(t *testing.T) {
 		}
 	}
 	if !configOf(t, mustRender(t, install{values: "prometheus: {metrics: {authentication: true}}"})).Metrics.Authentication {
-		t.Error("the operator is not told")
+		t.Error("the operator's configuration lacks authentication")
 	}
 	if _, err := render(t, install{values: "{prometheus: {metrics: {authentication: true}}, controller: {apache: {metrics: {enable: true}}}}"}); err == nil {
-		t.Error("the second port of the metrics is open beside")
+		t.Error("the second metrics port has no authentication")
 	}
 }
 
-// TestNetworkPolicyOfTheController checks that the pods accept connections only at their own ports. Only the configured
-// peers may read metrics.
-func TestNetworkPolicyOfTheController(t *testing.T) {
+// TestNetworkPolicySelectsTheController checks that the pods accept connections only at their own ports. Only the
+// configured peers may read metrics.
+func TestNetworkPolicySelectsTheController(t *testing.T) {
 	if policies := only[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
 		t.Errorf("without the switch: %v", policies)
 	}

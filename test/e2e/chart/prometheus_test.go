@@ -70,7 +70,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 		}
 	}
 	if len(all) < 40 {
-		t.Fatalf("only %d metrics are found in docs/metrics.md", len(all))
+		t.Fatalf("docs/metrics.md has only %d metrics", len(all))
 	}
 	return all
 }
@@ -112,7 +112,7 @@ func faultsOf(all map[string]metric, expression string) (faults []string) {
 			known := append(labelsBelow(all, n.Expr), targetLabels...)
 			for _, label := range n.Grouping {
 				if !slices.Contains(known, label) {
-					faults = append(faults, fmt.Sprintf("it is grouped by %s, which nothing in it has", label))
+					faults = append(faults, fmt.Sprintf("it is grouped by %s, which none of its metrics has", label))
 				}
 			}
 		}
@@ -188,8 +188,8 @@ var wordsOf = map[string][]string{
 	"result": {"started", "asked", "skipped", "refused", "replaced", "succeeded", "failed", "stored", "conflict"},
 }
 
-// TestFaultsOfExpressions tests the check itself.
-func TestFaultsOfExpressions(t *testing.T) {
+// TestInvalidExpressionsAreFound tests the check itself.
+func TestInvalidExpressionsAreFound(t *testing.T) {
 	all := documentedMetrics(t)
 	for expression, want := range map[string]string{
 		`sum(`:                   "parse error",
@@ -250,7 +250,7 @@ func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 }
 
 // TestAlerts checks that every alert uses served metrics, has a description, and has a section in the runbook.
-func TestAlerts(t *testing.T) {
+func TestAlertsUseServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
 	runbook, err := os.ReadFile("../../../docs/alerts.md")
 	if err != nil {
@@ -268,7 +268,7 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("%s has severity %q", a.Alert, a.Labels["severity"])
 		}
 		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" {
-			t.Errorf("%s does not say what it is about", a.Alert)
+			t.Errorf("%s has no summary or description", a.Alert)
 		}
 		if a.For != "" {
 			if _, err := model.ParseDuration(a.For); err != nil {
@@ -281,35 +281,35 @@ func TestAlerts(t *testing.T) {
 		}
 		for _, text := range a.Annotations {
 			for _, used := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
-				if by, ok := outermost(parsed); !ok || !slices.Contains(by, used[1]) {
-					t.Errorf("%s: its text has the label %s, its result %v", a.Alert, used[1], by)
+				if labels, ok := outermost(parsed); !ok || !slices.Contains(labels, used[1]) {
+					t.Errorf("%s: its text has the label %s, its result has %v", a.Alert, used[1], labels)
 				}
 			}
 		}
 		if !strings.Contains(string(runbook), "\n## "+a.Alert+"\n") {
-			t.Errorf("docs/alerts.md does not tell of %s", a.Alert)
+			t.Errorf("docs/alerts.md has no section for %s", a.Alert)
 		}
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(string(runbook), -1) {
 		if !slices.ContainsFunc(alerts, func(a alert) bool { return a.Alert == heading[1] }) {
-			t.Errorf("docs/alerts.md tells of %s, which is no alert", heading[1])
+			t.Errorf("docs/alerts.md has a section %s, which is no alert", heading[1])
 		}
 	}
 }
 
 // outermost returns the labels that the outermost aggregation of an expression keeps.
-func outermost(expression parser.Expr) (by []string, found bool) {
+func outermost(expression parser.Expr) (labels []string, found bool) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		if n, ok := node.(*parser.AggregateExpr); ok && !found {
-			by, found = n.Grouping, true
+			labels, found = n.Grouping, true
 		}
 		return nil
 	})
-	return by, found
+	return labels, found
 }
 
-// TestAlertsByValues checks that names, labels and links of the alerts follow the values.
-func TestAlertsByValues(t *testing.T) {
+// TestAlertsFollowTheValues checks that names, labels and links of the alerts follow the values.
+func TestAlertsFollowTheValues(t *testing.T) {
 	_, alerts := ruleOf(t, mustRender(t, install{release: "team", namespace: "ops", apis: monitoringAPIs, values: `
 prometheus:
   metrics: {prefix: team-a_}
@@ -330,7 +330,7 @@ prometheus:
 	}
 	_, alone := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}", apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
-		t.Error("a leader is missed where none is elected")
+		t.Error("an alert requires a leader without leader election")
 	}
 }
 
@@ -374,7 +374,7 @@ func TestMonitoringObjectsAreValid(t *testing.T) {
 }
 
 // TestDashboard checks that every panel uses served metrics and only the variables of the dashboard.
-func TestDashboard(t *testing.T) {
+func TestDashboardUsesServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
 	text := dashboardOf(t, everyMonitor)
 	var dashboard struct {
@@ -395,23 +395,23 @@ func TestDashboard(t *testing.T) {
 	variables := map[string]bool{"__rate_interval": true}
 	for _, v := range dashboard.Templating.List {
 		variables[v.Name] = true
-		if of := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" {
-			if _, known, found := lookUp(all, of[1]); !found || !slices.Contains(known, of[2]) {
-				t.Errorf("variable %s asks for %s", v.Name, v.Definition)
+		if match := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" {
+			if _, known, found := lookUp(all, match[1]); !found || !slices.Contains(known, match[2]) {
+				t.Errorf("variable %s queries an unknown metric or label: %s", v.Name, v.Definition)
 			}
 		}
 	}
 	ids, panels := map[int]bool{}, 0
 	for _, p := range dashboard.Panels {
 		if ids[p.ID] || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("panel %q has a place or an id of another", p.Title)
+			t.Errorf("panel %q has the id of another panel or is too wide", p.Title)
 		}
 		ids[p.ID] = true
 		if p.Type == "row" {
 			continue
 		}
 		if panels++; len(p.Targets) == 0 {
-			t.Errorf("panel %q shows nothing", p.Title)
+			t.Errorf("panel %q has no query", p.Title)
 		}
 		for _, target := range p.Targets {
 			for _, fault := range faultsOf(all, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")) {
@@ -419,7 +419,7 @@ func TestDashboard(t *testing.T) {
 			}
 			for _, used := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
 				if !variables[used[1]] {
-					t.Errorf("panel %q: there is no variable %s", p.Title, used[1])
+					t.Errorf("panel %q: no variable %s", p.Title, used[1])
 				}
 			}
 			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"))
@@ -427,8 +427,8 @@ func TestDashboard(t *testing.T) {
 				continue
 			}
 			for _, used := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(target.LegendFormat, -1) {
-				if !slices.ContainsFunc(groupings(parsed), func(by []string) bool { return slices.Contains(by, used[1]) }) {
-					t.Errorf("panel %q: its legend has the label %s, which its result has not", p.Title, used[1])
+				if !slices.ContainsFunc(groupings(parsed), func(labels []string) bool { return slices.Contains(labels, used[1]) }) {
+					t.Errorf("panel %q: its legend has the label %s, but its result lacks it", p.Title, used[1])
 				}
 			}
 		}
@@ -462,9 +462,9 @@ func dashboardOf(t *testing.T, values string) string {
 	return ""
 }
 
-func TestDashboardByValues(t *testing.T) {
+func TestDashboardFollowsTheValues(t *testing.T) {
 	text := dashboardOf(t, "prometheus: {metrics: {prefix: team-a_}, dashboard: {create: true, annotations: {grafana_folder: Spark}}}")
 	if !json.Valid([]byte(text)) || !strings.Contains(text, "sum(team_a_spark_application_running_count)") || strings.Contains(text, "LEASE_NAME") {
-		t.Error("the dashboard has not the names of the installation")
+		t.Error("the dashboard does not have the names of the installation")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestScheduledApplications checks that the operator runs schedules by default. If they are disabled, it has no right
-// to create applications. A value of the kubeflow chart controls the names of runs.
-func TestScheduledApplications(t *testing.T) {
+// TestScheduleSwitchControlsRights checks that the operator runs schedules by default. If they are disabled, it has no
+// right to create applications. A value of the kubeflow chart controls the names of runs.
+func TestScheduleSwitchControlsRights(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},
 		"controller: {scheduledApplications: {enable: false}}":               {Enabled: new(false), TimestampPrecision: "nanos"},

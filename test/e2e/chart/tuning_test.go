@@ -17,7 +17,7 @@ import (
 
 // TestTuningPage checks the YAML examples of docs/tuning.md. The chart must accept all values, and the objects must
 // have no unknown fields.
-func TestTuningPage(t *testing.T) {
+func TestTuningPageMatchesTheChart(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/tuning.md")
 	if err != nil {
 		t.Fatal(err)
@@ -29,18 +29,18 @@ func TestTuningPage(t *testing.T) {
 			values++
 			r := mustRender(t, install{values: text})
 			if one[*appsv1.Deployment](t, r).Spec.Replicas == nil {
-				t.Errorf("no replicas come of\n%s", text)
+				t.Errorf("no replicas result from\n%s", text)
 			}
 			configOf(t, r)
 			continue
 		}
 		for _, object := range decode(t, "docs/tuning.md", text) {
 			objects++
-			if schema, is := object.(*flowcontrol.FlowSchema); is {
+			if schema, ok := object.(*flowcontrol.FlowSchema); ok {
 				account := schema.Spec.Rules[0].Subjects[0].ServiceAccount
 				pod := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec
 				if account.Name != pod.ServiceAccountName || account.Namespace != "spark-operator" {
-					t.Errorf("the FlowSchema is of %s, the controller runs as %s", account.Name, pod.ServiceAccountName)
+					t.Errorf("the FlowSchema names the account %s, but the controller runs as %s", account.Name, pod.ServiceAccountName)
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func TestTuningPage(t *testing.T) {
 
 // TestSeveralReleases checks that the releases of docs/tuning.md can coexist. No object belongs to two of them, and
 // each serves its own namespaces.
-func TestSeveralReleases(t *testing.T) {
+func TestReleasesOfTheTuningPageAreDisjoint(t *testing.T) {
 	type object struct{ kind, namespace, name string }
 	owner := map[object]string{}
 	leases := map[string]string{}
@@ -68,7 +68,7 @@ func TestSeveralReleases(t *testing.T) {
 		for _, o := range r.objects {
 			key := object{fmt.Sprintf("%T", o), o.GetNamespace(), o.GetName()}
 			if other := owner[key]; other != "" {
-				t.Errorf("%v is of %s and of %s", key, other, c.release)
+				t.Errorf("%v belongs to %s and to %s", key, other, c.release)
 			}
 			owner[key] = c.release
 		}
@@ -81,7 +81,7 @@ func TestSeveralReleases(t *testing.T) {
 		}
 		lease := got.LeaderElection.Namespace + "/" + got.LeaderElection.LeaseName
 		if other := leases[lease]; other != "" {
-			t.Errorf("%s and %s elect one leader", other, c.release)
+			t.Errorf("%s and %s share a leader lease", other, c.release)
 		}
 		leases[lease] = c.release
 	}

@@ -18,44 +18,44 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-func TestRefusedValues(t *testing.T) {
+func TestInvalidValuesAreRejected(t *testing.T) {
 	for _, test := range []struct{ name, values, want string }{
 		{"unknown key", "contoller: {}", "contoller"},
 		{"unknown key below", "controller: {logLevl: info}", "logLevl"},
 		{"level", "controller: {logLevel: chatty}", "/controller/logLevel"},
 		{"replicas", "controller: {replicas: -1}", "/controller/replicas"},
 		{"workers", "controller: {workers: many}", "/controller/workers"},
-		{"no goroutine at a time", "controller: {go: {maxProcs: 0}}", "/controller/go/maxProcs"},
-		{"a heap that grows by a word", "controller: {go: {gcPercent: most}}", "/controller/go/gcPercent"},
+		{"maxProcs of zero", "controller: {go: {maxProcs: 0}}", "/controller/go/maxProcs"},
+		{"gcPercent is no number", "controller: {go: {gcPercent: most}}", "/controller/go/gcPercent"},
 		{"duration", "controller: {leaderElection: {leaseDuration: soon}}", "/controller/leaderElection/leaseDuration"},
 		{"namespaces as a string", "spark: {jobNamespaces: default}", "/spark/jobNamespaces"},
 		{"namespace's name", "spark: {jobNamespaces: [No_Good]}", "/spark/jobNamespaces/0"},
 		{"pull policy", "image: {pullPolicy: Sometimes}", "/image/pullPolicy"},
 		{"port", "prometheus: {metrics: {port: 0}}", "/prometheus/metrics/port"},
-		{"a deadline that is none", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
-		{"a deadline that there is not", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
-		{"a UI's address that is no text", "controller: {uiIngress: {urlFormat: {}}}", "/controller/uiIngress/urlFormat"},
-		{"a UI's address without a host", "controller: {uiIngress: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}", "write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}"},
-		{"a UI's address of another placeholder", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/{{$app}}'}}", "controller.uiIngress.urlFormat"},
-		{"a UI's address with a query", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/?x={{$appName}}'}}", "controller.uiIngress.urlFormat"},
-		{"a route to everything", "controller: {uiRoute: {enable: true, urlFormat: '/'}}", "controller.uiRoute.urlFormat"},
-		{"a Gateway that is no object", "controller: {uiRoute: {parentRefs: [public]}}", "/controller/uiRoute/parentRefs/0"},
-		{"a switch that is none", "controller: {uiService: {enable: maybe}}", "/controller/uiService/enable"},
-		{"web UIs behind the chart's back", "config: {ui: {ingress: {enabled: true}}}", "/config/ui"},
+		{"negative deadline", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
+		{"unknown deadline", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
+		{"UI address is no string", "controller: {uiIngress: {urlFormat: {}}}", "/controller/uiIngress/urlFormat"},
+		{"UI address without a host", "controller: {uiIngress: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}", "write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}"},
+		{"UI address with an unknown placeholder", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/{{$app}}'}}", "controller.uiIngress.urlFormat"},
+		{"UI address with a query", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/?x={{$appName}}'}}", "controller.uiIngress.urlFormat"},
+		{"route to every path", "controller: {uiRoute: {enable: true, urlFormat: '/'}}", "controller.uiRoute.urlFormat"},
+		{"parentRef is no object", "controller: {uiRoute: {parentRefs: [public]}}", "/controller/uiRoute/parentRefs/0"},
+		{"switch is no boolean", "controller: {uiService: {enable: maybe}}", "/controller/uiService/enable"},
+		{"web UIs in config", "config: {ui: {ingress: {enabled: true}}}", "/config/ui"},
 		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
-		{"submission behind the chart's back", "config: {submission: {mode: Native}}", "/config/submission"},
-		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
-		{"the image of another operator", "image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}", "image.repository"},
-		{"two without a leader", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
-		{"sharding, which was removed", "controller: {sharding: {enable: true}}", "controller.sharding and config.sharding: sharding was removed"},
-		{"sharding behind the chart's back", "config: {sharding: {enabled: true}}", "install a release for each group of namespaces"},
-		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
-		{"spread of one", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
+		{"submission in config", "config: {submission: {mode: Native}}", "/config/submission"},
+		{"namespaces in config", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
+		{"image of another operator", "image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}", "image.repository"},
+		{"two replicas without leader election", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
+		{"sharding was removed", "controller: {sharding: {enable: true}}", "controller.sharding and config.sharding: sharding was removed"},
+		{"sharding in config", "config: {sharding: {enabled: true}}", "install a release for each group of namespaces"},
+		{"disruption budget for one replica", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
+		{"spread constraints for one replica", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
 		{"metrics path", "prometheus: {metrics: {endpoint: /other}}", "prometheus.metrics.endpoint"},
 		{"prefix", "prometheus: {metrics: {prefix: 9a}}", "/prometheus/metrics/prefix"},
 		{"labels", "prometheus: {metrics: {labels: 'a,,b'}}", "/prometheus/metrics/labels"},
 		{"buckets", "prometheus: {metrics: {jobStartLatencyBuckets: '30;60'}}", "/prometheus/metrics/jobStartLatencyBuckets"},
-		{"one port twice", "prometheus: {metrics: {port: 8081}}", "must differ"},
+		{"two ports are equal", "prometheus: {metrics: {port: 8081}}", "must differ"},
 		{"monitor without the API", "prometheus: {podMonitor: {create: true}}", "monitoring.coreos.com/v1"},
 		{"rules without the API", "prometheus: {rules: {create: true}}", "PrometheusRule API"},
 		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}", "prometheus.rules.create needs"},
@@ -79,9 +79,9 @@ type unserved struct {
 	Why      string `json:"why"`
 }
 
-// TestPeerValues checks values of the kubeflow chart that this chart does not support. The chart rejects them or lists
-// them in the notes. It accepts harmless values without a note.
-func TestPeerValues(t *testing.T) {
+// TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. The chart
+// rejects them or lists them in the notes. It accepts harmless values without a note.
+func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestPeerValues(t *testing.T) {
 		t.Run(entry.Key, func(t *testing.T) {
 			if entry.Harmless != nil {
 				if r := mustRender(t, install{values: at(t, entry.Key, entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
-					t.Errorf("the harmless value %v is told:\n%s", entry.Harmless, r.notes)
+					t.Errorf("the notes report the harmless value %v:\n%s", entry.Harmless, r.notes)
 				}
 			}
 			r, err := render(t, install{values: at(t, entry.Key, other(entry.Harmless))})
@@ -105,7 +105,7 @@ func TestPeerValues(t *testing.T) {
 				}
 			case "ignored":
 				if err != nil || !strings.Contains(r.notes, entry.Key+": "+entry.Why) {
-					t.Errorf("error %v, and the notes do not tell %s:\n%s", err, entry.Key, r.notes)
+					t.Errorf("error %v, and the notes do not report %s:\n%s", err, entry.Key, r.notes)
 				}
 			default:
 				t.Errorf("effect %q is neither refused nor ignored", entry.Effect)
@@ -114,9 +114,9 @@ func TestPeerValues(t *testing.T) {
 	}
 }
 
-// TestPeersWholeValues installs the operator with a complete copy of the kubeflow chart's values. The image must remain
-// this operator's.
-func TestPeersWholeValues(t *testing.T) {
+// TestPeersDefaultValuesAreAccepted installs the operator with a complete copy of the kubeflow chart's values. The
+// image must remain this operator's.
+func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	text, err := os.ReadFile("testdata/peer-values.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -147,19 +147,19 @@ func TestPeersWholeValues(t *testing.T) {
 	}
 	for _, told := range []string{"image", "hook", "submitter", "webhook", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
 		if !strings.Contains(r.notes, "\n  "+told+": ") {
-			t.Errorf("the notes do not tell %s:\n%s", told, r.notes)
+			t.Errorf("the notes do not report %s:\n%s", told, r.notes)
 		}
 	}
 	for _, quiet := range []string{"certManager", "uiService", "uiIngress", "batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
 		if strings.Contains(r.notes, quiet) {
-			t.Errorf("%s asks for nothing that there is not, and is told:\n%s", quiet, r.notes)
+			t.Errorf("%s sets only served values, but the notes report:\n%s", quiet, r.notes)
 		}
 	}
 }
 
-// TestUIAddresses checks that the chart accepts every address format that the operator accepts, and any format if the
-// UI is disabled.
-func TestUIAddresses(t *testing.T) {
+// TestValidUIAddressesAreAccepted checks that the chart accepts every address format that the operator accepts, and any
+// format if the UI is disabled.
+func TestValidUIAddressesAreAccepted(t *testing.T) {
 	for _, format := range []string{
 		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}", " https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
 	} {
@@ -171,9 +171,9 @@ func TestUIAddresses(t *testing.T) {
 	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
 
-// TestUIValues checks that the kubeflow chart's values for web UIs have the same meaning here. A route can accompany
-// them.
-func TestUIValues(t *testing.T) {
+// TestUIValuesReachTheConfiguration checks that the kubeflow chart's values for web UIs have the same meaning here. A
+// route can accompany them.
+func TestUIValuesReachTheConfiguration(t *testing.T) {
 	r := mustRender(t, install{values: `controller:
   uiService: {enable: false}
   uiIngress:
@@ -230,7 +230,7 @@ func other(harmless any) any {
 }
 
 // TestConfiguration checks that the operator's own loader accepts the configuration file of the chart.
-func TestConfiguration(t *testing.T) {
+func TestValuesReachTheConfiguration(t *testing.T) {
 	read := func(values string) config.Configuration {
 		t.Helper()
 		maps := one[*corev1.ConfigMap](t, mustRender(t, install{values: values}))
@@ -324,7 +324,7 @@ config:
 
 // The operator reads its configuration once. A change must therefore replace the pods, and an unchanged configuration
 // must not.
-func TestConfigurationRollsThePods(t *testing.T) {
+func TestChangedConfigurationRollsThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}

@@ -121,7 +121,7 @@ func (c *Cluster) startExisting(ctx context.Context) error {
 		return err
 	}
 	if err := c.makeNamespace(ctx); err != nil {
-		return fmt.Errorf("the cluster of %s: %w", c.options.Kubeconfig, err)
+		return fmt.Errorf("prepare the cluster of %s: %w", c.options.Kubeconfig, err)
 	}
 	c.installed = true
 	return c.Install(ctx)
@@ -166,11 +166,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.makeNamespace(ctx); err != nil {
 		return err
 	}
-	return c.fill(ctx, spark)
+	return c.loadAndInstall(ctx, spark)
 }
 
-// fill installs the operator while the large Spark image is still loading.
-func (c *Cluster) fill(ctx context.Context, spark string) error {
+// loadAndInstall installs the operator while the large Spark image is still loading.
+func (c *Cluster) loadAndInstall(ctx context.Context, spark string) error {
 	group, side := errgroup.WithContext(ctx)
 	if spark != "" {
 		group.Go(func() error { return c.Local(side, "load", "--dir", c.state(), spark) })
@@ -219,7 +219,7 @@ func (c *Cluster) NodeName(ctx context.Context) (string, error) {
 			return node.Name, nil
 		}
 	}
-	return "", fmt.Errorf("none of %d nodes takes pods", len(nodes.Items))
+	return "", fmt.Errorf("none of %d nodes accepts pods: remove the taints of one or uncordon it", len(nodes.Items))
 }
 
 // kubectl returns a kubectl command line for the cluster. An embedded cluster uses sparklocal's kubectl, and an
@@ -303,7 +303,7 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 // with Helm.
 func (c *Cluster) Close() error {
 	if !c.Embedded() {
-		return errors.Join(c.leave(), os.RemoveAll(c.Dir))
+		return errors.Join(c.uninstall(), os.RemoveAll(c.Dir))
 	}
 	if _, err := os.Stat(c.local); err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -315,8 +315,8 @@ func (c *Cluster) Close() error {
 	return os.RemoveAll(c.Dir)
 }
 
-// leave uninstalls the release from an existing cluster and deletes its namespace.
-func (c *Cluster) leave() error {
+// uninstall uninstalls the release from an existing cluster and deletes its namespace.
+func (c *Cluster) uninstall() error {
 	if !c.installed {
 		return nil
 	}
@@ -342,15 +342,15 @@ func (c *Cluster) output(ctx context.Context, env []string, name string, args ..
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
-	var printed, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &printed, &said
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	line := filepath.Base(name) + " " + strings.Join(args, " ")
 	c.mu.Lock()
 	fmt.Fprintf(c.options.Out, "%5.1f s  %s\n", time.Since(began).Seconds(), line)
 	c.mu.Unlock()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s%s", line, err, printed.Bytes(), said.Bytes())
+		return "", fmt.Errorf("%s: %w\n%s%s", line, err, stdout.Bytes(), stderr.Bytes())
 	}
-	return strings.TrimSpace(printed.String()), nil
+	return strings.TrimSpace(stdout.String()), nil
 }

@@ -8,11 +8,11 @@ import (
 )
 
 // StopComponent suspends a program of the cluster, such as the kubelet. The process continues to exist but does
-// nothing, like a program that hangs. The function goOn resumes it and may be called several times. Close also works
-// with a suspended program.
-func (c *Cluster) StopComponent(ctx context.Context, name string) (goOn func(), err error) {
+// nothing, like a program that hangs. The function resume continues it and may be called several times. Close also
+// works with a suspended program.
+func (c *Cluster) StopComponent(ctx context.Context, name string) (resume func(), err error) {
 	if !c.Embedded() {
-		return nil, fmt.Errorf("%s cannot be stopped: the cluster's programs are not ours", name)
+		return nil, fmt.Errorf("cannot stop %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
 	}
 	text, err := c.output(ctx, nil, c.local, "status", "--dir", c.state(), "--output", "json")
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cluster) StopComponent(ctx context.Context, name string) (goOn func(), 
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		return nil, fmt.Errorf("the cluster's status: %w", err)
+		return nil, fmt.Errorf("read the cluster's status: %w", err)
 	}
 	for _, component := range state.Components {
 		if component.Name != name || component.PID == 0 {

@@ -7,17 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommandsOfACluster checks how tests reach a cluster. An existing cluster is reached with its kubeconfig and the
-// kubectl on PATH, and an embedded cluster with sparklocal.
-func TestCommandsOfACluster(t *testing.T) {
+// TestKubectlDependsOnTheCluster checks how tests reach a cluster. An existing cluster is reached with its kubeconfig
+// and the kubectl on PATH, and an embedded cluster with sparklocal.
+func TestKubectlDependsOnTheCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string
 		embedded   bool
 		config     string
 		kubectl    []string
 	}{
-		"brought up": {"", true, "/d/cluster/kubeconfig", []string{"/d/sparklocal", "kubectl", "--dir", "/d/cluster", "get", "pods"}},
-		"there":      {"/kind.yaml", false, "/kind.yaml", []string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
+		"embedded": {"", true, "/d/cluster/kubeconfig", []string{"/d/sparklocal", "kubectl", "--dir", "/d/cluster", "get", "pods"}},
+		"existing": {"/kind.yaml", false, "/kind.yaml", []string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
 	} {
 		c := &Cluster{Dir: "/d", local: filepath.Join("/d", "sparklocal"), options: Options{Kubeconfig: test.kubeconfig}}
 		program, args := c.kubectl("get", "pods")

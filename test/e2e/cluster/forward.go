@@ -21,8 +21,8 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 	name, args := c.kubectl("port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = 5 * time.Second
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	printed, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -50,7 +50,7 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 	}
 	if address == "" {
 		stop()
-		return "", nil, fmt.Errorf("forward to Service %s: %w\n%s", service, failure, said.Bytes())
+		return "", nil, fmt.Errorf("forward to Service %s: %w\n%s", service, failure, stderr.Bytes())
 	}
 	return address, stop, nil
 }

@@ -33,7 +33,7 @@ const (
 
 // TestLiveCases runs the live cases with the real bin/spark-submit and compares the requests with the recordings. Here
 // each case has its own Java machine, while the recorder runs many cases in one.
-func TestLiveCases(t *testing.T) {
+func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 	cases, err := record.Cases(filepath.Join(root, "spark/submit/testdata/cases"))
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +61,10 @@ func TestLiveCases(t *testing.T) {
 	}
 	for _, c := range live {
 		t.Run(c.Name, func(t *testing.T) {
-			var said bytes.Buffer
-			got, cost, err := machine.Record(t.Context(), c, &said)
+			var stderr bytes.Buffer
+			got, cost, err := machine.Record(t.Context(), c, &stderr)
 			if err != nil {
-				t.Fatalf("%v\n%s", err, said.String())
+				t.Fatalf("%v\n%s", err, stderr.String())
 			}
 			cpu += cost.CPU
 			recorded, ok := recordings[c.Name].Of(version)
@@ -104,10 +104,10 @@ func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, said.String())
+		t.Fatalf("%s: %v\n%s", name, err, stderr.String())
 	}
 	return out.String()
 }

@@ -18,7 +18,7 @@ func object(t *testing.T, text string) map[string]any {
 	return o
 }
 
-func TestFacts(t *testing.T) {
+func TestFactsNormalizesObjects(t *testing.T) {
 	names := NewNames(map[string]string{"pi-4f": "prefix", "pi-4f-driver": "driver", "spark-77": "app id"})
 	for _, test := range []struct {
 		name, object string
@@ -64,7 +64,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareFindsDifferences(t *testing.T) {
 	native := Set{
 		"driver pod": object(t, `{"metadata": {"name": "a-driver"}, "spec": {"same": 1, "other": 1, "ours": true}}`),
 		"only ours":  object(t, `{"kind": "Secret"}`),
@@ -89,7 +89,7 @@ func TestCompare(t *testing.T) {
 }
 
 // TestExplain checks that missing and obsolete entries are both found.
-func TestExplain(t *testing.T) {
+func TestExplainCountsIntendedDifferences(t *testing.T) {
 	differences := []Difference{
 		{"driver pod", "spec.enableServiceLinks", "false", "true"},
 		{"driver pod", "metadata.labels[sparkoperator.dev/attempt]", `"1"`, ""},
@@ -111,7 +111,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestIntendedOn(t *testing.T) {
+func TestIntendedAppliesToLinesAndPrograms(t *testing.T) {
 	all := []Intended{
 		{Reason: "always"},
 		{Reason: "line", Lines: []string{"4.3"}},

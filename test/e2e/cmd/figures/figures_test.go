@@ -29,7 +29,7 @@ const audit = `{"stage":"RequestReceived","verb":"create","stageTimestamp":"2026
 {"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.049000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-2"},"responseStatus":{"code":200}}
 {"stage":"Response`
 
-func TestReadSpeed(t *testing.T) {
+func TestReadSpeedMeasuresBetweenResponses(t *testing.T) {
 	got, err := readSpeed(strings.NewReader(audit), "l-")
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +42,11 @@ func TestReadSpeed(t *testing.T) {
 		t.Errorf("speed (-want +got):\n%s", diff)
 	}
 	if _, err := readSpeed(strings.NewReader("no JSON\n"), "l-"); err == nil {
-		t.Error("a line that is no JSON is passed over")
+		t.Error("an invalid line is accepted")
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestMedianOfSamples(t *testing.T) {
 	for _, test := range []struct{ in, want []time.Duration }{
 		{[]time.Duration{3}, []time.Duration{3}},
 		{[]time.Duration{9, 1, 2}, []time.Duration{2}},
@@ -58,8 +58,9 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// TestCompressedSize checks that the size of a layer is its compressed size, whether or not the archive compresses it.
-func TestCompressedSize(t *testing.T) {
+// TestCompressedSizeIgnoresExistingCompression checks that the size of a layer is its compressed size, whether or not
+// the archive compresses it.
+func TestCompressedSizeIgnoresExistingCompression(t *testing.T) {
 	plain := bytes.Repeat([]byte("layer "), 10000)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -94,16 +95,16 @@ func TestCompressedSize(t *testing.T) {
 		t.Errorf("plain layer %d, packed layer %d, want %d for both", a, b, packed.Len())
 	}
 	if _, err := compressedSize(filepath.Join(t.TempDir(), "none.tar")); err == nil {
-		t.Error("an archive that is not there has a size")
+		t.Error("a missing archive has a size")
 	}
 }
 
-func TestSample(t *testing.T) {
+func TestSampleReadsTheExactMetric(t *testing.T) {
 	text := []byte("# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes_max 1\nprocess_resident_memory_bytes 3.5e+07\n")
 	if got, err := sample(text, "process_resident_memory_bytes"); err != nil || got != 35_000_000 {
 		t.Errorf("sample = %d, %v; want 35000000", got, err)
 	}
 	if _, err := sample(text, "other"); err == nil {
-		t.Error("a metric that is not there has a value")
+		t.Error("a missing metric has a value")
 	}
 }

@@ -40,7 +40,7 @@ func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error)
 	got, err := readSpeed(log, "latency-")
 	// The scheduler also changes the pods, because it finds no node for them.
 	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) {
-		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and at least twice as many", len(got.driver), len(got.status), n)
+		err = fmt.Errorf("the audit log has %d applications with a driver and %d changes of drivers, want %d applications and at least twice as many changes", len(got.driver), len(got.status), n)
 	}
 	return got, err
 }
@@ -62,13 +62,13 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 		return err
 	}
 	pod := client.ObjectKey{Namespace: app.Namespace, Name: name + "-driver"}
-	there := func(want bool) func() (bool, error) {
+	exists := func(want bool) func() (bool, error) {
 		return func() (bool, error) {
 			err := c.Client.Get(ctx, pod, &corev1.Pod{})
 			return apierrors.IsNotFound(err) != want, client.IgnoreNotFound(err)
 		}
 	}
-	if err := until(ctx, name+"'s driver pod", there(true)); err != nil {
+	if err := until(ctx, name+"'s driver pod", exists(true)); err != nil {
 		return err
 	}
 	if err := playDriver(ctx, c, app); err != nil {
@@ -77,7 +77,7 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	if err := c.Client.Delete(ctx, app); err != nil {
 		return err
 	}
-	return until(ctx, name+"'s end", there(false))
+	return until(ctx, name+"'s end", exists(false))
 }
 
 // playDriver sets the driver pod's status to running and then to succeeded. After each change it waits for the
@@ -115,21 +115,21 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 	return shows(v1beta2.ApplicationStateCompleted)
 }
 
-// until polls ask until it returns true, for at most a minute.
-func until(ctx context.Context, what string, ask func() (bool, error)) error {
+// until calls poll until it returns true, for at most a minute.
+func until(ctx context.Context, goal string, poll func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		done, err := ask()
+		done, err := poll()
 		if err != nil {
-			return fmt.Errorf("waiting for %s: %w", what, err)
+			return fmt.Errorf("wait for %s: %w", goal, err)
 		}
 		if done {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+			return fmt.Errorf("wait for %s: %w", goal, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

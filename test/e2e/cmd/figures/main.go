@@ -21,10 +21,10 @@ import (
 )
 
 func main() {
-	root := flag.String("root", "../..", "the repository's root")
-	n := flag.Int("n", 20, "applications whose latency is measured")
-	demo := flag.Bool("demo", true, "measure the demo as well")
-	verbose := flag.Bool("v", false, "show what the tools say")
+	root := flag.String("root", "../..", "root directory of the repository")
+	n := flag.Int("n", 20, "number of applications whose latency is measured")
+	demo := flag.Bool("demo", true, "also measure the demo")
+	verbose := flag.Bool("v", false, "show the output of the tools")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -39,22 +39,22 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	if err != nil {
 		return err
 	}
-	said := io.Discard
+	toolOutput := io.Discard
 	if verbose {
-		said = os.Stderr
+		toolOutput = os.Stderr
 	}
-	if err := withOperator(ctx, root, n, said); err != nil {
+	if err := withOperator(ctx, root, n, toolOutput); err != nil {
 		return err
 	}
 	if !demo {
 		return nil
 	}
-	return timeDemo(ctx, root, said)
+	return timeDemo(ctx, root, toolOutput)
 }
 
 // withOperator measures on a cluster that contains only the operator.
-func withOperator(ctx context.Context, root string, n int, said io.Writer) (err error) {
-	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: said})
+func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer) (err error) {
+	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: toolOutput})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 }
 
 // timeDemo measures the demo on its own cluster.
-func timeDemo(ctx context.Context, root string, said io.Writer) (err error) {
+func timeDemo(ctx context.Context, root string, toolOutput io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "spark-demo-")
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func timeDemo(ctx context.Context, root string, said io.Writer) (err error) {
 		err = errors.Join(err, down.Run(), os.RemoveAll(dir))
 	}()
 	demo := exec.CommandContext(ctx, filepath.Join(root, "tools/demo.sh"))
-	demo.Env, demo.Stdout, demo.Stderr = env, said, said
+	demo.Env, demo.Stdout, demo.Stderr = env, toolOutput, toolOutput
 	began := time.Now()
 	if err := demo.Run(); err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -113,7 +113,7 @@ func timeDemo(ctx context.Context, root string, said io.Writer) (err error) {
 	return nil
 }
 
-func show(what, got, limit string) { fmt.Printf("%-40s %12s   at most %s\n", what, got, limit) }
+func show(name, got, limit string) { fmt.Printf("%-40s %12s   at most %s\n", name, got, limit) }
 
 func milliseconds(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
 

@@ -28,19 +28,19 @@ const labelAppUID = "sparkoperator.dev/app-uid"
 // labelContent is the label on auxiliary objects.
 const labelContent = "sparkoperator.dev/content"
 
-// world is the cluster under test.
-type world struct{ *cluster.Cluster }
+// suite holds the cluster under test, with the helpers of the tests.
+type suite struct{ *cluster.Cluster }
 
 // needsEmbedded skips a test that needs the cluster's programs or logs if the cluster is not embedded.
-func (w *world) needsEmbedded(t *testing.T, what string) {
+func (w *suite) needsEmbedded(t *testing.T, goal string) {
 	t.Helper()
 	if !w.Embedded() {
-		t.Skipf("needs %s, which only the embedded Kubernetes has: unset TEST_KUBECONFIG", what)
+		t.Skipf("needs %s, which only the embedded Kubernetes has: unset TEST_KUBECONFIG", goal)
 	}
 }
 
 // nodeName returns the name of the node that tests inspect and bind pods to.
-func (w *world) nodeName(t *testing.T) string {
+func (w *suite) nodeName(t *testing.T) string {
 	t.Helper()
 	name, err := w.NodeName(t.Context())
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *world) nodeName(t *testing.T) string {
 }
 
 // example strictly parses a file of examples/ and applies a change.
-func (w *world) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+func (w *suite) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return exampleOf(t, file, change)
 }
@@ -72,7 +72,7 @@ func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 	return &o
 }
 
-func (w *world) create(t *testing.T, o client.Object) {
+func (w *suite) create(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -80,15 +80,15 @@ func (w *world) create(t *testing.T, o client.Object) {
 }
 
 // await waits until the application satisfies done. After the timeout, the test fails with the status and the events.
-func (w *world) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
+func (w *suite) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
-	awaitObject(t, w, app, limit, what, done)
+	awaitObject(t, w, app, limit, goal, done)
 }
 
 // awaitObject is await for any kind.
-func awaitObject[T client.Object](t *testing.T, w *world, o T, limit time.Duration, what string, done func(T) bool) {
+func awaitObject[T client.Object](t *testing.T, w *suite, o T, limit time.Duration, goal string, done func(T) bool) {
 	t.Helper()
-	eventually(t, limit, what, func() (string, bool) {
+	eventually(t, limit, goal, func() (string, bool) {
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			return err.Error(), false
 		}
@@ -100,7 +100,7 @@ func awaitObject[T client.Object](t *testing.T, w *world, o T, limit time.Durati
 }
 
 // awaitEnd waits for COMPLETED or FAILED and checks that the state is the given one.
-func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
+func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
 	t.Helper()
 	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
 		return slices.Contains([]v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed}, a.Status.AppState.State)
@@ -111,7 +111,7 @@ func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 }
 
 // describe returns the status and the events of an object as text.
-func (w *world) describe(t *testing.T, o client.Object) string {
+func (w *suite) describe(t *testing.T, o client.Object) string {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *world) describe(t *testing.T, o client.Object) string {
 }
 
 // events returns the events about the object itself, without those about its pods.
-func (w *world) events(t *testing.T, o client.Object) []corev1.Event {
+func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
 	var list corev1.EventList
 	if err := w.Client.List(t.Context(), &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
@@ -140,7 +140,7 @@ func (w *world) events(t *testing.T, o client.Object) []corev1.Event {
 }
 
 // driverLog returns the whole log of the application's driver.
-func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
+func (w *suite) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName, &corev1.PodLogOptions{}).DoRaw(t.Context())
 	if err != nil {
@@ -150,13 +150,13 @@ func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 }
 
 // remove deletes an object and waits until it and its pods, ConfigMaps and Services are gone.
-func (w *world) remove(t *testing.T, o client.Object) {
+func (w *suite) remove(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 90*time.Second, "nothing of it to be left", func() (string, bool) {
-		left := w.children(t, o)
+	eventually(t, 90*time.Second, "deletion of the object and its dependents", func() (string, bool) {
+		left := w.dependents(t, o)
 		found := o.DeepCopyObject().(client.Object)
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), found); !apierrors.IsNotFound(err) {
 			left = append(left, fmt.Sprintf("%T %s", found, o.GetName()))
@@ -165,19 +165,19 @@ func (w *world) remove(t *testing.T, o client.Object) {
 	})
 }
 
-// children returns the dependents of an object, by label, owner and name. The name also finds dependents that lost
-// their label. If a dependent has the label of another object whose name begins alike, children ignores it.
-func (w *world) children(t *testing.T, of client.Object) []string {
+// dependents returns the dependents of an object, by label, owner and name. The name also finds dependents that lost
+// their label. If a dependent has the label of another object whose name begins alike, the function ignores it.
+func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	t.Helper()
 	var found []string
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}} {
-		if err := w.Client.List(t.Context(), list, client.InNamespace(of.GetNamespace())); err != nil {
+		if err := w.Client.List(t.Context(), list, client.InNamespace(owner.GetNamespace())); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range objects(list) {
-			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == of.GetUID() })
+			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 			uid, labelled := o.GetLabels()[labelAppUID]
-			if owned || uid == string(of.GetUID()) || !labelled && strings.HasPrefix(o.GetName(), of.GetName()+"-") {
+			if owned || uid == string(owner.GetUID()) || !labelled && strings.HasPrefix(o.GetName(), owner.GetName()+"-") {
 				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
 			}
 		}
@@ -185,21 +185,21 @@ func (w *world) children(t *testing.T, of client.Object) []string {
 	return found
 }
 
-// eventually polls ask until done is true. After the timeout, the test fails with the last state.
-func eventually(t *testing.T, limit time.Duration, what string, ask func() (state string, done bool)) {
+// eventually calls poll until done is true. After the timeout, the test fails with the last state.
+func eventually(t *testing.T, limit time.Duration, goal string, poll func() (state string, done bool)) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
 	for {
-		state, done := ask()
+		state, done := poll()
 		if done {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s; last seen:\n%s", limit, what, state)
+			t.Fatalf("waited %s for %s; the last state was:\n%s", limit, goal, state)
 		}
 		select {
 		case <-t.Context().Done():
-			t.Fatalf("waiting for %s: %v", what, t.Context().Err())
+			t.Fatalf("wait for %s: %v", goal, t.Context().Err())
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
