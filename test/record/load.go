@@ -30,7 +30,7 @@ func Cases(dir string) ([]Case, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no lists of cases (*.yaml) in %s", dir)
+		return nil, fmt.Errorf("%s has no list of cases (*.yaml)", dir)
 	}
 	var cases []Case
 	seen := map[string]string{}
@@ -48,7 +48,7 @@ func Cases(dir string) ([]Case, error) {
 				return nil, fmt.Errorf("%s: case %q: %w", file, c.Name, err)
 			}
 			if other, ok := seen[c.Name]; ok {
-				return nil, fmt.Errorf("%s: case %q is in %s already", file, c.Name, other)
+				return nil, fmt.Errorf("%s: case %q is already in %s: choose another name", file, c.Name, other)
 			}
 			seen[c.Name] = file
 		}
@@ -59,26 +59,26 @@ func Cases(dir string) ([]Case, error) {
 
 func (c Case) check() error {
 	if !caseName.MatchString(c.Name) {
-		return errors.New("the name has to be small letters, digits, dots and dashes")
+		return errors.New("the name may contain only small letters, digits, dots and dashes")
 	}
 	for _, version := range c.Versions {
 		if strings.Count(version, ".") != 1 {
-			return fmt.Errorf("versions: %q is no line such as \"4.2\"", version)
+			return fmt.Errorf("versions: %q is not a line: write two numbers, such as \"4.2\"", version)
 		}
 	}
 	for name := range c.allFiles() {
 		if !fs.ValidPath(name) || name == "." {
-			return fmt.Errorf("files: %q is no path below %s", name, Dir)
+			return fmt.Errorf("files: %q is not a path below %s: write a relative path without ..", name, Dir)
 		}
 	}
 	for key := range c.Env {
 		if key == "" || strings.ContainsAny(key, "=\x00") {
-			return fmt.Errorf("env: %q is no name of a variable", key)
+			return fmt.Errorf("env: %q is not the name of a variable", key)
 		}
 	}
 	for _, arg := range c.CommandLine() {
 		if strings.Contains(arg, "\x00") {
-			return errors.New("args: a NUL cannot be part of an argument")
+			return errors.New("args: an argument contains a NUL, which no command line can contain")
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (c Case) Inputs() string {
 
 // Of returns the recording of a Spark version. The result is false if the case is not recorded with this version.
 func (r Recordings) Of(version string) (Recording, bool) {
-	i := slices.IndexFunc(r.Recordings, func(one Recording) bool { return slices.Contains(one.Versions, version) })
+	i := slices.IndexFunc(r.Recordings, func(recording Recording) bool { return slices.Contains(recording.Versions, version) })
 	if i < 0 {
 		return Recording{}, false
 	}
@@ -157,22 +157,22 @@ func (r Recordings) Of(version string) (Recording, bool) {
 
 // Set replaces the recording of a Spark version. It drops other versions of the same line, because each line is
 // recorded with one version. If the case has changed, Set drops all earlier recordings.
-func (r *Recordings) Set(c Case, version string, what Recording) {
+func (r *Recordings) Set(c Case, version string, added Recording) {
 	if r.Case != c.Name || r.Inputs != c.Inputs() {
 		*r = Recordings{Case: c.Name, Inputs: c.Inputs()}
 	}
 	for i := range r.Recordings {
 		r.Recordings[i].Versions = slices.DeleteFunc(r.Recordings[i].Versions, func(v string) bool { return Line(v) == Line(version) })
 	}
-	r.Recordings = slices.DeleteFunc(r.Recordings, func(one Recording) bool { return len(one.Versions) == 0 })
-	i := slices.IndexFunc(r.Recordings, func(one Recording) bool { return one.Same(what) })
+	r.Recordings = slices.DeleteFunc(r.Recordings, func(recording Recording) bool { return len(recording.Versions) == 0 })
+	i := slices.IndexFunc(r.Recordings, func(recording Recording) bool { return recording.Same(added) })
 	if i < 0 {
-		r.Recordings = append(r.Recordings, Recording{Error: what.Error, Requests: what.Requests})
+		r.Recordings = append(r.Recordings, Recording{Error: added.Error, Requests: added.Requests})
 		i = len(r.Recordings) - 1
 	}
 	r.Recordings[i].Versions = append(r.Recordings[i].Versions, version)
-	for _, one := range r.Recordings {
-		slices.SortFunc(one.Versions, compareVersions)
+	for _, recording := range r.Recordings {
+		slices.SortFunc(recording.Versions, compareVersions)
 	}
 	slices.SortFunc(r.Recordings, func(a, b Recording) int { return compareVersions(a.Versions[0], b.Versions[0]) })
 }
@@ -224,7 +224,7 @@ func Load(dir string) (map[string]Recordings, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if name := strings.TrimSuffix(filepath.Base(file), ".json"); r.Case != name {
-			return nil, fmt.Errorf("%s: holds the recordings of case %q", file, r.Case)
+			return nil, fmt.Errorf("%s has the recordings of case %q: rename the file to the name of the case", file, r.Case)
 		}
 		out[r.Case] = r
 	}

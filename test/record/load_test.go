@@ -17,7 +17,7 @@ const (
 	recordingsDir = "../../spark/submit/testdata/recordings"
 )
 
-func TestCases(t *testing.T) {
+func TestCasesReadsAllLists(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.yaml"), "- {name: second, bare: true, args: [a], binary: {x.bin: AAE=}}\n")
 	write(t, filepath.Join(dir, "a.yaml"), "- {name: first, env: {A: b}, files: {conf/x: z}, versions: [\"4.2\"], live: true}\n")
@@ -34,28 +34,28 @@ func TestCases(t *testing.T) {
 		t.Error(diff)
 	}
 	if got[0].In("4.1.4") || !got[0].In("4.2.1") || !got[1].In("3.5.9") {
-		t.Error("cases are in other lines than they say")
+		t.Error("cases run in other lines than their versions field")
 	}
 }
 
-func TestCasesRefuses(t *testing.T) {
-	tests := []struct{ about, text, says string }{
-		{"a field that is none", "- {name: a, arg: [b]}", "arg"},
+func TestCasesRejectsInvalidCases(t *testing.T) {
+	tests := []struct{ about, text, want string }{
+		{"an unknown field", "- {name: a, arg: [b]}", "arg"},
 		{"a name used twice", "- name: a\n- name: a", "already"},
-		{"a name that is no file's", "- name: ../a", "small letters"},
+		{"a name that is no file name", "- name: ../a", "small letters"},
 		{"no name", "- doc: a", "small letters"},
-		{"a version for a line", "- {name: a, versions: [4.2.1]}", "4.2.1"},
+		{"a version instead of a line", "- {name: a, versions: [4.2.1]}", "4.2.1"},
 		{"a file outside", "- {name: a, files: {../b: c}}", "../b"},
 		{"a file with a whole path", "- {name: a, binary: {/b: AAE=}}", "/b"},
-		{"no name of a variable", "- {name: a, env: {b=c: d}}", "b=c"},
+		{"an invalid name of a variable", "- {name: a, env: {b=c: d}}", "b=c"},
 		{"a NUL", `- {name: a, args: ["b\0c"]}`, "NUL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "a.yaml"), tt.text)
-			if _, err := Cases(dir); err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("error is %v, want one that says %s", err, tt.says)
+			if _, err := Cases(dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one that contains %s", err, tt.want)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestCasesRefuses(t *testing.T) {
 	}
 }
 
-func TestCommandLine(t *testing.T) {
+func TestCommandLineAddsCommonArguments(t *testing.T) {
 	tests := []struct {
 		about string
 		c     Case
@@ -92,7 +92,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
+func TestEnvironmentSetsSparkConfDirForFiles(t *testing.T) {
 	env := Environment(Case{Env: map[string]string{"A": "b", "HOME": "/other"}})
 	if env["A"] != "b" || env["HOME"] != "/other" || env["SPARK_HOME"] != SparkHome {
 		t.Errorf("environment is %v", env)
@@ -109,7 +109,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestWriteFiles(t *testing.T) {
+func TestWriteFilesStaysInTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	c := Case{Files: map[string]string{"a": "1", "b/c/d": "2"}, Binary: map[string][]byte{"e": {0, 255}}}
 	if err := c.WriteFiles(dir); err != nil {
@@ -131,7 +131,7 @@ func TestWriteFiles(t *testing.T) {
 	}
 }
 
-func TestSetSharesWhatIsTheSame(t *testing.T) {
+func TestSetSharesEqualRecordings(t *testing.T) {
 	c := Case{Name: "a"}
 	sent := func(body string) Recording {
 		return Recording{Requests: []Request{{Method: "POST", Path: "/p", Body: json.RawMessage(body)}}}
@@ -143,8 +143,8 @@ func TestSetSharesWhatIsTheSame(t *testing.T) {
 	r.Set(c, "4.2.1", Recording{Error: "no"})
 	want := [][]string{{"3.5.9"}, {"4.2.1"}, {"4.9.0", "4.10.0"}}
 	versions := func() (out [][]string) {
-		for _, one := range r.Recordings {
-			out = append(out, one.Versions)
+		for _, recording := range r.Recordings {
+			out = append(out, recording.Versions)
 		}
 		return out
 	}
@@ -159,16 +159,16 @@ func TestSetSharesWhatIsTheSame(t *testing.T) {
 		t.Errorf("4.2.1 is %v, %v", got, ok)
 	}
 	if _, ok := r.Of("4.9.0"); ok {
-		t.Error("the older version of the line is there still")
+		t.Error("the older version of the line still exists")
 	}
 	c.Args = []string{"-x"}
 	r.Set(c, "4.2.1", sent(`{}`))
 	if diff := cmp.Diff([][]string{{"4.2.1"}}, versions()); diff != "" {
-		t.Errorf("the case is another one: %s", diff)
+		t.Errorf("the changed case kept recordings: %s", diff)
 	}
 }
 
-func TestInputsAreWhatSparkSees(t *testing.T) {
+func TestInputsCoverOnlyWhatSparkReads(t *testing.T) {
 	base := Case{Name: "a", Files: map[string]string{"f": "1"}}
 	same := []Case{
 		{Name: "b", Files: base.Files}, {Name: "a", Doc: "x", Live: true, Versions: []string{"4.1"}, Files: base.Files},
@@ -190,7 +190,7 @@ func TestInputsAreWhatSparkSees(t *testing.T) {
 	}
 }
 
-func TestSaveAndLoad(t *testing.T) {
+func TestLoadReturnsSavedRecordings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	c := Case{Name: "a"}
 	var r Recordings
@@ -219,7 +219,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Error("half a file is accepted")
 	}
 	if none, err := Load(filepath.Join(dir, "none")); err != nil || len(none) != 0 {
-		t.Errorf("a directory that is not there: %v, %v", none, err)
+		t.Errorf("a missing directory: %v, %v", none, err)
 	}
 }
 
@@ -246,9 +246,9 @@ func TestTheRecordings(t *testing.T) {
 			live++
 		}
 		lines := map[string]bool{}
-		for _, one := range r.Recordings {
-			checkRecording(t, c, one)
-			for _, version := range one.Versions {
+		for _, recording := range r.Recordings {
+			checkRecording(t, c, recording)
+			for _, version := range recording.Versions {
 				if lines[Line(version)] || !c.In(version) {
 					t.Errorf("case %s: version %s should not be there", c.Name, version)
 				}
@@ -273,17 +273,17 @@ func TestTheRecordings(t *testing.T) {
 	}
 }
 
-func checkRecording(t *testing.T, c Case, one Recording) {
+func checkRecording(t *testing.T, c Case, recording Recording) {
 	t.Helper()
-	if (one.Error == "") == (len(one.Requests) == 0) {
-		t.Errorf("case %s, %v: error %q and %d requests", c.Name, one.Versions, one.Error, len(one.Requests))
+	if (recording.Error == "") == (len(recording.Requests) == 0) {
+		t.Errorf("case %s, %v: error %q and %d requests", c.Name, recording.Versions, recording.Error, len(recording.Requests))
 	}
-	again, err := Normalise(one.Versions[0], one.Requests)
+	again, err := Normalise(recording.Versions[0], recording.Requests)
 	if err != nil {
-		t.Fatalf("case %s, %v: %v", c.Name, one.Versions, err)
+		t.Fatalf("case %s, %v: %v", c.Name, recording.Versions, err)
 	}
-	if !one.Same(Recording{Error: one.Error, Requests: again}) {
-		t.Errorf("case %s, %v: something random is in it:\n%s", c.Name, one.Versions, cmp.Diff(one.Requests, again))
+	if !recording.Same(Recording{Error: recording.Error, Requests: again}) {
+		t.Errorf("case %s, %v: it contains random values:\n%s", c.Name, recording.Versions, cmp.Diff(recording.Requests, again))
 	}
 }
 

@@ -145,16 +145,16 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 		} else if found := serviceForm.FindStringSubmatch(name); found != nil && !isNamedSpark(objects) {
 			roles[found[1]] = ServiceID
 		} else if found := prefixForm.FindStringSubmatchIndex(name); found != nil {
-			id, stands := name[found[2]:found[3]], PrefixID
+			id, placeholder := name[found[2]:found[3]], PrefixID
 			if found[2] == 0 {
-				stands = "x" + PrefixID[1:]
+				placeholder = "x" + PrefixID[1:]
 			}
-			roles[id] = stands
+			roles[id] = placeholder
 		}
 	}
 	var pairs []string
-	for id, stands := range roles {
-		pairs = append(pairs, id, stands)
+	for id, placeholder := range roles {
+		pairs = append(pairs, id, placeholder)
 	}
 	return strings.NewReplacer(pairs...)
 }
@@ -174,14 +174,14 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
-		for key, of := range value {
-			out[ids.Replace(key)] = rewrite(key, of, version, ids)
+		for key, element := range value {
+			out[ids.Replace(key)] = rewrite(key, element, version, ids)
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
-		for i, of := range value {
-			out[i] = rewrite("", of, version, ids)
+		for i, element := range value {
+			out[i] = rewrite("", element, version, ids)
 		}
 		return out
 	case string:

@@ -77,14 +77,14 @@ func normalise(t *testing.T, w wire) []Request {
 	return out
 }
 
-func TestTwoRunsAreOneRecording(t *testing.T) {
-	one, two := Recording{Requests: normalise(t, first)}, Recording{Requests: normalise(t, second)}
-	if !one.Same(two) {
-		t.Error(cmp.Diff(one, two))
+func TestTwoRunsGiveTheSameRecording(t *testing.T) {
+	recording, other := Recording{Requests: normalise(t, first)}, Recording{Requests: normalise(t, second)}
+	if !recording.Same(other) {
+		t.Error(cmp.Diff(recording, other))
 	}
 }
 
-func TestNothingRandomIsLeft(t *testing.T) {
+func TestNormaliseRemovesRandomValues(t *testing.T) {
 	text, err := json.Marshal(normalise(t, first))
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestNothingRandomIsLeft(t *testing.T) {
 	}
 }
 
-func TestNormaliseTwiceIsOnce(t *testing.T) {
+func TestNormaliseIsIdempotent(t *testing.T) {
 	once := normalise(t, first)
 	twice, err := Normalise(first.version, once)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestNormaliseTwiceIsOnce(t *testing.T) {
 	}
 }
 
-func TestIdsByTheirRoles(t *testing.T) {
+func TestIdsAreReplacedByRole(t *testing.T) {
 	const id = "c05dd8a1fbc0dc03"
 	tests := []struct {
 		about, kind, name, label, want string
@@ -154,7 +154,7 @@ func TestIdsByTheirRoles(t *testing.T) {
 	}
 }
 
-func TestLocalDirectoriesHaveAnOrder(t *testing.T) {
+func TestLocalDirectoriesAreSorted(t *testing.T) {
 	pod := func(dirs, first, second, own string) Request {
 		return Request{Method: "POST", Path: "/pods", Body: json.RawMessage(`{"kind":"Pod","spec":{"containers":[` +
 			`{"name":"sidecar"},{"name":"spark","env":[{"name":"A","value":"b,a"},{"name":"SPARK_LOCAL_DIRS","value":"` + dirs + `"}],"volumeMounts":[` +
@@ -181,7 +181,7 @@ func TestLocalDirectoriesHaveAnOrder(t *testing.T) {
 	}
 }
 
-func TestNormaliseProperties(t *testing.T) {
+func TestNormalisePropertiesSortsLines(t *testing.T) {
 	tests := []struct{ about, in, want string }{
 		{"sorted below the comments", "#b\n#a\nz=1\na=2\n", "#b\n#a\na=2\nz=1\n"},
 		{"the date", "#x\n#Sat Nov 21 06:54:22 UTC 2026\na=1\n", "#x\n#" + Date + "\na=1\n"},
@@ -201,7 +201,7 @@ func TestNormaliseProperties(t *testing.T) {
 	}
 }
 
-func TestNormaliseRefusesWhatIsNoObject(t *testing.T) {
+func TestNormaliseRejectsOtherBodies(t *testing.T) {
 	for _, body := range []string{`[1]`, `"a"`, `{`, `nonsense`} {
 		_, err := Normalise("4.1.4", []Request{{Method: "POST", Path: "/pods", Body: json.RawMessage(body)}})
 		if err == nil || !strings.Contains(err.Error(), "POST /pods") {

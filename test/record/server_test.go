@@ -36,7 +36,7 @@ func uidOf(object map[string]any) any {
 	return metadata["uid"]
 }
 
-func TestServerAnswersAsAnAPIServer(t *testing.T) {
+func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 	const pods, maps = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/configmaps"
 	var s Server
 	steps := []struct {
@@ -80,7 +80,7 @@ func TestServerAnswersAsAnAPIServer(t *testing.T) {
 }
 
 // Take isolates cases from each other: a case must not see earlier writes, and its objects always get the same uids.
-func TestTakeForgets(t *testing.T) {
+func TestTakeClearsTheServer(t *testing.T) {
 	var s Server
 	for range 2 {
 		if status, answer := call(t, &s, "POST", "/pods", "application/json", `{"metadata":{"name":"a"}}`); status != 201 || uidOf(answer) != UID(1) {
@@ -95,7 +95,7 @@ func TestTakeForgets(t *testing.T) {
 	}
 }
 
-func TestAWriteThatIsNotUnderstoodFailsTheRecording(t *testing.T) {
+func TestUnknownWriteFailsTheRecording(t *testing.T) {
 	for _, body := range []string{"a: b", "[1]", "{\"a\":1,"} {
 		var s Server
 		if status, _ := call(t, &s, "POST", "/pods", "application/json", body); status != http.StatusBadRequest {

@@ -292,7 +292,7 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 	}
 }
 
-// TestRights lists all rights in full, so that every added or removed right is a deliberate decision.
+// TestRightsAreMinimal lists all rights in full, so that every added or removed right is a deliberate decision.
 func TestRightsAreMinimal(t *testing.T) {
 	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {

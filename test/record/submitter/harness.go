@@ -83,9 +83,9 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	return h, nil
 }
 
-// Tired reports whether the Java machine should be replaced. Classes that were loaded again stay in memory, because
-// Spark's clients leave threads behind.
-func (h *Harness) Tired() bool { return h.loaded >= 25 }
+// NeedsRestart reports whether the Java machine should be replaced. Classes that were loaded again stay in memory,
+// because Spark's clients leave threads behind.
+func (h *Harness) NeedsRestart() bool { return h.loaded >= 25 }
 
 // Close stops the Java machine and returns its CPU time.
 func (h *Harness) Close() (time.Duration, error) {
@@ -101,27 +101,27 @@ func (h *Harness) Record(c record.Case) (record.Recording, error) {
 	}
 	late := time.AfterFunc(limit, func() { _ = h.cmd.Cancel() })
 	defer late.Stop()
-	refusal, err := h.ask(c)
+	refusal, err := h.send(c)
 	if err != nil {
-		return record.Recording{}, fmt.Errorf("case %s with Spark %s: the Java machine is gone: %w", c.Name, h.machine.Version, err)
+		return record.Recording{}, fmt.Errorf("case %s with Spark %s: the Java machine ended: %w", c.Name, h.machine.Version, err)
 	}
 	return h.machine.finish(refusal)
 }
 
-// ask sends one request to Harness.java and returns its response. Harness.java documents the format.
-func (h *Harness) ask(c record.Case) (string, error) {
+// send sends one request to Harness.java and returns its response. Harness.java documents the format.
+func (h *Harness) send(c record.Case) (string, error) {
 	env := record.Environment(c)
 	classPath := h.classPath(c, env)
 	maps.Copy(env, scripts(h.machine.Version, env))
-	question := bufio.NewWriter(h.in)
+	request := bufio.NewWriter(h.in)
 	for _, list := range [][]string{record.Arguments(c), flat(env), flat(c.SystemProperties), classPath} {
-		writeList(question, list)
+		writeList(request, list)
 	}
-	if err := question.Flush(); err != nil {
+	if err := request.Flush(); err != nil {
 		return "", err
 	}
-	answer, err := readList(h.out)
-	return strings.Join(answer, "\n"), err
+	response, err := readList(h.out)
+	return strings.Join(response, "\n"), err
 }
 
 // scripts returns the variables that bin/spark-submit and bin/load-spark-env.sh export before they start Java.
@@ -196,7 +196,7 @@ func readList(r io.Reader) ([]string, error) {
 			return nil, err
 		}
 		if length > 1<<20 {
-			return nil, fmt.Errorf("an answer of %d bytes", length)
+			return nil, fmt.Errorf("a response of %d bytes", length)
 		}
 		text := make([]byte, length)
 		if _, err := io.ReadFull(r, text); err != nil {

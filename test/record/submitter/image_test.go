@@ -57,7 +57,7 @@ func archive(t *testing.T, entries ...entry) string {
 	return file
 }
 
-func TestUnpackImage(t *testing.T) {
+func TestUnpackImageCachesLayers(t *testing.T) {
 	base := pack(t,
 		entry{name: "usr/", mode: 0o755, kind: tar.TypeDir},
 		entry{name: "usr/bin/java", content: "java", mode: 0o4755},
@@ -97,7 +97,7 @@ func TestUnpackImage(t *testing.T) {
 	}
 }
 
-func TestForgetWhatNobodyAskedFor(t *testing.T) {
+func TestForgetRemovesUnusedLayers(t *testing.T) {
 	cache := t.TempDir()
 	layer := pack(t, entry{name: "a", content: "b", mode: 0o644})
 	file := archive(t, entry{name: "manifest.json", content: `[{"Layers":["used.tar"]}]`}, entry{name: "used.tar", content: string(layer)})
@@ -147,9 +147,9 @@ func tree(t *testing.T, dir string) []string {
 	return out
 }
 
-func TestUnpackRefuses(t *testing.T) {
+func TestUnpackRejectsInvalidArchives(t *testing.T) {
 	tests := []struct {
-		about, says string
+		about, want string
 		entries     []entry
 	}{
 		{"no image", "no docker-archive", []entry{{name: "a", content: "b"}}},
@@ -165,8 +165,8 @@ func TestUnpackRefuses(t *testing.T) {
 		t.Run(tt.about, func(t *testing.T) {
 			cache := t.TempDir()
 			_, err := unpackImage(t.Context(), archive(t, tt.entries...), cache)
-			if err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("error is %v, want one that says %q", err, tt.says)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one that contains %q", err, tt.want)
 			}
 			if left := tree(t, cache); len(left) > 0 {
 				t.Errorf("half a layer is left: %v", left)
@@ -175,8 +175,9 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// TestWhiteouts checks that whiteouts become the marks of an overlay file system. Creating these marks needs root.
-func TestWhiteouts(t *testing.T) {
+// TestWhiteoutsAreTranslated checks that whiteouts become the marks of an overlay file system. Creating these marks
+// needs root.
+func TestWhiteoutsAreTranslated(t *testing.T) {
 	dir := t.TempDir()
 	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"}, entry{name: "a/" + opaqueWhiteout})
 	err := unpackLayer(t.Context(), bytes.NewReader(layer), dir)

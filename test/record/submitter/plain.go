@@ -63,8 +63,8 @@ func (m *Machine) Submit(ctx context.Context, args []string, log io.Writer) (Cos
 // submit runs bin/spark-submit until it exits. If it fails, submit returns the reason in refusal.
 func (m *Machine) submit(ctx context.Context, env map[string]string, args []string, log io.Writer) (refusal string, cost Cost, err error) {
 	cmd := m.command(ctx, env, record.SparkHome+"/bin/spark-submit", args...)
-	var said bytes.Buffer
-	cmd.Stdout = io.MultiWriter(log, &said)
+	var output bytes.Buffer
+	cmd.Stdout = io.MultiWriter(log, &output)
 	cmd.Stderr = cmd.Stdout // os/exec serializes writes if both streams share a writer.
 	began := time.Now()
 	if err := m.start(cmd); err != nil {
@@ -78,7 +78,7 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	case ctx.Err() != nil:
 		return "", cost, fmt.Errorf("spark-submit did not end: %w", ctx.Err())
 	case errors.As(err, &exit):
-		return explain(said.String()), cost, nil
+		return explain(output.String()), cost, nil
 	case err != nil:
 		return "", cost, fmt.Errorf("spark-submit: %w", err)
 	}
@@ -127,10 +127,10 @@ const uncaught = `Exception in thread "main" `
 // explain returns the reason of a failure from spark-submit's output. It joins the messages from the outermost
 // exception to the root cause, in the same format as Harness.java. Without an exception, it returns the line that
 // begins with "Error: ".
-func explain(said string) string {
+func explain(output string) string {
 	var messages []string
 	// Exceptions that Spark only logs precede the exception that ends it.
-	end := said[max(0, strings.LastIndex(said, uncaught)):]
+	end := output[max(0, strings.LastIndex(output, uncaught)):]
 	for line := range strings.Lines(end) {
 		line = strings.TrimSpace(line)
 		text, outer := strings.CutPrefix(line, uncaught)
@@ -149,10 +149,10 @@ func explain(said string) string {
 	if len(messages) > 0 {
 		return strings.Join(messages, ": ")
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		if text, ok := strings.CutPrefix(line, "Error: "); ok {
 			return strings.TrimSpace(text)
 		}
 	}
-	return "spark-submit failed and said nothing"
+	return "spark-submit failed without an error message"
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-func TestExplain(t *testing.T) {
-	tests := []struct{ about, said, want string }{
+func TestExplainFindsTheMessage(t *testing.T) {
+	tests := []struct{ about, output, want string }{
 		{"an exception", "26/11/21 INFO x\nException in thread \"main\" org.apache.spark.SparkException: Must be so\n\tat a.b(c)\n", "Must be so"},
 		{"with a cause that says more", "Exception in thread \"main\" a.B: Could not load.\n\tat x\nCaused by: a.C: not there\nCaused by: a.D: at all\n",
 			"Could not load.: not there: at all"},
@@ -25,18 +25,18 @@ func TestExplain(t *testing.T) {
 		{"the launcher's", "Error: Missing argument for option '--name'.\n\nUsage: spark-submit\n", "Missing argument for option '--name'."},
 		{"both", "Error: one\nException in thread \"main\" a.B: two\n", "two"},
 		{"after one that was only logged", "ERROR x\na.C: first\n\tat x\nCaused by: a.D: cause\nException in thread \"main\" a.B: last\n", "last"},
-		{"nothing", "killed\n", "spark-submit failed and said nothing"},
+		{"nothing", "killed\n", "spark-submit failed without an error message"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
-			if got := explain(tt.said); got != tt.want {
+			if got := explain(tt.output); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestHighWater(t *testing.T) {
+func TestHighWaterReadsTheStatus(t *testing.T) {
 	for status, want := range map[string]int64{
 		"": 0, "Name:\tjava\nVmPeak:\t  9 kB\nVmHWM:\t  1234 kB\nVmRSS:\t 1000 kB\n": 1234 << 10, "VmHWM:\tmuch\n": 0,
 	} {
@@ -46,7 +46,7 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-func TestListsComeBack(t *testing.T) {
+func TestReadListReturnsWrittenList(t *testing.T) {
 	tests := [][]string{nil, {""}, {"a", "", "b\nc"}, {"grün, 日本, 😀", strings.Repeat("x", 1<<16)}}
 	for _, want := range tests {
 		var wire bytes.Buffer
@@ -72,7 +72,7 @@ func TestListsComeBack(t *testing.T) {
 	}
 }
 
-func TestWhoGetsClassesOfItsOwn(t *testing.T) {
+func TestOwnClassesAreForSpecialCases(t *testing.T) {
 	tests := []struct {
 		about string
 		c     record.Case
@@ -99,7 +99,7 @@ func TestWhoGetsClassesOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestScripts(t *testing.T) {
+func TestScriptsGiveTheEnvironment(t *testing.T) {
 	if got := scripts("3.5.9", nil); got["SPARK_SCALA_VERSION"] != "2.12" || got["SPARK_CONF_DIR"] != record.SparkHome+"/conf" {
 		t.Errorf("3.5.9: %v", got)
 	}
@@ -109,8 +109,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestAMachineTakesRoot checks that New without root fails with a clear error and creates nothing.
-func TestAMachineTakesRoot(t *testing.T) {
+// TestMachineNeedsRoot checks that New without root fails with a clear error and creates nothing.
+func TestMachineNeedsRoot(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	_, err := New(t.Context(), "4.1.4", "/none.tar")

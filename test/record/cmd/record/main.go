@@ -34,11 +34,11 @@ func main() {
 	o := options{images: map[string]string{}}
 	flag.StringVar(&o.cases, "cases", "spark/submit/testdata/cases", "directory of the lists of cases")
 	flag.StringVar(&o.recordings, "recordings", "spark/submit/testdata/recordings", "directory of the recordings")
-	flag.StringVar(&o.log, "log", "", "directory for what Spark says (default: nowhere)")
-	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case, instead of many in one Java machine; tells the CPU-seconds")
-	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes anew for every case")
-	flag.BoolVar(&o.check, "check", false, "write nothing, go the other way round, and fail when something was sent that is not recorded so")
-	flag.BoolVar(&o.new, "new", false, "record only what is not recorded yet, or is recorded of what the case was once")
+	flag.StringVar(&o.log, "log", "", "write Spark's output to this directory (default: discard it)")
+	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case instead of many cases in one Java machine, and print the CPU-seconds")
+	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes again for every case")
+	flag.BoolVar(&o.check, "check", false, "write nothing, run the cases in reverse order, and fail if a recording differs")
+	flag.BoolVar(&o.new, "new", false, "record only new cases and cases that have changed since their recording")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
 		flag.PrintDefaults()
@@ -61,7 +61,7 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	if len(o.images) == 0 {
-		return errors.New("no version: give VERSION=IMAGE.tar")
+		return errors.New("no Spark version: add an argument VERSION=IMAGE.tar")
 	}
 	cases, err := record.Cases(o.cases)
 	if err != nil {
@@ -69,7 +69,7 @@ func run(ctx context.Context, o options) error {
 	}
 	for _, name := range o.only {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
-			return fmt.Errorf("no case is named %q in %s", name, o.cases)
+			return fmt.Errorf("unknown case %q: it is in no list of %s", name, o.cases)
 		}
 	}
 	if o.check {
@@ -80,7 +80,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	if len(o.only) == 0 && !o.check {
-		if err := forget(o.recordings, cases, recordings); err != nil {
+		if err := removeStale(o.recordings, cases, recordings); err != nil {
 			return err
 		}
 	}
@@ -93,13 +93,13 @@ func run(ctx context.Context, o options) error {
 		differ += n
 	}
 	if o.check && differ > 0 {
-		return fmt.Errorf("%d recordings are not what spark-submit sends", differ)
+		return fmt.Errorf("%d recordings differ from what spark-submit sends: record them again without -check", differ)
 	}
 	return nil
 }
 
-// forget removes the recordings of cases that no longer exist.
-func forget(dir string, cases []record.Case, recordings map[string]record.Recordings) error {
+// removeStale removes the recordings of cases that no longer exist.
+func removeStale(dir string, cases []record.Case, recordings map[string]record.Recordings) error {
 	for name := range recordings {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
 			if err := os.Remove(filepath.Join(dir, name+".json")); err != nil {
@@ -135,12 +135,12 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		if o.new && known {
 			continue
 		}
-		made, took, err := r.record(ctx, c)
+		recorded, took, err := r.record(ctx, c)
 		if err != nil {
 			return differ, err
 		}
-		note := says(made)
-		if !known || !old.Same(made) {
+		note := summary(recorded)
+		if !known || !old.Same(recorded) {
 			differ++
 			note += " (differs)"
 		}
@@ -148,7 +148,7 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		if o.check {
 			continue
 		}
-		all.Set(c, version, made)
+		all.Set(c, version, recorded)
 		recordings[c.Name] = all
 		if err := record.Save(o.recordings, all); err != nil {
 			return differ, err
@@ -158,10 +158,10 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 	return differ, nil
 }
 
-// says summarizes a recording in a few words.
-func says(r record.Recording) string {
+// summary summarizes a recording in a few words.
+func summary(r record.Recording) string {
 	if r.Error != "" {
-		return "refused: " + r.Error
+		return "error: " + r.Error
 	}
 	return fmt.Sprintf("%d writes", len(r.Requests))
 }
@@ -191,7 +191,7 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 	r.count++
 	fmt.Fprintf(r.log, "=== %s\n", c.Name)
 	if !r.plain {
-		if r.harness != nil && r.harness.Tired() {
+		if r.harness != nil && r.harness.NeedsRestart() {
 			if err := r.close(); err != nil {
 				return record.Recording{}, "", err
 			}
@@ -204,16 +204,16 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 			harness.OwnClasses = r.own
 			r.harness = harness
 		}
-		made, err := r.harness.Record(c)
+		recorded, err := r.harness.Record(c)
 		if err == nil {
-			return made, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
+			return recorded, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
 		}
 		fmt.Fprintln(os.Stderr, "record:", err)
 		_ = r.close() // The Java machine has already failed.
 	}
-	made, cost, err := r.machine.Record(ctx, c, r.log)
+	recorded, cost, err := r.machine.Record(ctx, c, r.log)
 	r.cpu += cost.CPU
-	return made, fmt.Sprintf("%5.2f s (%.2f CPU-s)", cost.Wall.Seconds(), cost.CPU.Seconds()), err
+	return recorded, fmt.Sprintf("%5.2f s (%.2f CPU-s)", cost.Wall.Seconds(), cost.CPU.Seconds()), err
 }
 
 func (r *runner) close() error {
