@@ -255,7 +255,7 @@ func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 		t.Errorf("status after a crash: %v, %s", err, out)
 	}
 	if out := c.up(os.Getpid(), "--control-plane-only"); !strings.Contains(out, "again with its data") {
-		t.Errorf("up said: %s", out)
+		t.Errorf("up printed: %s", out)
 	}
 	// A copy of the old kubeconfig still works, because the address and the certificate authority are the same.
 	old := filepath.Join(t.TempDir(), "config")

@@ -79,7 +79,7 @@ func (c *cluster) checkNothingRemains(m machine, pids []int) {
 	})
 	for _, path := range []string{"/sys/class/net/" + m.Node.HostLink, m.Node.Run} {
 		if _, err := os.Stat(path); err == nil {
-			c.t.Errorf("%s is left", path)
+			c.t.Errorf("%s remains", path)
 		}
 	}
 	groups, err := filepath.Glob("/sys/fs/cgroup/*/" + m.Node.Cgroup)
@@ -255,7 +255,7 @@ func (c *cluster) checkStreams(web string) {
 	}
 	port := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindString(line)
 	if port == "" {
-		c.t.Fatalf("port-forward says %q", line)
+		c.t.Fatalf("port-forward printed %q", line)
 	}
 	resp, err := http.Get("http://" + port + "/")
 	if err != nil {
@@ -273,7 +273,7 @@ func (c *cluster) checkUnpullable() {
 		return c.pod("unpullable", ".status.containerStatuses[0].state.waiting.reason") == "ImagePullBackOff"
 	})
 	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out, "failed to resolve reference") {
-		c.t.Errorf("the events do not tell why:\n%s", out)
+		c.t.Errorf("the events do not contain the cause:\n%s", out)
 	}
 }
 
@@ -324,7 +324,7 @@ func (c *cluster) checkCrash() {
 	until(c.t, "the supervisor ends", func() bool { return !running(pid) })
 	o := owner(c.t)
 	if out := c.up(o.Pid); !strings.Contains(out, "again with its data") {
-		c.t.Errorf("up said: %s", out)
+		c.t.Errorf("up printed: %s", out)
 	}
 	c.kubectl("get", "configmap", "from-before")
 	until(c.t, "a pod of before serves again", func() bool {

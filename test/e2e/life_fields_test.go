@@ -51,7 +51,7 @@ func (w *suite) podFields(t *testing.T) {
 		w.has(t, role, object)
 	}
 	if c := condition(s.app, "FieldsOverwritten"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.executor.memoryLimit") {
-		t.Errorf("condition FieldsOverwritten is %+v, want it to tell of the executors' memory limit, which Spark sets", c)
+		t.Errorf("condition FieldsOverwritten is %+v, want it to name the executors' memory limit, which Spark sets", c)
 	}
 	s.remove(t, s.app)
 }

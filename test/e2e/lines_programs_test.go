@@ -114,7 +114,7 @@ var intended = []stored.Intended{
 	{Role: "driver Pod", Path: "spec.containers[spark-kubernetes-driver].args[10]", Programs: []string{"java"}, Reason: "the kubelet would replace $(SPARK_USER)"},
 
 	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "no variables for every Service of the namespace"},
-	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log tells why"},
+	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log contains the cause"},
 	{Role: "driver Pod", Path: "spec.initContainers[*].terminationMessagePolicy", Programs: []string{"python"}, Reason: "the same, of what runs before the driver"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.enableServiceLinks", Reason: "the same, for executors"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].terminationMessagePolicy", Reason: "the same, for executors"},

@@ -155,7 +155,7 @@ func (w *suite) noExporter(t *testing.T) {
 	if message := app.Status.AppState.ErrorMessage; !contains(message, []string{"/opt/metrics/missing.jar", "JAR"}) {
 		t.Errorf("errorMessage is %q", message)
 	}
-	t.Logf("told as: %s", app.Status.AppState.ErrorMessage)
+	t.Logf("the errorMessage is: %s", app.Status.AppState.ErrorMessage)
 	w.remove(t, app)
 }
 
@@ -182,7 +182,7 @@ type families map[string]*dto.MetricFamily
 func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
 	t.Helper()
 	if annotations[scrapeAnnotation] != "true" {
-		t.Fatalf("Prometheus is not told to scrape %s: %v", pod.Name, annotations)
+		t.Fatalf("no annotation makes Prometheus scrape %s: %v", pod.Name, annotations)
 	}
 	address := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%s/proxy%s", pod.Namespace, pod.Name, annotations[portAnnotation], annotations[pathAnnotation])
 	var found families

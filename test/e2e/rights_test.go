@@ -124,7 +124,7 @@ func (w *suite) rights(t *testing.T) {
 		}
 		for _, r := range sorted(refused[account]) {
 			if !rights[r] { // otherwise the request came before the Role existed or after its deletion
-				t.Errorf("%s wanted and was refused: %s", account, r)
+				t.Errorf("%s requested this right and was denied: %s", account, r)
 			}
 		}
 		t.Logf("%s: %d rights, of which %d are used", account, len(rights), n)

@@ -50,7 +50,7 @@ func (w *suite) submittedCompletes(t *testing.T) {
 	if !slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
 		return e.Reason == "SparkApplicationSubmitted" && contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
 	}) {
-		t.Errorf("no event tells which way was taken:\n%s", w.describe(t, app))
+		t.Errorf("no event names the submission mode:\n%s", w.describe(t, app))
 	}
 	w.remove(t, app)
 	w.waitNoSecrets(t, app)

@@ -91,7 +91,7 @@ func TestNormaliseRemovesRandomValues(t *testing.T) {
 	}
 	for _, random := range []string{"6c48998273294de4", "c05dd8a1fbc0dc03", "ff5dd8a1fbc0dcaa", first.uuid, first.time, first.date, "4.1.4"} {
 		if strings.Contains(string(text), random) {
-			t.Errorf("%s is left in %s", random, text)
+			t.Errorf("%s remains in %s", random, text)
 		}
 	}
 	for _, kept := range []string{"my-app-" + PrefixID + "-driver-svc.default.svc", "spark-drv-" + ConfigMapID + "-conf-map", AppID, "12345678901234567"} {

@@ -57,7 +57,7 @@ func TestImageErrorsNameTheProblem(t *testing.T) {
 		{[]string{"spark", "extra"}, "unknown command"},
 	} {
 		if out, err := runImage(t, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("image %v: printed %q, error %v; want one that says %q", test.args, out, err, test.want)
+			t.Errorf("image %v: printed %q, error %v; want one that contains %q", test.args, out, err, test.want)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestWipeKeepsForeignFiles(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the empty directory is left: %v", err)
+		t.Errorf("the empty directory remains: %v", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestStartOverKeepsOnlyTrustworthyData(t *testing.T) {
 				t.Errorf("data kept: %v, want %v", err == nil, tt.keeps)
 			}
 			if _, err := os.Stat(supervise.StateFile(dir)); err == nil {
-				t.Error("the old state is left: it would be taken for the new supervisor's")
+				t.Error("the old state remains: it would count as the new supervisor's")
 			}
 			if _, err := os.Stat(dir); err != nil {
 				t.Error(err)
@@ -170,7 +170,7 @@ func TestChoosePortsKeepsOldPorts(t *testing.T) {
 	}
 	got, err = choosePorts([]registry.Entry{{Ports: had[2:3]}}, old)
 	if err != nil || got[0] == had[0] {
-		t.Errorf("a port of another cluster was taken: %v, %v", got, err)
+		t.Errorf("a port of another cluster was chosen: %v, %v", got, err)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestFailedBaseLayerIsNotCached(t *testing.T) {
 			fakeMachine(t, test.body)
 			s := testStore(t)
 			if _, err := trixie.layer(t.Context(), s); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want an error that says %q", err, test.want)
+				t.Errorf("got %v, want an error that contains %q", err, test.want)
 			}
 			if left, _ := filepath.Glob(filepath.Join(s.dir, "*", "*", "*")); len(left) > 0 || exists(s.path(trixie.id())) {
 				t.Errorf("a failure leaves %v", left)
@@ -101,7 +101,7 @@ func TestBaseLayerStopsWithItsContext(t *testing.T) {
 		t.Errorf("got %v, want an error after the context's end", err)
 	}
 	if !exists(filepath.Join(machine, "told")) {
-		t.Error("mmdebstrap was not told to end")
+		t.Error("mmdebstrap received no SIGTERM")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestNewBaseChoosesJava(t *testing.T) {
 	}
 	asked, err := newBase(t.Context(), s, 21)
 	if err != nil || asked.java != 21 {
-		t.Fatalf("got Java %d, %v; want the asked one, 21", asked.java, err)
+		t.Fatalf("got Java %d, %v; want the requested version, 21", asked.java, err)
 	}
 	if _, err := s.product(t.Context(), asked.id(), writer("layer")); err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 	}
 	out, err := exec.Command(unpackFile(t, archive, o.Tag, "usr/bin/op")).CombinedOutput()
 	if err != nil || string(out) != "1.2.3\n" {
-		t.Errorf("program says %q, %v; want its version", out, err)
+		t.Errorf("program printed %q, %v; want its version", out, err)
 	}
 	if strings.Contains(files["usr/bin/op"], o.SourceDir) {
 		t.Error("the binary holds the path it was built at")
@@ -79,7 +79,7 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 		t.Errorf("user %q, labels %v", config.Config.User, config.Config.Labels)
 	}
 	if !strings.Contains(progress.String(), "MB compressed") {
-		t.Errorf("progress does not tell the size: %s", &progress)
+		t.Errorf("progress does not print the size: %s", &progress)
 	}
 	if again, err := Operator(t.Context(), o); err != nil || again != archive {
 		t.Errorf("nothing changed, but a new archive: %q, %v", again, err)
@@ -93,7 +93,7 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 func TestOperatorQuotesTheCompiler(t *testing.T) {
 	o := OperatorOptions{SourceDir: program(t, "spark-operator", "package main\n\nfunc main() { nonsense() }\n"), CacheDir: t.TempDir()}
 	if _, err := Operator(t.Context(), o); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
-		t.Errorf("got %v, want what the compiler said", err)
+		t.Errorf("got %v, want the compiler output", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func FuzzParseRequirements(f *testing.F) {
 		}
 		again, err := parseRequirements(strings.Join(lines, "\n"))
 		if err != nil {
-			t.Fatalf("own form is refused: %v", err)
+			t.Fatalf("its own output is rejected: %v", err)
 		}
 		if diff := cmp.Diff(got, again, cmp.AllowUnexported(requirement{})); diff != "" {
 			t.Error(diff)
@@ -83,6 +83,6 @@ func TestSparkVersionsArePinned(t *testing.T) {
 		}
 	}
 	if _, err := sparkDistribution("4.1"); err == nil || !strings.Contains(err.Error(), "4.1.4") {
-		t.Errorf("an unknown version must be refused with the known ones, got %v", err)
+		t.Errorf("an unknown version must be rejected with a list of known versions, got %v", err)
 	}
 }

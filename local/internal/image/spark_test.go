@@ -332,7 +332,7 @@ func TestSparkRejectsInvalidOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.options.CacheDir = t.TempDir()
 			if path, err := Spark(t.Context(), test.options); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %q, %v; want an error that says %q", path, err, test.want)
+				t.Errorf("got %q, %v; want an error that contains %q", path, err, test.want)
 			}
 		})
 	}

@@ -140,7 +140,7 @@ func TestRemoveRemovesGroupsBelowFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exists(filepath.Join(c.Root, "memory/mine")) || exists(filepath.Join(c.Root, "unified/mine")) {
-		t.Error("the group is left")
+		t.Error("the group remains")
 	}
 	if !exists(filepath.Join(c.Root, "memory/other")) {
 		t.Error("another group is gone")

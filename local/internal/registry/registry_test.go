@@ -103,7 +103,7 @@ func TestAtRejectsForeignDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := At(path); err == nil {
-		t.Error("a link to somewhere else was taken for the directory of clusters")
+		t.Error("a link to somewhere else was accepted as the directory of clusters")
 	}
 }
 
@@ -186,7 +186,7 @@ func TestLastNodeRemovesMountPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(ours); !os.IsNotExist(err) {
-		t.Errorf("the directory that we made is left: %v", err)
+		t.Errorf("the created directory remains: %v", err)
 	}
 	if _, err := os.Stat(theirs); err != nil {
 		t.Errorf("a directory that was there before is gone: %v", err)

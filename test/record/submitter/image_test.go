@@ -169,7 +169,7 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 				t.Errorf("error is %v, want one that contains %q", err, tt.want)
 			}
 			if left := tree(t, cache); len(left) > 0 {
-				t.Errorf("half a layer is left: %v", left)
+				t.Errorf("half a layer remains: %v", left)
 			}
 		})
 	}

@@ -64,11 +64,11 @@ func TestReadListReturnsWrittenList(t *testing.T) {
 			t.Error(diff)
 		}
 		if _, err := readList(bytes.NewReader(whole[:len(whole)-1])); err == nil {
-			t.Errorf("half of %.20q is taken for the whole", want)
+			t.Errorf("half of %.20q is accepted as the whole", want)
 		}
 	}
 	if _, err := readList(strings.NewReader("\x00\x00\x00\x01\x7f\xff\xff\xff")); err == nil {
-		t.Error("an answer of two gigabytes is believed")
+		t.Error("a response of two gigabytes is accepted")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestMachineNeedsRoot(t *testing.T) {
 		t.Fatal("a machine without an image")
 	}
 	if says := "root"; os.Geteuid() != 0 && !strings.Contains(err.Error(), says) {
-		t.Errorf("error is %v, want one that says %s", err, says)
+		t.Errorf("error is %v, want one that contains %s", err, says)
 	}
 	if left := tree(t, cache); os.Geteuid() != 0 && len(left) > 0 {
 		t.Errorf("left behind: %v", left)
