@@ -20,11 +20,11 @@ type Built struct {
 // (lifecycle.ReasonNoAttempts); the result is 1 then.
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
 
-// Offer attaches the built objects to the plan's action that launches the same attempt, if the plan has one. A nil
+// AttachTo attaches the built objects to the plan's action that launches the same attempt, if the plan has one. A nil
 // Built does nothing.
-func (b *Built) Offer(plan lifecycle.Plan) {
-	for i := range plan.Do {
-		if a := &plan.Do[i]; b != nil && a.Verb == lifecycle.Create && a.Part == lifecycle.Submission && a.Attempt == b.Attempt {
+func (b *Built) AttachTo(plan lifecycle.Plan) {
+	for i := range plan.Actions {
+		if a := &plan.Actions[i]; b != nil && a.Verb == lifecycle.Create && a.Part == lifecycle.Submission && a.Attempt == b.Attempt {
 			a.Built = b
 		}
 	}

@@ -173,12 +173,12 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 // while the application runs, Degraded is True. The error is not remembered, so the condition is gone after the first
 // pass without it. Before holds the previous conditions: their message stays while the reason is the same, since each
 // failure may be worded differently and that is no news.
-func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, weather *lifecycle.Weather, before []metav1.Condition, generation int64, now time.Time) {
-	if weather == nil || phase.Terminal() || phase == lifecycle.Suspended {
+func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, transient *lifecycle.TransientError, before []metav1.Condition, generation int64, now time.Time) {
+	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return
 	}
 	held := metav1.Condition{
-		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: weather.Cause.Reason, Message: weather.Cause.Message,
+		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: transient.Cause.Reason, Message: transient.Cause.Message,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: generation,
 	}
 	if phase.Runs() {

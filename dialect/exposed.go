@@ -17,8 +17,8 @@ import (
 type Exposed struct {
 	// Objects are the auxiliary objects that are wanted.
 	Objects []submit.Object
-	// Wrong are the causes for which requested objects cannot exist.
-	Wrong []lifecycle.Cause
+	// Problems are the causes for which requested objects cannot exist.
+	Problems []lifecycle.Cause
 	// Live is true if the application continues to run whatever is wrong.
 	Live bool
 	// Generation is the generation of the custom resource.
@@ -27,22 +27,22 @@ type Exposed struct {
 
 // countInherited returns the objects as the condition counts them: an inherited object that does what is wanted counts
 // as present.
-func countInherited(live []lifecycle.Surrounding) []lifecycle.Surrounding {
+func countInherited(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObject {
 	out := slices.Clone(live)
 	for i := range out {
-		if out[i].Cause.Reason == lifecycle.ReasonLeft {
-			out[i].Stands, out[i].Cause = true, lifecycle.Cause{}
+		if out[i].Cause.Reason == lifecycle.ReasonInherited {
+			out[i].Current, out[i].Cause = true, lifecycle.Cause{}
 		}
 	}
 	return out
 }
 
-// Tell sets the condition from the state of the objects, and returns a warning event if the condition became False or
+// Record sets the condition from the state of the objects, and returns a warning event if the condition became False or
 // changed its cause.
-func (e Exposed) Tell(conditions *[]metav1.Condition, live []lifecycle.Surrounding, now time.Time) []Event {
+func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.AuxiliaryObject, now time.Time) []Event {
 	live = countInherited(live)
 	reason, message := "", ""
-	for _, cause := range append(slices.Clone(e.Wrong), ObjectFailures(live)...) {
+	for _, cause := range append(slices.Clone(e.Problems), ObjectFailures(live)...) {
 		if message != "" {
 			message += "; "
 		}
@@ -59,7 +59,7 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, live []lifecycle.Surroundi
 	}
 	stands := make(map[[2]string]bool, len(live))
 	for i := range slices.Backward(live) { // the first object of a name counts, as in Named
-		stands[[2]string{live[i].Kind, live[i].Name}] = live[i].Stands
+		stands[[2]string{live[i].Kind, live[i].Name}] = live[i].Current
 	}
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
 		return !stands[[2]string{object.GetObjectKind().GroupVersionKind().Kind, object.GetName()}]
@@ -85,9 +85,9 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, live []lifecycle.Surroundi
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
-// Named returns the state of the object with a kind and a name; nil if it is not in the list.
-func Named(live []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
-	i := slices.IndexFunc(live, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
+// FindObject returns the state of the object with a kind and a name; nil if it is not in the list.
+func FindObject(live []lifecycle.AuxiliaryObject, kind, name string) *lifecycle.AuxiliaryObject {
+	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == kind && s.Name == name })
 	if i < 0 {
 		return nil
 	}

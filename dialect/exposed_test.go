@@ -20,12 +20,12 @@ import (
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}
-	stands := lifecycle.Surrounding{Kind: "Service", Name: "ui", Stands: true}
-	left := lifecycle.Surrounding{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "theirs"}}
-	taken := lifecycle.Surrounding{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
+	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}
+	left := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "theirs"}}
+	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
 	for name, c := range map[string]struct {
 		told    Exposed
-		is      []lifecycle.Surrounding
+		is      []lifecycle.AuxiliaryObject
 		status  metav1.ConditionStatus
 		reason  string
 		message string
@@ -33,17 +33,17 @@ func TestExposed(t *testing.T) {
 	}{
 		"nothing is wanted":        {},
 		"on its way":               {told: Exposed{Objects: wanted}},
-		"it stands":                {Exposed{Objects: wanted}, []lifecycle.Surrounding{stands}, metav1.ConditionTrue, "Exposed", "", 0},
-		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.Surrounding{left}, metav1.ConditionTrue, "Exposed", "", 0},
-		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
-		"of one that is over":      {Exposed{Objects: wanted}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
-		"a wish that cannot be":    {Exposed{Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
-		"some of it, and a remark": {Exposed{Objects: wanted, Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.Surrounding{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
+		"it stands":                {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionTrue, "Exposed", "", 0},
+		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left}, metav1.ConditionTrue, "Exposed", "", 0},
+		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
+		"of one that is over":      {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
+		"a wish that cannot be":    {Exposed{Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
+		"some of it, and a remark": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
 	} {
 		var conditions []metav1.Condition
 		c.told.Generation = 3
 		for i := range 2 { // told again it changes nothing
-			news := c.told.Tell(&conditions, c.is, time.Unix(int64(i), 0))
+			news := c.told.Record(&conditions, c.is, time.Unix(int64(i), 0))
 			if want := c.news * (1 - i); len(news) != want {
 				t.Errorf("%s: %d events, want %d", name, len(news), want)
 			}
@@ -58,7 +58,7 @@ func TestExposed(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		if (Exposed{}).Tell(&conditions, nil, time.Unix(9, 0)); len(conditions) > 0 {
+		if (Exposed{}).Record(&conditions, nil, time.Unix(9, 0)); len(conditions) > 0 {
 			t.Errorf("%s: when nothing is wanted any more there is %+v", name, conditions)
 		}
 	}
@@ -69,15 +69,15 @@ func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, told := range map[string]struct {
 		Exposed
-		is []lifecycle.Surrounding
+		is []lifecycle.AuxiliaryObject
 	}{
-		"one long name":   {Exposed: Exposed{Live: true, Wrong: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
-		"many entries":    {Exposed: Exposed{Live: true, Wrong: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is no name of a Service"}}, 20_000)}},
-		"a long refusal":  {is: []lifecycle.Surrounding{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
-		"the last of two": {Exposed: Exposed{Wrong: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
+		"one long name":   {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
+		"many entries":    {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is no name of a Service"}}, 20_000)}},
+		"a long refusal":  {is: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
+		"the last of two": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
 	} {
 		var conditions []metav1.Condition
-		news := told.Tell(&conditions, told.is, time.Unix(0, 0))
+		news := told.Record(&conditions, told.is, time.Unix(0, 0))
 		got := meta.FindStatusCondition(conditions, ConditionExposed)
 		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(news) != 1 {
 			t.Fatalf("%s: %d events, %+v", name, len(news), got)
@@ -85,7 +85,7 @@ func TestExposedIsBounded(t *testing.T) {
 		if limit := lifecycle.MaxMessage + 100; len(got.Message) > limit || len(got.Message) < lifecycle.MaxMessage/2 {
 			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
 		}
-		if again := told.Tell(&conditions, told.is, time.Unix(1, 0)); len(again) > 0 {
+		if again := told.Record(&conditions, told.is, time.Unix(1, 0)); len(again) > 0 {
 			t.Errorf("%s: it is told again", name)
 		}
 	}

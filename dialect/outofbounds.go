@@ -26,7 +26,7 @@ func OutOfBounds(text string) []*FieldError {
 // reported.
 func Unread(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
-	app.Limits = lifecycle.Deadlines{Run: app.Limits.Run}
+	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}
 	app.InitialExecutors, app.MinExecutors = 0, 0
 	switch version, _, ok := strings.Cut(app.SpecHash, ":"); {
 	case !ok:

@@ -6,16 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Stored returns a time in the form of a status; nil for the zero time.
-func Stored(t time.Time) *metav1.MicroTime {
+// EncodeTime returns a time in the form of a status; nil for the zero time.
+func EncodeTime(t time.Time) *metav1.MicroTime {
 	if t.IsZero() {
 		return nil
 	}
 	return new(metav1.NewMicroTime(t))
 }
 
-// Moment returns a stored time, with a precision of microseconds; the zero time for nil.
-func Moment(t *metav1.MicroTime) time.Time {
+// DecodeTime returns a stored time, with a precision of microseconds; the zero time for nil.
+func DecodeTime(t *metav1.MicroTime) time.Time {
 	if t == nil {
 		return time.Time{}
 	}

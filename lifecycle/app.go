@@ -29,7 +29,7 @@ type App struct {
 	// operator creates the driver pod itself. It matters only while the attempt has no driver pod.
 	Submitter *Cause
 	Restart   Restart
-	Limits    Deadlines
+	Deadlines Deadlines
 	// InitialExecutors is the number of executors that the application starts with; 0 means unknown or none.
 	InitialExecutors int32
 	// MinExecutors is the number of executors that the application always wants while it runs; 0 means unknown or none.
@@ -37,10 +37,10 @@ type App struct {
 	// TTL is how long a finished custom resource is kept, counted from its end; nil means forever, 0 or less means not
 	// at all.
 	TTL *time.Duration
-	// Serves reports that the driver is a server, which runs until it is stopped. A server that ends by itself has
+	// IsServer reports that the driver is a server, which runs until it is stopped. A server that ends by itself has
 	// failed, whatever its exit code. It is Running while its pod is Ready, whatever its executors do. Only a spec that
 	// cannot be used ends it permanently.
-	Serves bool
+	IsServer bool
 	// Budget requests a PodDisruptionBudget that protects the driver from evictions. It may change at any time and does
 	// not count as an edit.
 	Budget bool
@@ -59,8 +59,8 @@ type App struct {
 	// rest of the attempt is deleted without a grace period (Action.Force); 0 means never. A pod that is force-deleted
 	// disappears from the API server at once, even if its node is unreachable and the driver may still run there.
 	ForceAfter time.Duration
-	// CleanAgain is the time after which a deletion without effect is requested again; 0 means 15 s.
-	CleanAgain time.Duration
+	// CleanupInterval is the time after which a deletion without effect is requested again; 0 means 15 s.
+	CleanupInterval time.Duration
 }
 
 // Thresholds are counts of executors that run at the same time; 0 means no threshold.
@@ -72,9 +72,9 @@ type Thresholds struct {
 	Dynamic bool
 }
 
-// Lacks are the times since which fewer executors run than Thresholds wants. They are zero if enough executors run, or
+// Shortages are the times since which fewer executors run than Thresholds wants. They are zero if enough executors run, or
 // if the phase already expresses the shortage.
-type Lacks struct {
+type Shortages struct {
 	Min, Max time.Time
 }
 
@@ -125,23 +125,23 @@ type Restart struct {
 	Factor float64
 	// Max caps the interval; 0 means no cap.
 	Max time.Duration
-	// Settled is how long a run must have been Running until earlier failures are forgotten and the run counts as the
+	// ResetAfter is how long a run must have been Running until earlier failures are forgotten and the run counts as the
 	// first. 0 means that only an edit resets the counts.
-	Settled time.Duration
-	// Counted, if set, replaces the retries, the intervals and their growth.
-	Counted *Counted
+	ResetAfter time.Duration
+	// Limits, if set, replaces the retries, the intervals and their growth.
+	Limits *RestartLimits
 }
 
-// Counted limits consecutive restarts (Memory.Restarts). Each kind of end has its own limit and interval. If a limit or
+// RestartLimits limits consecutive restarts (Memory.Restarts). Each kind of end has its own limit and interval. If a limit or
 // an interval is nil, the next wider kind applies: failures for rejections, all restarts for failures.
-type Counted struct {
-	Most         int64  // restarts, after any outcome
-	MostFailures *int64 // in a row after failures; nil: only Most limits them
-	MostRefusals *int64 // in a row after rejections, to which MostFailures then does not apply; nil: it does
+type RestartLimits struct {
+	MaxRestarts   int64  // restarts, after any outcome
+	MaxFailures   *int64 // in a row after failures; nil: only Most limits them
+	MaxRejections *int64 // in a row after rejections, to which MostFailures then does not apply; nil: it does
 	// The intervals are counted from the end of the failed attempt. They do not grow.
-	Backoff        time.Duration
-	FailureBackoff *time.Duration
-	RefusalBackoff *time.Duration
+	Backoff          time.Duration
+	FailureBackoff   *time.Duration
+	RejectionBackoff *time.Duration
 	// ResetAfter is how long an attempt must have lived, from its launch to its end, until earlier restarts are
 	// forgotten; nil means never.
 	ResetAfter *time.Duration
@@ -149,11 +149,11 @@ type Counted struct {
 
 // Delay is the time from the end of an attempt with the given outcome to the next attempt. It is in whole microseconds,
 // the precision of a status.
-func (c *Counted) Delay(outcome Outcome) time.Duration {
+func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	delay := c.Backoff
 	switch {
-	case outcome == Refused && c.RefusalBackoff != nil:
-		delay = *c.RefusalBackoff
+	case outcome == Refused && c.RejectionBackoff != nil:
+		delay = *c.RejectionBackoff
 	case outcome != Succeeded && c.FailureBackoff != nil:
 		delay = *c.FailureBackoff
 	}
@@ -163,9 +163,9 @@ func (c *Counted) Delay(outcome Outcome) time.Duration {
 // Restarts are the counts that Counted limits. An attempt counts from the decision to make it: in Waiting, the counts
 // include the attempt that the application waits for.
 type Restarts struct {
-	Total    int64 // since the first attempt, or since the last attempt that lived long enough
-	Failures int64 // consecutive restarts after a failure, including a rejection
-	Refusals int64 // consecutive restarts after a rejection
+	Total      int64 // since the first attempt, or since the last attempt that lived long enough
+	Failures   int64 // consecutive restarts after a failure, including a rejection
+	Rejections int64 // consecutive restarts after a rejection
 }
 
 // Deadlines bound the phases of an attempt; 0 means no bound.
@@ -175,7 +175,7 @@ type Deadlines struct {
 	DriverStart    time.Duration
 	DriverReady    time.Duration // Started: until the driver pod is Ready
 	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
-	// ScalingAnew restarts the ExecutorsStart time at the entry of Scaling.
-	ScalingAnew bool
-	Run         time.Duration // from the launch until the end
+	// RestartAtScaling restarts the ExecutorsStart time at the entry of Scaling.
+	RestartAtScaling bool
+	Run              time.Duration // from the launch until the end
 }

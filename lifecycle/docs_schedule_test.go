@@ -106,10 +106,10 @@ func (s situation) decide(t *testing.T) (to string, told []string) {
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: "s-now-other", CreatedAt: want.Created})
 	}
 	if s.refusal {
-		seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota"}
+		seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota"}
 	}
 	plan := schedule.Step(want, mem, seen, now)
-	for _, notice := range plan.Tell {
+	for _, notice := range plan.Notices {
 		if !slices.Contains(told, notice.Cause.Reason) {
 			told = append(told, notice.Cause.Reason)
 		}
@@ -123,7 +123,7 @@ func (s situation) decide(t *testing.T) (to string, told []string) {
 // becomes reads the new state of a run from a plan.
 func (s situation) becomes(plan schedule.Plan, run string, told []string) string {
 	does := func(verb lifecycle.Verb) bool {
-		return slices.Contains(plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
+		return slices.Contains(plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 	}
 	switch {
 	case does(lifecycle.Delete):

@@ -51,7 +51,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		d.GoneBy = pod.DeletionTimestamp.Time
 	}
 	if d.Phase == DriverUnknown && markedUnready(pod) {
-		d.SilentSince = podCondition(pod, corev1.PodReady).LastTransitionTime.Time
+		d.NodeLostSince = podCondition(pod, corev1.PodReady).LastTransitionTime.Time
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		d.Ready, d.ReadyAt = true, ready.LastTransitionTime.Time
@@ -65,7 +65,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	}
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
-	d.Silent = Silent(pod)
+	d.UnresponsiveScheduler = UnresponsiveScheduler(pod)
 	d.Gated, d.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
 	role := roleDriver
 	if pod.Labels[roleLabel] == connectServer {
@@ -108,7 +108,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	if ready := podCondition(pod, corev1.PodReady); e.Phase == DriverRunning && ready != nil {
 		e.Unready = ready.Status == corev1.ConditionFalse
 	}
-	e.Silent = Silent(pod)
+	e.UnresponsiveScheduler = UnresponsiveScheduler(pod)
 	e.Why = podCause(pod, status, roleExecutor, e.Phase, taken)
 	return e
 }
@@ -338,13 +338,13 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// Silent returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither chose a node nor
+// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither chose a node nor
 // wrote the condition PodScheduled.
 //
 // It returns "" for a pod that the scheduler handled, and for the default scheduler of Kubernetes: if that one is down,
-// the whole cluster shows it. Silent does not judge how long a scheduler may take, because a scheduler that queues
+// the whole cluster shows it. UnresponsiveScheduler does not judge how long a scheduler may take, because a scheduler that queues
 // whole applications may need long.
-func Silent(pod *corev1.Pod) string {
+func UnresponsiveScheduler(pod *corev1.Pod) string {
 	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
 		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
 		return ""
@@ -352,9 +352,9 @@ func Silent(pod *corev1.Pod) string {
 	return pod.Spec.SchedulerName
 }
 
-// SilentCause returns the wait reason of a pod whose scheduler has not handled it for longer than a running scheduler
+// UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a running scheduler
 // needs.
-func SilentCause(pod, scheduler string) Cause {
+func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
 }
 

@@ -96,7 +96,7 @@ func TestDriverFacts(t *testing.T) {
 	}
 	ran := func(d *Driver) { d.StartedAt = start.Time }
 	lost := func(d *Driver) {
-		d.Phase, d.SilentSince = DriverUnknown, start.Time
+		d.Phase, d.NodeLostSince = DriverUnknown, start.Time
 		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
 	}
 	over := func(d *Driver, code int32) {
@@ -368,14 +368,14 @@ func TestSilent(t *testing.T) {
 		{"it ended", podIn(corev1.PodFailed, by("volcano"), exits(1, "Error", "")), ""},
 		{"it goes", podIn(corev1.PodPending, by("volcano"), deleted), ""},
 	} {
-		if got := DriverFacts(c.pod, container).Silent; got != c.want {
+		if got := DriverFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)
 		}
-		if got := ExecutorFacts(c.pod, container).Silent; got != c.want {
+		if got := ExecutorFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of an executor %q, want %q", c.name, got, c.want)
 		}
 	}
-	if why := SilentCause("pi-driver", "volcano"); why.Reason != "SchedulerSilent" || !strings.Contains(why.Message, `"volcano"`) || !strings.Contains(why.Message, "pi-driver") {
+	if why := UnresponsiveSchedulerCause("pi-driver", "volcano"); why.Reason != "SchedulerSilent" || !strings.Contains(why.Message, `"volcano"`) || !strings.Contains(why.Message, "pi-driver") {
 		t.Errorf("the cause is %+v", why)
 	}
 }

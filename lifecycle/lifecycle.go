@@ -92,21 +92,21 @@ type Memory struct {
 	AttemptID string
 	SpecHash  string // of the spec that the attempt was launched from
 	// Runs counts the attempts whose objects were all created, since the last edit or the last settled run
-	// (Restart.Settled).
-	Runs        int32
-	Submissions int32 // attempts to create them, since the same time
-	Spared      int32 // of Runs, those that a suspension stopped: they use up no retry
-	SubmittedAt time.Time
-	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
-	EndedAt     time.Time // end of the last attempt; zero while an attempt runs
-	NextAttempt time.Time // when a waiting retry is due; zero if no retry waits
+	// (Restart.ResetAfter).
+	Runs          int32
+	Submissions   int32 // attempts to create them, since the same time
+	SuspendedRuns int32 // of Runs, those that a suspension stopped: they use up no retry
+	SubmittedAt   time.Time
+	UngatedAt     time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
+	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
+	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
 	// ShortSince is since when fewer executors exist than are wanted and no new one was created; zero while enough
 	// exist.
-	ShortSince time.Time
-	Restarts   Restarts // the counts for Restart.Counted; zero if that is not set
-	Before     Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
-	Outcome    Outcome  // of the last ended attempt; kept in Waiting for the retry
-	Cause      Cause    // the cause of Outcome, or the wait reason of a live phase
+	ShortSince         time.Time
+	Restarts           Restarts // the counts for Restart.Limits; zero if that is not set
+	PhaseBeforeUnknown Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
+	Outcome            Outcome  // of the last ended attempt; kept in Waiting for the retry
+	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
 }
 
 // DriverPhase is the state of a pod as far as decisions need it.
@@ -132,17 +132,17 @@ type Driver struct {
 	Deleting bool   // has a deletion timestamp
 	// GoneBy is the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted.
 	GoneBy time.Time
-	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not respond; zero if that time is
-	// unknown. A node that does respond corrects its pods quickly, so the machine doubts a recent SilentSince.
-	SilentSince time.Time
-	AppID       string
-	CreatedAt   time.Time
-	StartedAt   time.Time // of the Spark container; zero before
-	ReadyAt     time.Time // when the pod last became Ready; zero while it is not
-	EndedAt     time.Time // of the Spark container; zero before
-	ExitCode    int32     // meaningful when HasExit
-	HasExit     bool
-	Evicted     bool
+	// NodeLostSince is when Kubernetes found that the node of a DriverUnknown does not respond; zero if that time is
+	// unknown. A node that does respond corrects its pods quickly, so the machine doubts a recent NodeLostSince.
+	NodeLostSince time.Time
+	AppID         string
+	CreatedAt     time.Time
+	StartedAt     time.Time // of the Spark container; zero before
+	ReadyAt       time.Time // when the pod last became Ready; zero while it is not
+	EndedAt       time.Time // of the Spark container; zero before
+	ExitCode      int32     // meaningful when HasExit
+	HasExit       bool
+	Evicted       bool
 	// SpecHash is the hash of the spec that the pod was made from; empty if the pod does not carry it. If the operator
 	// died between a launch and its status write, this hash identifies the spec of the attempt, even after an edit.
 	SpecHash string
@@ -154,12 +154,12 @@ type Driver struct {
 	// SparkVersion is the version label of the pod. The operator sets the declared version, spark-submit the version of
 	// the image. It is empty if the pod has no such label.
 	SparkVersion string
-	// Torn is set if a live read found that the pod waits for a ConfigMap that can no longer be created, because its
+	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that can no longer be created, because its
 	// submitter died between the two. It is meaningful only if Observed.Inspected reports such a read.
-	Torn bool
-	// Silent is the name of the scheduler that has not handled the pod yet; see the function Silent.
-	Silent string
-	Gated  bool // the pod has scheduling gates, which a queue removes
+	MissingConfigMap bool
+	// UnresponsiveScheduler is the name of the scheduler that has not handled the pod yet; see the function UnresponsiveScheduler.
+	UnresponsiveScheduler string
+	Gated                 bool // the pod has scheduling gates, which a queue removes
 	// ScheduledAt is when the pod was assigned to a node; zero before that.
 	ScheduledAt time.Time
 	// Why is the best explanation of a failure, or the wait reason of a pending pod (image, volume, node, quota...).
@@ -194,12 +194,12 @@ type Executor struct {
 	AppID   string
 	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty if the pod has no such
 	// label.
-	SparkVersion string
-	Phase        DriverPhase
-	Unready      bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
-	CreatedAt    time.Time
-	Silent       string // as Driver.Silent
-	Why          Cause
+	SparkVersion          string
+	Phase                 DriverPhase
+	Unready               bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
+	CreatedAt             time.Time
+	UnresponsiveScheduler string // as Driver.UnresponsiveScheduler
+	Why                   Cause
 }
 
 // Role is the Spark role of a pod in a standalone cluster, and the name of the container that Spark runs in.
@@ -235,9 +235,9 @@ type Run struct {
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool // has a deletion timestamp
-	// Gone is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting is
+	// Deleted is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting is
 	// set too.
-	Gone    bool
+	Deleted bool
 	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
 	EndedAt time.Time // zero while it runs, or if the application has no such time
 }
@@ -250,11 +250,11 @@ type Observed struct {
 	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
-	// Gone are the executors that disappeared before any status counted them. The totals include them, but no decision
+	// UncountedExecutors are the executors that disappeared before any status counted them. The totals include them, but no decision
 	// depends on them.
-	Gone []Executor
-	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
-	Remains []int32
+	UncountedExecutors []Executor
+	// RemainingAttempts are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
+	RemainingAttempts []int32
 	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. Remains lists them too.
 	Budgets []int32
 	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. Remains lists them too.
@@ -263,43 +263,43 @@ type Observed struct {
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
-	// Beside is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster consists
+	// AuxiliaryCount is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster consists
 	// of.
-	Beside int
+	AuxiliaryCount int
 	// Confirmed is set if a live read of the application's drivers and submitters, of any attempt, found no pod that is
 	// missing here. Only then does a decision rely on a missing pod. A live read that finds a pod adds it here instead.
 	// Like Refusal, Confirmed holds for one pass only.
 	Confirmed bool
 	// Inspected is set if a live read compared the current attempt's driver with the objects that it mounts;
-	// Driver.Torn has the result. It holds for one pass only, and implies Confirmed.
+	// Driver.MissingConfigMap has the result. It holds for one pass only, and implies Confirmed.
 	Inspected bool
-	// Reread is set if a live read compared all pods of the current attempt with the pods here. It holds for one pass
+	// PodsConfirmed is set if a live read compared all pods of the current attempt with the pods here. It holds for one pass
 	// only, and implies Confirmed.
-	Reread bool
-	// Behind is set if the live read for Reread or Confirmed found a pod in a later state than here. It holds for one
+	PodsConfirmed bool
+	// CacheBehind is set if the live read for Reread or Confirmed found a pod in a later state than here. It holds for one
 	// pass only.
-	Behind bool
+	CacheBehind bool
 	// ShortSince is since when too few executors were observed, if Memory.ShortSince does not hold that yet; zero if
 	// there were enough.
 	ShortSince time.Time
-	// Lacks are the shortages of the last decision (Plan.Lacks); zero if this process has made none.
-	Lacks Lacks
-	// Probed is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause means
+	// Shortages are the shortages of the last decision (Plan.Shortages); zero if this process has made none.
+	Shortages Shortages
+	// ProbeResult is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause means
 	// that the API server accepts the executor; nil means that there was no probe. It holds for one pass only.
-	Probed *Cause
-	// Unasked is set if a pod waits or is missing and this pass may not query the reason. The last known reason then
+	ProbeResult *Cause
+	// QuerySkipped is set if a pod waits or is missing and this pass may not query the reason. The last known reason then
 	// stays valid.
-	Unasked bool
-	// Refusal is set if the API server rejected an action of this pass. The decision is then made again with this fact.
-	Refusal *Cause
-	// Weather is set if an action of this pass failed with a transient error, and actions have failed for a while. A
+	QuerySkipped bool
+	// Rejection is set if the API server rejected an action of this pass. The decision is then made again with this fact.
+	Rejection *Cause
+	// TransientError is set if an action of this pass failed with a transient error, and actions have failed for a while. A
 	// decision then requests nothing that can wait, so that its other results are stored: deadlines also pass during an
 	// outage.
-	Weather *Weather
+	TransientError *TransientError
 }
 
-// Weather describes transient errors that prevent actions. The application does not cause them.
-type Weather struct {
+// TransientError describes transient errors that prevent actions. The application does not cause them.
+type TransientError struct {
 	Cause Cause
 	Since time.Time // of the first failure since the last success
 }
@@ -361,7 +361,7 @@ const (
 )
 
 // Action is one step to take in the cluster. All actions of a plan are carried out before its Next is stored. A
-// transient error abandons the plan; a rejection leads to another decision with Observed.Refusal.
+// transient error abandons the plan; a rejection leads to another decision with Observed.Rejection.
 //
 // The actions of a machine are comparable: two of them are equal if and only if they request the same step. A dialect
 // renders the objects of a step when the step is taken, and may add objects that it has already rendered (Built).
@@ -399,17 +399,17 @@ type Notice struct {
 
 // Plan is a decision.
 type Plan struct {
-	Trail []Transition  // phases entered in this pass, oldest first
-	Tell  []Notice      // other news of this pass, reported after the status was stored, like Trail
-	Next  Memory        // what to remember; everything else is observed again
-	Do    []Action      // in order
-	Check time.Duration // requeue after this time; 0 = only on a change
-	// Lacks are a fact for the next decision (Observed.Lacks). They are not stored. A status write for each executor
+	Transitions  []Transition  // phases entered in this pass, oldest first
+	Notices      []Notice      // other news of this pass, reported after the status was stored, like Trail
+	Next         Memory        // what to remember; everything else is observed again
+	Actions      []Action      // in order
+	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
+	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored. A status write for each executor
 	// that comes or goes would cost more than a new process that starts to count again.
-	Lacks Lacks
+	Shortages Shortages
 }
 
-// Soonest returns the shorter of two waits such as Plan.Check. A wait of 0 or less counts as no wait.
+// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less counts as no wait.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:

@@ -27,7 +27,7 @@ const (
 	ReasonRunTimedOut       = "RunTimedOut"             // Deadlines.Run passed
 	ReasonSuspended         = "Suspended"               // the spec requests a suspension
 	ReasonNoAttempts        = "AttemptsExhausted"       // the attempt number has reached its maximum
-	ReasonRestartsExhausted = "RestartsExhausted"       // a limit of Restart.Counted is reached
+	ReasonRestartsExhausted = "RestartsExhausted"       // a limit of Restart.Limits is reached
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min
 	ReasonPartialCapacity   = "PartialCapacity"         // fewer executors run than Thresholds.Max
 	ReasonEdited            = "SpecChanged"             // the spec was edited

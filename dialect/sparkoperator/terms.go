@@ -42,8 +42,8 @@ const (
 	EventExecutorFailed   = dialect.EventExecutorFailed
 )
 
-// Surroundings are the auxiliary objects of an application.
-type Surroundings = dialect.Surroundings
+// AuxiliaryObjects are the auxiliary objects of an application.
+type AuxiliaryObjects = dialect.AuxiliaryObjects
 
 // FieldError names a field of a custom resource that cannot be used, and says why and what to write instead.
 type FieldError = dialect.FieldError

@@ -28,7 +28,7 @@ import (
 type Applier struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
-	Explains   *explain.Explainer // finds out why executors are missing
+	Explainer  *explain.Explainer // finds out why executors are missing
 	Budgets    auxiliary.Budgets
 }
 
@@ -46,15 +46,15 @@ type Fact func(*lifecycle.Observed)
 
 // Outcome is the result of actions.
 type Outcome struct {
-	Fact     Fact            // nil if the decision holds; otherwise the decision is made again with it
-	Found    dependents.Set  // dependents that the view did not have
-	Made     []client.Object // created objects
-	Warnings []string        // of the rendered objects
-	Hindered *apianswer.Wait // the API server rejected a deletion or a budget; the other actions were carried out
-	Expired  bool            // the custom resource itself was deleted
-	Started  []runs.Start    // runs of this pass, or of an earlier pass that ended before it stored them
-	Check    time.Duration   // time until the next pass; 0 = no request
-	Spent    Spent
+	Fact         Fact            // nil if the decision holds; otherwise the decision is made again with it
+	Found        dependents.Set  // dependents that the view did not have
+	Made         []client.Object // created objects
+	Warnings     []string        // of the rendered objects
+	Hindered     *apianswer.Wait // the API server rejected a deletion or a budget; the other actions were carried out
+	Expired      bool            // the custom resource itself was deleted
+	Started      []runs.Start    // runs of this pass, or of an earlier pass that ended before it stored them
+	RequeueAfter time.Duration   // time until the next pass; 0 = no request
+	Spent        Spent
 }
 
 // Spent is the time that actions took, by the machine's clock. It is for metrics only.
@@ -76,7 +76,7 @@ func (o Outcome) Then(next Outcome) Outcome {
 	o.Found, o.Made = o.Found.Add(next.Found), slices.Concat(o.Made, next.Made)
 	o.Warnings, o.Started = slices.Concat(o.Warnings, next.Warnings), slices.Concat(o.Started, next.Started)
 	o.Expired = o.Expired || next.Expired
-	o.Check = lifecycle.Soonest(o.Check, next.Check)
+	o.RequeueAfter = lifecycle.Soonest(o.RequeueAfter, next.RequeueAfter)
 	o.Spent.Acting += next.Spent.Acting
 	o.Spent.Rendering += next.Spent.Rendering
 	if !next.Spent.Submitted.IsZero() {
@@ -87,14 +87,14 @@ func (o Outcome) Then(next Outcome) Outcome {
 
 // Refused returns the fact that the API server rejected a request.
 func Refused(cause lifecycle.Cause) Fact {
-	return func(seen *lifecycle.Observed) { seen.Refusal = &cause }
+	return func(seen *lifecycle.Observed) { seen.Rejection = &cause }
 }
 
 // Apply carries out the plan's actions in order, up to the first that finds a fact. An error is transient, or a
 // *apianswer.Wait. The outcome then holds the results of the actions before the error.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
-	for _, action := range d.Plan.Do {
+	for _, action := range d.Plan.Actions {
 		begin := time.Now()
 		came, err := a.act(ctx, view, d, action)
 		end := time.Now()
@@ -246,6 +246,8 @@ func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	}
 	return Outcome{
 		Found: dependents.Set{Others: []metav1.PartialObjectMetadata{other}},
-		Fact:  func(seen *lifecycle.Observed) { seen.Remains = append(slices.Clip(seen.Remains), attempt) },
+		Fact: func(seen *lifecycle.Observed) {
+			seen.RemainingAttempts = append(slices.Clip(seen.RemainingAttempts), attempt)
+		},
 	}, nil
 }

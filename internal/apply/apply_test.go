@@ -90,14 +90,14 @@ func TestTargets(t *testing.T) {
 func TestSurroundingsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
-	if remains := view.Set.Facts().Remains; len(remains) > 0 {
+	if remains := view.Set.Facts().RemainingAttempts; len(remains) > 0 {
 		t.Errorf("%v remain", remains)
 	}
 	if targets := dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
 		t.Errorf("%d are deleted", len(targets))
 	}
 	delete(labels, lifecycle.ContentLabel)
-	if len(view.Set.Facts().Remains) != 1 || len(dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
+	if len(view.Set.Facts().RemainingAttempts) != 1 || len(dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
 		t.Error("what belongs to the attempt does not count")
 	}
 }
@@ -106,15 +106,15 @@ func TestSurroundingsAreNoRemains(t *testing.T) {
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
-	if came, err := hinder(view, errors.New("weather")); came.Fact != nil || err == nil || came.Hindered != nil {
-		t.Errorf("weather: %v, %v", err, came.Hindered)
+	if came, err := hinder(view, errors.New("timeout")); came.Fact != nil || err == nil || came.Hindered != nil {
+		t.Errorf("transient error: %v, %v", err, came.Hindered)
 	}
 	came, err := hinder(view, fmt.Errorf("delete pi: %w", invalid))
 	if came.Fact == nil || err != nil || came.Hindered.Reason != apianswer.ReasonInvalid {
 		t.Fatalf("refused: %v, %v", err, came.Hindered)
 	}
-	if view = view.Learn(came.Fact); view.Seen.Refusal == nil || view.Seen.Refusal.Reason != apianswer.ReasonInvalid {
-		t.Errorf("the fact is %+v", view.Seen.Refusal)
+	if view = view.Learn(came.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
+		t.Errorf("the fact is %+v", view.Seen.Rejection)
 	}
 	if again, err := hinder(view, invalid); again.Fact != nil || err != nil || came.Then(again).Hindered != came.Hindered {
 		t.Errorf("after a refusal: %v", err)
@@ -150,7 +150,7 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API}}
-	expire := lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
+	expire := lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
 	app := w.Application("pi")
 	stale := dependents.View{Owner: w.Get("pi")}
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {

@@ -40,9 +40,9 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 			return a.Kind.Executors.Render(d.Object, action.Attempt, nextExecutor(view.Seen.Executors, action.Attempt), short.Driver, view.Now)
 		}
 	}
-	answer := a.Explains.Executors(ctx, short, view.Now)
-	return Outcome{Check: answer.Again, Fact: func(seen *lifecycle.Observed) {
-		seen.Probed, seen.Unasked = &answer.Cause, seen.Unasked || answer.Unasked
+	answer := a.Explainer.Executors(ctx, short, view.Now)
+	return Outcome{RequeueAfter: answer.QueryAfter, Fact: func(seen *lifecycle.Observed) {
+		seen.ProbeResult, seen.QuerySkipped = &answer.Cause, seen.QuerySkipped || answer.Skipped
 	}}
 }
 

@@ -54,7 +54,9 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 		return Outcome{Fact: fact}, err
 	}
 	behind := view.Set.Behind(live, all)
-	return Outcome{Fact: func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }}, nil
+	return Outcome{Fact: func(seen *lifecycle.Observed) {
+		seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind = true, all, behind
+	}}, nil
 }
 
 // released reports whether a pod was created for the owner and has no controller any more. The garbage collector
@@ -100,7 +102,7 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 		return func(seen *lifecycle.Observed) {
 			seen.Confirmed, seen.Inspected = true, true
 			if d := seen.Driver(attempt); d != nil {
-				d.Torn = torn
+				d.MissingConfigMap = torn
 			}
 		}, nil
 	}

@@ -58,7 +58,7 @@ func hinder(view dependents.View, err error) (Outcome, error) {
 // hindrance returns the result of an action that was rejected. The other actions of the pass continue.
 func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome {
 	came := Outcome{Hindered: &apianswer.Wait{Reason: cause.Reason, Message: why}}
-	if view.Seen.Refusal == nil {
+	if view.Seen.Rejection == nil {
 		came.Fact = Refused(cause)
 	}
 	return came

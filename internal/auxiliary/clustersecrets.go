@@ -23,25 +23,25 @@ import (
 // previous one is deleted when no pod is left that was created to mount it.
 
 // ensureSecret creates a Secret that is not known to exist.
-func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.Surrounding, error) {
-	state := lifecycle.Surrounding{Kind: "Secret", Name: object.GetName()}
+func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
+	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
-	if looked := k.Memory.seen(key, object).looked; !looked.IsZero() && w.Now.Sub(looked) < EditInterval {
-		state.Stands = true
+	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < EditInterval {
+		state.Current = true
 		return state, nil
 	}
 	if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return state, fmt.Errorf("create Secret %s: %w", state.Name, err)
 	}
-	k.Memory.looked(key, object, w.Now)
-	state.Stands = true
+	k.Memory.verified(key, object, w.Now)
+	state.Current = true
 	return state, nil
 }
 
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but the wanted ones, once every pod
 // is created from the wanted StatefulSets. If it fails, it is retried at the next change.
 func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Object) {
-	if !k.Beside.Sets {
+	if !k.Auxiliary.Sets {
 		return
 	}
 	key, digest := identity.Key(w.Owner), DigestOf(wanted, nil)

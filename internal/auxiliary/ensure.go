@@ -54,18 +54,18 @@ const (
 // Keeper ensures the auxiliary objects of the drivers of a kind.
 type Keeper struct {
 	dependents.Client
-	Beside kind.Beside
-	Memory *Memory
+	Auxiliary kind.Auxiliary
+	Memory    *Memory
 }
 
 // Outcome is the result of the work on auxiliary objects in a pass.
 type Outcome struct {
-	// Told are the Events to emit once the status is stored.
-	Told []kind.Event
+	// Events are the Events to emit once the status is stored.
+	Events []kind.Event
 	// Plan continues the pass's plan if the state of the object depends on its auxiliary objects. Otherwise it is nil.
 	Plan *lifecycle.Plan
-	// Check is the time until the next pass; 0 = no request.
-	Check time.Duration
+	// RequeueAfter is the time until the next pass; 0 = no request.
+	RequeueAfter time.Duration
 	// Remove are the objects to delete once the status is stored (Clear).
 	Remove []client.Object
 }
@@ -74,30 +74,30 @@ type Outcome struct {
 type work struct {
 	dependents.View
 	Outcome
-	mu       sync.Mutex // guards Check while objects are ensured concurrently
-	scaled   []string   // the wanted StatefulSets whose number of pods an autoscaler decides
-	leftMark string     // the content label of inherited StatefulSets that stay as they are (markOf)
+	mu            sync.Mutex // guards Check while objects are ensured concurrently
+	scaled        []string   // the wanted StatefulSets whose number of pods an autoscaler decides
+	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (markOf)
 }
 
-// Tell lets the kind write the results into the object's status, and returns what follows from them.
-func Tell(wanted kind.Surroundings, results []lifecycle.Surrounding, now time.Time) Outcome {
-	if wanted.Decides == nil {
-		return Outcome{Told: wanted.Told(results, now)}
+// RecordResults lets the kind write the results into the object's status, and returns what follows from them.
+func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
+	if wanted.Decide == nil {
+		return Outcome{Events: wanted.Record(results, now)}
 	}
-	plan := wanted.Decides(results, now)
-	return Outcome{Plan: &plan, Check: plan.Check}
+	plan := wanted.Decide(results, now)
+	return Outcome{Plan: &plan, RequeueAfter: plan.RequeueAfter}
 }
 
 // report adds the result of Tell to the outcome of the pass.
-func (w *work) report(wanted kind.Surroundings, results []lifecycle.Surrounding) {
-	result := Tell(wanted, results, w.Now)
-	w.Told, w.Plan, w.Check = result.Told, result.Plan, lifecycle.Soonest(w.Check, result.Check)
+func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject) {
+	result := RecordResults(wanted, results, w.Now)
+	w.Events, w.Plan, w.RequeueAfter = result.Events, result.Plan, lifecycle.Soonest(w.RequeueAfter, result.RequeueAfter)
 }
 
 // Ensure creates, updates and deletes auxiliary objects until they are as the kind wants them, within a time limit. It
 // never changes somebody else's objects. A failure does not end the pass: it becomes part of the status that the pass
 // writes anyway, and is retried later.
-func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.Surroundings, within time.Duration) Outcome {
+func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.AuxiliaryObjects, within time.Duration) Outcome {
 	w := &work{View: view}
 	if !wanted.Unsettled {
 		k.ensureWanted(ctx, w, wanted, within)
@@ -105,18 +105,18 @@ func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.Su
 	return w.Outcome
 }
 
-func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Surroundings, within time.Duration) {
+func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.AuxiliaryObjects, within time.Duration) {
 	k.sweepSecrets(ctx, w, wanted.Objects)
 	key, uid := identity.Key(w.Owner), w.Owner.GetUID()
 	remove := w.unwanted(wanted.Objects)
-	if wanted.Stays {
+	if wanted.KeepServices {
 		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return dependents.KindOf(object) == "Service" })
 	}
 	last := k.Memory.last(key, uid)
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, w.Now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
-		if wanted.Stays || len(last.made) == 0 || len(w.unwanted(nil)) == 0 {
-			k.Memory.nothing(key)
+		if wanted.KeepServices || len(last.made) == 0 || len(w.unwanted(nil)) == 0 {
+			k.Memory.clear(key)
 		}
 		w.report(wanted, nil)
 		return
@@ -126,7 +126,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Surroundi
 		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
 	if w.Now.Before(last.until) {
-		w.Check = lifecycle.Soonest(w.Check, last.until.Sub(w.Now))
+		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, last.until.Sub(w.Now))
 		w.report(wanted, last.results)
 		return
 	}
@@ -138,7 +138,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Surroundi
 	next := k.ensureAll(ctx, w, within, wanted, remove, last)
 	next.asked = asked
 	if !next.until.IsZero() {
-		w.Check = lifecycle.Soonest(w.Check, next.until.Sub(w.Now))
+		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	}
 	k.Memory.note(key, next)
 	w.report(wanted, next.results)
@@ -156,45 +156,45 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	if last.asked != asked {
 		last.failures = 0
 	}
-	next := k.ensureAll(ctx, w, Timeout, kind.Surroundings{}, remove, last)
+	next := k.ensureAll(ctx, w, Timeout, kind.AuxiliaryObjects{}, remove, last)
 	next.asked = asked
 	if next.failures > 0 {
-		w.Check = lifecycle.Soonest(w.Check, next.until.Sub(w.Now))
+		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	} else {
 		for _, object := range remove {
 			next.made[nameOf(object)] = written{gone, w.Now} // until the cache shows that
 		}
 		if last.failures > 0 {
 			// The failure in the status is outdated, and the deletion event triggers no pass (Went).
-			w.Check = lifecycle.Soonest(w.Check, retryDelay)
+			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, retryDelay)
 		}
 	}
 	k.Memory.note(key, next)
-	return w.Check
+	return w.RequeueAfter
 }
 
 // ensureAll ensures the wanted objects concurrently and returns the result. Then it deletes the unwanted ones, since
 // some have to stay if a wanted one is missing (kept).
-func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.Surroundings, remove []client.Object, last try) try {
+func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last try) try {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	w.scaled, w.leftMark = autoscaled(wanted.Objects), markOf(w.Owner.GetGeneration())
-	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
+	w.scaled, w.inheritedMark = autoscaled(wanted.Objects), markOf(w.Owner.GetGeneration())
+	results := make([]lifecycle.AuxiliaryObject, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
 	dependents.SideBySide(len(wanted.Objects), func(i int) {
 		object := wanted.Objects[i]
-		results[i], errs[i] = k.ensure(ctx, w, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
+		results[i], errs[i] = k.ensure(ctx, w, object, slices.Contains(wanted.ReadAddresses, object.GetName()), last.made[nameOf(object)])
 	})
 	stay, goes := k.kept(remove, results[:len(wanted.Objects)])
 	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
-		results[at] = lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Old: i >= len(goes)}
+		results[at] = lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Outdated: i >= len(goes)}
 	}
 	dependents.SideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = k.DeleteOne(ctx, goes[i]) })
 	next := try{uid: w.Owner.GetUID(), made: map[string]written{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
-		if cached := w.cached(object); !results[i].Stands || dependents.IsSecret(object) || cached == content || w.leftAsItIs(object, cached) {
+		if cached := w.cached(object); !results[i].Current || dependents.IsSecret(object) || cached == content || w.keptAsInherited(object, cached) {
 			continue
 		}
 		made, name := last.made[nameOf(object)], nameOf(object)
@@ -203,7 +203,7 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 		}
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
 			// No creation event may trigger the next pass.
-			w.Check = lifecycle.Soonest(w.Check, OwnTrust-w.Now.Sub(made.at)) // somebody may have deleted it since
+			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at)) // somebody may have deleted it since
 		}
 	}
 	if errors.Join(errs...) == nil {
@@ -212,12 +212,14 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 	}
 	next.failures = last.failures + 1
 	next.until = w.Now.Add(k.judge(ctx, results, errs, next.failures))
-	next.results = slices.DeleteFunc(results, func(s lifecycle.Surrounding) bool { return s == lifecycle.Surrounding{Kind: s.Kind, Name: s.Name} })
+	next.results = slices.DeleteFunc(results, func(s lifecycle.AuxiliaryObject) bool {
+		return s == lifecycle.AuxiliaryObject{Kind: s.Kind, Name: s.Name}
+	})
 	return next
 }
 
 // judge puts the errors into the results and returns the time until the next try.
-func (k Keeper) judge(ctx context.Context, results []lifecycle.Surrounding, errs []error, failures int) time.Duration {
+func (k Keeper) judge(ctx context.Context, results []lifecycle.AuxiliaryObject, errs []error, failures int) time.Duration {
 	first := refusedInterval
 	for i, err := range errs {
 		if err == nil {
@@ -252,34 +254,34 @@ func (e *causeError) Error() string { return e.cause.Message }
 
 // ensure brings one object to the wanted state with as few requests as the cache allows. It sends none if the cache
 // shows the wanted state.
-func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
-	state := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
+func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made written) (lifecycle.AuxiliaryObject, error) {
+	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
-	if err := standsBeside(object, w.Owner); err != nil {
+	if err := checkRendered(object, w.Owner); err != nil {
 		return state, err
 	}
 	if dependents.IsSecret(object) {
 		return k.ensureSecret(ctx, w, object)
 	}
 	cached := w.cached(object)
-	asItIs := w.leftAsItIs(object, cached)
+	asItIs := w.keptAsInherited(object, cached)
 	edited := cached == content && k.edited(w, object)
 	if asItIs || !edited && (cached == content || made.holds(content, w.Now)) {
-		if state.Stands = true; !read {
+		if state.Current = true; !read {
 			return state, nil
 		}
 	}
-	existed := cached != "" || state.Stands
+	existed := cached != "" || state.Current
 	if existed {
 		if state, err := k.corrected(ctx, w, object, edited); !apierrors.IsNotFound(err) {
 			return state, err
 		}
 		// It was deleted just now, perhaps at the end of the previous attempt, and the cache does not show that yet.
-		state.Stands = false
+		state.Current = false
 	}
 	first, err := k.createFirst(ctx, w, object, existed)
 	if err == nil {
-		state.Stands, state.Address = true, clusterAddress(first)
+		state.Current, state.Address = true, clusterAddress(first)
 		// Decoding into a typed object drops the kind.
 		first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 		k.wrote(w, first, time.Time{})
@@ -295,10 +297,10 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 }
 
 // corrected corrects an existing object and returns its state.
-func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.Surrounding, error) {
-	state := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
+func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.AuxiliaryObject, error) {
+	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := k.correct(ctx, w, object, edited)
-	state.Stands, state.Old = err == nil, old
+	state.Current, state.Outdated = err == nil, old
 	if err == nil {
 		state.Address = clusterAddress(existing)
 	}
@@ -321,12 +323,12 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 		return nil, false, err
 	}
 	switch {
-	case leftSet(existing):
+	case isInheritedSet(existing):
 		marked, err := k.markSet(ctx, w, object, existing, tree)
 		return marked, false, err
-	case w.leftAsItIs(object, existing.GetLabels()[lifecycle.ContentLabel]):
+	case w.keptAsInherited(object, existing.GetLabels()[lifecycle.ContentLabel]):
 		return existing, false, nil
-	case isLeft(existing): // an apply of ours could not remove the fields that the other operator's apply has set
+	case isInherited(existing): // an apply of ours could not remove the fields that the other operator's apply has set
 		return nil, false, k.replaceSet(ctx, existing, tree)
 	}
 	old = k.vital(object) && leads(tree, existing.Object)
@@ -364,7 +366,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case identity.OwnedBy(existing, w.Owner.GetUID()):
 		return nil
 	case w.drivenElsewhere(existing):
-		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator made it"}}
 	}
 	if why := k.WhyFreed(existing, dependents.KindOf(object), w.Owner); why != "" {
 		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts

@@ -29,7 +29,7 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
 		}}
 	}
-	if err := standsBeside(whole(), owner); err != nil {
+	if err := checkRendered(whole(), owner); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*corev1.Service){
@@ -39,7 +39,7 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 		"namespace": func(s *corev1.Service) { s.Namespace = "other" },
 	} {
 		object := whole()
-		if change(object); standsBeside(object, owner) == nil {
+		if change(object); checkRendered(object, owner) == nil {
 			t.Errorf("without its %s it may be created", name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestRetryIntervals(t *testing.T) {
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("transient"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
-			got[i] = append(got[i], k.judge(t.Context(), make([]lifecycle.Surrounding, 1), []error{err}, failures+1))
+			got[i] = append(got[i], k.judge(t.Context(), make([]lifecycle.AuxiliaryObject, 1), []error{err}, failures+1))
 		}
 	}
 	const s = time.Second
@@ -112,7 +112,7 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 				m.note(key, *test.was)
 			}
 			for i, want := range test.news {
-				if got := !m.Went(key, service); got != want {
+				if got := !m.OwnDeletion(key, service); got != want {
 					t.Errorf("deletion %d is news: %t", i+1, got)
 				}
 			}

@@ -37,7 +37,7 @@ const (
 // that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and a read shows
 // whether an autoscaler made it.
 //
-// A changed resourceVersion of a vital object (Kind.Beside.Vital) shows that it may have been edited. A vital object
+// A changed resourceVersion of a vital object (Kind.Auxiliary.Vital) shows that it may have been edited. A vital object
 // that this process has not written or read may have been edited too. A read decides (correct).
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
@@ -47,7 +47,7 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 		if !last.olderThan(cached) {
 			return false
 		}
-		wait = LookInterval - w.Now.Sub(last.looked)
+		wait = LookInterval - w.Now.Sub(last.verifiedAt)
 	} else {
 		last, known := k.Memory.written(identity.Key(w.Owner), cached)
 		if !known || cached.Generation <= last.generation {
@@ -58,14 +58,14 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 	if wait > 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.Check = lifecycle.Soonest(w.Check, wait)
+		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, wait)
 		return false
 	}
 	return true
 }
 
 func (k Keeper) vital(object client.Object) bool {
-	return slices.Contains(k.Beside.Vital, dependents.KindOf(object))
+	return slices.Contains(k.Auxiliary.Vital, dependents.KindOf(object))
 }
 
 // wrote notes a written object if its resourceVersion or generation can show an edit.
@@ -83,7 +83,7 @@ func (k Keeper) putsBack(w *work, tree map[string]any, existing *unstructured.Un
 		return true, nil
 	}
 	if k.says(tree, existing) {
-		k.Memory.looked(identity.Key(w.Owner), existing, w.Now)
+		k.Memory.verified(identity.Key(w.Owner), existing, w.Now)
 		return false, nil
 	}
 	if !k.vital(existing) {
@@ -126,7 +126,7 @@ func leads(wanted, existing map[string]any) bool {
 
 // clearPorts removes a Service's port that somebody else added under a name of ours. To an apply the two are different
 // entries of one list, and the API server rejects such a list. It also removes the ports that another operator wrote
-// and that the kind wants on no Service (Kind.Beside.Closed): an apply would leave them, since they are that operator's
+// and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts): an apply would leave them, since they are that operator's
 // fields.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
@@ -164,7 +164,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 func (k Keeper) closed(port any) bool {
 	entry, _ := port.(map[string]any)
 	name, _ := entry["name"].(string)
-	number, known := k.Beside.Closed[name]
+	number, known := k.Auxiliary.ClosedPorts[name]
 	return known && entry["port"] == int64(number)
 }
 
@@ -236,9 +236,9 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 
 // kept separates the unwanted objects that stay for now: vital objects, as long as a wanted object of their kind is
 // missing. Clients may be connected through them.
-func (k Keeper) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
+func (k Keeper) kept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
 	for _, object := range remove {
-		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == dependents.KindOf(object) && !s.Stands })
+		missing := slices.ContainsFunc(wanted, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == dependents.KindOf(object) && !s.Current })
 		if k.vital(object) && missing {
 			stay = append(stay, object)
 		} else {
@@ -249,9 +249,9 @@ func (k Keeper) kept(remove []client.Object, wanted []lifecycle.Surrounding) (st
 }
 
 // lost reports whether an object that existed after the last try, though not as wanted, does not exist any more.
-func (w *work) lost(results []lifecycle.Surrounding) bool {
-	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
-		return s.Old && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {
+func (w *work) lost(results []lifecycle.AuxiliaryObject) bool {
+	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
+		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {
 			return dependents.KindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
 		})
 	})

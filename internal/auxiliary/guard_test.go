@@ -66,7 +66,7 @@ func TestEditions(t *testing.T) {
 		t.Error("what nobody knows needs no look")
 	}
 	a.wrote(key, object("u", "9"), noon)
-	a.looked(key, object("u", "10"), noon)
+	a.verified(key, object("u", "10"), noon)
 	for version, want := range map[string]bool{"9": false, "10": false, "11": true, "100": true} {
 		if got := a.seen(key, object("u", version)).olderThan(object("u", version)); got != want {
 			t.Errorf("at version %s it may be edited: %t", version, got)
@@ -77,7 +77,7 @@ func TestEditions(t *testing.T) {
 	if !a.seen(key, other).olderThan(other) {
 		t.Error("another object of that name is taken for it")
 	}
-	if was := a.seen(key, object("u", "10")); !was.at.Equal(noon) || !was.looked.Equal(noon) {
+	if was := a.seen(key, object("u", "10")); !was.at.Equal(noon) || !was.verifiedAt.Equal(noon) {
 		t.Errorf("remembered: %+v", was)
 	}
 }
@@ -85,26 +85,26 @@ func TestEditions(t *testing.T) {
 // TestKept: an unwanted vital object stays while the wanted object of its kind is missing. All other unwanted objects
 // go.
 func TestKept(t *testing.T) {
-	k := Keeper{Beside: kinds.SparkConnects(config.Default()).Beside}
+	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default()).Auxiliary}
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 	}
 	for _, test := range []struct {
-		wanted lifecycle.Surrounding
+		wanted lifecycle.AuxiliaryObject
 		stay   int
 	}{
-		{lifecycle.Surrounding{Kind: "Service", Stands: true}, 0},
-		{lifecycle.Surrounding{Kind: "Service"}, 1},
-		{lifecycle.Surrounding{Kind: "Service", Old: true}, 1},
-		{lifecycle.Surrounding{Kind: "Ingress"}, 0},
+		{lifecycle.AuxiliaryObject{Kind: "Service", Current: true}, 0},
+		{lifecycle.AuxiliaryObject{Kind: "Service"}, 1},
+		{lifecycle.AuxiliaryObject{Kind: "Service", Outdated: true}, 1},
+		{lifecycle.AuxiliaryObject{Kind: "Ingress"}, 0},
 	} {
-		if stay, goes := k.kept(remove, []lifecycle.Surrounding{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
+		if stay, goes := k.kept(remove, []lifecycle.AuxiliaryObject{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}
-	k.Beside.Vital = nil
-	if stay, _ := k.kept(remove, []lifecycle.Surrounding{{Kind: "Service"}}); len(stay) > 0 {
+	k.Auxiliary.Vital = nil
+	if stay, _ := k.kept(remove, []lifecycle.AuxiliaryObject{{Kind: "Service"}}); len(stay) > 0 {
 		t.Error("something stays of a kind that has nothing vital")
 	}
 }

@@ -39,7 +39,7 @@ type edition struct {
 	generation int64
 	version    string    // resourceVersion
 	at         time.Time // when the operator overwrote an existing object; zero for an object that it created or found
-	looked     time.Time // when it was read and found correct; zero if it was not
+	verifiedAt time.Time // when it was read and found correct; zero if it was not
 }
 
 // olderThan reports whether an object may have been changed since. It returns true for an unknown object.
@@ -56,9 +56,9 @@ func (m *Memory) wrote(key types.NamespacedName, object client.Object, at time.T
 	m.remember(key, object, func(e *edition) { e.at = at })
 }
 
-// looked notes that an object was read and is correct.
-func (m *Memory) looked(key types.NamespacedName, object client.Object, now time.Time) {
-	m.remember(key, object, func(e *edition) { e.looked = now })
+// verified notes that an object was read and is correct.
+func (m *Memory) verified(key types.NamespacedName, object client.Object, now time.Time) {
+	m.remember(key, object, func(e *edition) { e.verifiedAt = now })
 }
 
 // doubtSecrets forgets that Secrets exist, except those with the given nameOf. The others are about to be deleted, and
@@ -118,7 +118,7 @@ type try struct {
 	asked    string // DigestOf
 	failures int    // consecutive
 	until    time.Time
-	results  []lifecycle.Surrounding
+	results  []lifecycle.AuxiliaryObject
 	made     map[string]written // by nameOf
 }
 
@@ -145,9 +145,9 @@ func (m *Memory) note(key types.NamespacedName, last try) {
 	m.tries.Update(key, func(try, bool) (try, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 
-// Went reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary objects,
+// OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary objects,
 // so that the deletion event needs no pass. The object is forgotten.
-func (m *Memory) Went(key types.NamespacedName, object client.Object) (deleted bool) {
+func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
 	m.tries.Update(key, func(last try, known bool) (try, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
 			return last, known
@@ -159,14 +159,14 @@ func (m *Memory) Went(key types.NamespacedName, object client.Object) (deleted b
 	return deleted
 }
 
-// nothing notes that no auxiliary objects exist and none are wanted.
-func (m *Memory) nothing(key types.NamespacedName) {
+// clear notes that no auxiliary objects exist and none are wanted.
+func (m *Memory) clear(key types.NamespacedName) {
 	m.tries.Forget(key)
 	m.edits.Forget(key)
 }
 
 // Forget drops everything about a key.
 func (m *Memory) Forget(key types.NamespacedName) {
-	m.nothing(key)
+	m.clear(key)
 	m.sweeps.Forget(key)
 }

@@ -19,9 +19,9 @@ import (
 // This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
 // wanted ones (see ensure.go).
 
-// standsBeside guards against an error in a dialect: a later pass has to find the object again, and to see whether it
+// checkRendered guards against an error in a dialect: a later pass has to find the object again, and to see whether it
 // differs.
-func standsBeside(object, owner client.Object) error {
+func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
 	}
@@ -43,8 +43,8 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// surroundingKinds are the kinds of auxiliary objects. An unwanted object of another kind is never deleted here.
-var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
+// auxiliaryKinds are the kinds of auxiliary objects. An unwanted object of another kind is never deleted here.
+var auxiliaryKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
 
 // unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, it adds
 // the pods that have lost their StatefulSet, since no other one will adopt them.
@@ -53,7 +53,7 @@ func (w *work) unwanted(wanted []client.Object) []client.Object {
 	for i := range w.Set.Others {
 		other := &w.Set.Others[i]
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
-		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
+		if identity.IsAuxiliary(other) && slices.Contains(auxiliaryKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}

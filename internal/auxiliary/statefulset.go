@@ -92,7 +92,7 @@ func (k Keeper) first(ctx context.Context, w *work, object client.Object, existe
 	if err != nil {
 		return nil, fmt.Errorf("count the pods of the previous StatefulSet: %w", err)
 	}
-	return takeStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !ofSetNamed(&pod, name) })), nil
+	return adoptStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !ofSetNamed(&pod, name) })), nil
 }
 
 // ofSetNamed reports whether a pod has the label of a cluster's pod and is owned by the set of a name.
@@ -101,8 +101,8 @@ func ofSetNamed(pod *corev1.Pod, name string) bool {
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
-// takeStrays lets a set begin with as many pods as exist of its name.
-func takeStrays(object client.Object, pods []corev1.Pod) client.Object {
+// adoptStrays lets a set begin with as many pods as exist of its name.
+func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := countOf(object.GetName(), pods)
 	tree, err := AppliedTree(object)
 	if err != nil {
@@ -134,14 +134,14 @@ const leftContent = "left-"
 // that it did not create.
 func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
 
-// leftAsItIs reports whether an object is an inherited set, by its content label in the cache, and nobody has edited
+// keptAsInherited reports whether an object is an inherited set, by its content label in the cache, and nobody has edited
 // the cluster since it was marked.
-func (w *work) leftAsItIs(object client.Object, cached string) bool {
-	return isSet(object) && cached == w.leftMark
+func (w *work) keptAsInherited(object client.Object, cached string) bool {
+	return isSet(object) && cached == w.inheritedMark
 }
 
-// isLeft reports whether a set is an inherited one that has stayed as it is until now.
-func isLeft(existing *unstructured.Unstructured) bool {
+// isInherited reports whether a set is an inherited one that has stayed as it is until now.
+func isInherited(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], leftContent)
 }
 
@@ -150,7 +150,7 @@ func isLeft(existing *unstructured.Unstructured) bool {
 // that people scale its sets themselves.
 func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
-	marks[lifecycle.ContentLabel] = w.leftMark
+	marks[lifecycle.ContentLabel] = w.inheritedMark
 	patch := map[string]any{"metadata": map[string]any{
 		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": marks,
 	}}
@@ -186,7 +186,7 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by a new one, which adopts its pods", existing.GetName())}
 }
 
-// leftSet reports whether an object is a set that another operator created for the custom resource.
-func leftSet(existing *unstructured.Unstructured) bool {
+// isInheritedSet reports whether an object is a set that another operator created for the custom resource.
+func isInheritedSet(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && existing.GetLabels()[lifecycle.AppUIDLabel] == ""
 }

@@ -11,33 +11,33 @@ import (
 
 // keeper returns what creates, updates and deletes the auxiliary objects of drivers.
 func (r *Reconciler) keeper() auxiliary.Keeper {
-	return auxiliary.Keeper{Client: r.dependents, Beside: r.kind.Beside, Memory: &r.auxiliary}
+	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Auxiliary, Memory: &r.auxiliary}
 }
 
 // observer finds the dependents of the kind's custom resources.
 func (r *Reconciler) observer() observe.Observer {
-	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explains: r.explains, Ended: &r.ends}
+	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends}
 }
 
 // ensureAuxiliary brings the auxiliary objects of the driver to what the kind wants. It also returns the time until the
 // next pass.
 func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.Time) (outcome, time.Duration) {
-	if r.kind.Beside.Wanted == nil {
+	if r.kind.Auxiliary.Wanted == nil {
 		return o, 0
 	}
 	left := passTimeout
 	if end, bounded := ctx.Deadline(); bounded {
 		left = time.Until(end)
 	}
-	result := r.keeper().Ensure(ctx, o.View, r.kind.Beside.Wanted(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
-	return o.with(result), result.Check
+	result := r.keeper().Ensure(ctx, o.View, r.kind.Auxiliary.Wanted(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
+	return o.with(result), result.RequeueAfter
 }
 
 // with returns the outcome with the result of the work on auxiliary objects.
 func (o outcome) with(result auxiliary.Outcome) outcome {
-	o.events, o.remove = result.Told, result.Remove
+	o.events, o.remove = result.Events, result.Remove
 	if result.Plan != nil {
-		o.plan.Trail, o.plan.Tell = slices.Concat(o.plan.Trail, result.Plan.Trail), slices.Concat(o.plan.Tell, result.Plan.Tell)
+		o.plan.Transitions, o.plan.Notices = slices.Concat(o.plan.Transitions, result.Plan.Transitions), slices.Concat(o.plan.Notices, result.Plan.Notices)
 		o.plan.Next = result.Plan.Next
 	}
 	return o

@@ -41,7 +41,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 					if err != nil || (patch == nil) != (step.name == "nothing") {
 						b.Fatalf("%s, %v", patch, err)
 					}
-					if patch != nil && statuswrite.OfTheCrowd(kind.Crowd, o.plan, patch) != (step.name == "executor") {
+					if patch != nil && statuswrite.OnlyExecutorChurn(kind.ExecutorChurn, o.plan, patch) != (step.name == "executor") {
 						b.Fatal("it is not what is expected to rest")
 					}
 				}
@@ -65,7 +65,7 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 	kind.Decide(app, lifecycle.Observed{}, scene.Noon)
 	kind.Decide(app, lifecycle.Observed{Confirmed: true}, scene.Noon)
 	o := outcome{View: dependents.View{Now: scene.Noon.Add(time.Minute)}}
-	o.Seen = lifecycle.Observed{Remains: []int32{1}, Drivers: []lifecycle.Driver{{
+	o.Seen = lifecycle.Observed{RemainingAttempts: []int32{1}, Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: scene.Noon, StartedAt: scene.Noon, ReadyAt: scene.Noon, AppID: "spark-1",
 	}}}
 	for i := range executors {

@@ -34,7 +34,7 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 			return queue.Changed // the pass meets the same error and reports it
 		}
 		class := classOf(r.kind, object)
-		if class == queue.Fresh && r.writes.After(object) {
+		if class == queue.Fresh && r.writes.NewerThan(object) {
 			return queue.Changed
 		}
 		return class

@@ -36,6 +36,6 @@ func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 	}
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		requests := owner(context.Background(), e.Object)
-		return !slices.ContainsFunc(requests, func(request reconcile.Request) bool { return r.auxiliary.Went(request.NamespacedName, e.Object) })
+		return !slices.ContainsFunc(requests, func(request reconcile.Request) bool { return r.auxiliary.OwnDeletion(request.NamespacedName, e.Object) })
 	}}
 }

@@ -43,7 +43,7 @@ func TestEchoes(t *testing.T) {
 				r.writes.Wrote(app(test.wrote))
 			}
 			if test.met != nil {
-				if ahead, _ := r.writes.Ahead(test.met, time.Unix(100, 0)); !ahead {
+				if ahead, _ := r.writes.CacheIsStale(test.met, time.Unix(100, 0)); !ahead {
 					t.Fatal("what was met is not older than what was written")
 				}
 			}

@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// release removes the finalizers that another operator of the API left on a custom resource (Kind.Inherited.Releases).
+// release removes the finalizers that another operator of the API left on a custom resource (Kind.Inherited.Finalizers).
 // It reports whether there were any. The cleanup that these finalizers waited for is done by Kubernetes' garbage
 // collector, since the application or its driver owns all dependents. If the object was changed or deleted meanwhile, a
 // later pass handles it.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
-	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Releases, finalizer) }
+	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Finalizers, finalizer) }
 	has := stored.GetFinalizers()
 	if !slices.ContainsFunc(has, theirs) {
 		return false, nil
@@ -37,7 +37,7 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return true, nil
 	case err != nil:
-		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Inherited.Releases, err)
+		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Inherited.Finalizers, err)
 	}
 	log.FromContext(ctx).Info("released the finalizers that another operator left", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
 	return true, nil

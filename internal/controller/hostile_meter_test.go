@@ -214,7 +214,7 @@ func (l *hostileLife) pass(o *outcome) error {
 		}
 		fact(&o.Seen)
 	}
-	if l.kind.Beside.Wanted != nil {
+	if l.kind.Auxiliary.Wanted != nil {
 		sent = append(sent, l.ensureAuxiliary(o)...)
 	}
 	if l.kind.Executors.Render != nil && len(o.Seen.Executors) > 0 {
@@ -243,10 +243,10 @@ func (l *hostileLife) pass(o *outcome) error {
 // apply renders the objects of the plan's actions. Its fact is the one that a live read would add.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
-	for _, action := range o.plan.Do {
+	for _, action := range o.plan.Actions {
 		switch {
 		case action.Verb == lifecycle.Confirm && action.Part != lifecycle.Executors && !o.Seen.Confirmed:
-			return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Inspected, seen.Reread = true, true, true }, sent
+			return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Inspected, seen.PodsConfirmed = true, true, true }, sent
 		case action.Verb == lifecycle.Create && action.Part == lifecycle.ScheduledRun:
 			run, err := l.kind.Runs.Render(o.object, action)
 			if err != nil {
@@ -273,20 +273,20 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 
 // ensureAuxiliary creates the auxiliary objects, and tells the object that all of them exist.
 func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
-	wanted := l.kind.Beside.Wanted(o.object, o.Seen)
+	wanted := l.kind.Auxiliary.Wanted(o.object, o.Seen)
 	if wanted.Unsettled {
 		return nil
 	}
 	auxiliary.DigestOf(wanted.Objects, nil)
-	var stand []lifecycle.Surrounding
+	var stand []lifecycle.AuxiliaryObject
 	for _, object := range wanted.Objects {
 		l.spent.Renders = true
-		stand = append(stand, lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Stands: true})
+		stand = append(stand, lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Current: true})
 		if _, err := auxiliary.AppliedTree(object); err != nil {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
 	}
-	*o = o.with(auxiliary.Tell(wanted, stand, o.Now))
+	*o = o.with(auxiliary.RecordResults(wanted, stand, o.Now))
 	return wanted.Objects
 }
 
@@ -300,7 +300,7 @@ func (l *hostileLife) send(object client.Object) {
 // runningFacts returns a running driver, some executors, and the pods of a cluster.
 func runningFacts(at time.Time) lifecycle.Observed {
 	seen := lifecycle.Observed{
-		Confirmed: true, Remains: []int32{1}, Beside: 3,
+		Confirmed: true, RemainingAttempts: []int32{1}, AuxiliaryCount: 3,
 		Drivers: []lifecycle.Driver{{
 			Name: "hostile-driver", UID: "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, Address: "10.0.0.1",
 			AppID: "spark-1", CreatedAt: at, StartedAt: at, ReadyAt: at, Status: &corev1.PodStatus{Phase: corev1.PodRunning},

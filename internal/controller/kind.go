@@ -18,7 +18,7 @@ type (
 	// Runs describes the dependents of a kind that are applications.
 	Runs = kind.Runs
 	// Surroundings is the wanted auxiliary objects of a driver.
-	Surroundings = kind.Surroundings
+	Surroundings = kind.AuxiliaryObjects
 	// Event is a Kubernetes Event about the custom resource.
 	Event = kind.Event
 )

@@ -34,7 +34,7 @@ func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.acts.Spent
 	now := time.Now()
-	for _, t := range o.plan.Trail {
+	for _, t := range o.plan.Transitions {
 		driver := o.Seen.Driver(t.Attempt)
 		switch {
 		case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && !spent.Submitted.IsZero():

@@ -70,14 +70,14 @@ type reports struct {
 
 // memories are what this process remembers of custom resources between passes.
 type memories struct {
-	writes    statuswrite.Own
-	paces     statuswrite.Paces
+	writes    statuswrite.OwnWrites
+	paces     statuswrite.Debouncer
 	waits     hold.Memory
 	budgets   apianswer.Replies // rejections of drivers' budgets
 	auxiliary auxiliary.Memory
-	ends      feed.Ended                                          // executors that ended, until they are counted
-	lacks     memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
-	deleted   dependents.DeletedOwners                            // deleted objects whose orphans are not swept yet
+	ends      feed.Ended                                              // executors that ended, until they are counted
+	lacks     memory.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
+	deleted   dependents.DeletedOwners                                // deleted objects whose orphans are not swept yet
 	caught    statuswrite.CaughtUp
 }
 
@@ -177,15 +177,15 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return result, err
 	}
 	began := time.Now()
-	r.metrics.Meet(r.subject(stored), r.standing(stored))
+	r.metrics.RecordFirst(r.subject(stored), r.standing(stored))
 	// A status stores no finer time. So the time that a later pass reads equals the one that was decided with.
-	sight, err := r.observer().Look(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
+	sight, err := r.observer().Observe(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	sight.Check = lifecycle.Soonest(sight.Check, again)
+	sight.RequeueAfter = lifecycle.Soonest(sight.RequeueAfter, again)
 	sight.Seen.ShortSince = r.paces.ShortSince(req.NamespacedName)
-	sight.Seen.Lacks, _ = r.lacks.Get(req.NamespacedName)
+	sight.Seen.Shortages, _ = r.lacks.Get(req.NamespacedName)
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
@@ -195,7 +195,7 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 		return reconcile.Result{RequeueAfter: again}, unswept
 	}
 	r.forget(key)
-	if !r.kind.Beside.Sets {
+	if !r.kind.Auxiliary.Sets {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
@@ -211,8 +211,8 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 		return true, reconcile.Result{}, nil
 	}
 	if r.sentinels.Has(stored) {
-		r.metrics.Gone(r.kind.Name, identity.Key(stored)) // it may have been an application before
-		r.sentinels.See(stored)
+		r.metrics.Remove(r.kind.Name, identity.Key(stored)) // it may have been an application before
+		r.sentinels.Observe(stored)
 		released, err := r.release(ctx, stored)
 		if !released && err == nil {
 			later = reconcile.Result{}
@@ -223,21 +223,21 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // the write comes back as an event
 	}
-	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.Needs), later, nil
+	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.RequiredKinds), later, nil
 }
 
 // conclude decides, applies and records, or waits. If a reason to wait lasts, it becomes a fact: the next decision
 // requests nothing that is impossible now, so that the rest of it is stored together with the wait reason.
-func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Sight, began time.Time) (reconcile.Result, error) {
+func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
 	held := note(err)
 	stands := held == nil
 	if held != nil && held.Lasts() {
 		done.View = done.Learn(func(seen *lifecycle.Observed) {
-			seen.Weather = held.Weather()
+			seen.TransientError = held.TransientError()
 			// The failed request may have taken effect since.
-			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
+			seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind = false, false, false, false
 		})
 		if done, err = r.settle(ctx, done); err != nil {
 			held = note(err)
@@ -273,7 +273,7 @@ func passLimit(shutdown time.Duration) time.Duration {
 // settle decides and applies until no new fact comes up. Each round starts from the stored object, so that nothing of a
 // discarded decision is kept.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
-	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explains: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
+	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
@@ -290,22 +290,22 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		}
 		o.View = o.Learn(fact)
 	}
-	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Do)
+	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
 }
 
 // finish records and reports. A conflict ends the pass without an error: the change that caused it triggers an event of
 // its own.
-func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Sight, began time.Time) (reconcile.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	if o.acts.Expired {
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
-	r.lacks.Update(key, func(lifecycle.Lacks, bool) (lifecycle.Lacks, bool) {
-		return o.plan.Lacks, o.plan.Lacks != lifecycle.Lacks{}
+	r.lacks.Update(key, func(lifecycle.Shortages, bool) (lifecycle.Shortages, bool) {
+		return o.plan.Shortages, o.plan.Shortages != lifecycle.Shortages{}
 	})
-	check := lifecycle.Soonest(sight.Check, o.acts.Check)
+	check := lifecycle.Soonest(sight.RequeueAfter, o.acts.RequeueAfter)
 	o, again := r.ensureAuxiliary(ctx, o, began)
-	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.Check)
+	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
 	written, rest, err := r.record(ctx, o)
 	switch {
 	case apierrors.IsConflict(err):
@@ -321,7 +321,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 		r.report(ctx, o, began)
 	}
 	r.ends.Counted(key, sight.Ends)
-	r.metrics.Is(r.subject(o.object), r.standing(o.object))
+	r.metrics.Record(r.subject(o.object), r.standing(o.object))
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }
 
@@ -331,5 +331,5 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.memories.forget(key)
 	r.sentinels.Forget(key)
 	r.explains.Forget(key)
-	r.metrics.Gone(r.kind.Name, key)
+	r.metrics.Remove(r.kind.Name, key)
 }

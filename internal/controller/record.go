@@ -28,18 +28,18 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 		return false, 0, err
 	}
 	if patch == nil {
-		r.paces.Over(key)
+		r.paces.Reset(key)
 		return false, 0, nil
 	}
-	crowd := !o.acted() && statuswrite.OfTheCrowd(r.kind.Crowd, o.plan, patch)
+	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.ExecutorChurn, o.plan, patch)
 	switch {
-	case crowd && len(o.plan.Tell) > 0:
-		rest = r.paces.NewsRest(key, o.Now)
+	case crowd && len(o.plan.Notices) > 0:
+		rest = r.paces.EventDelay(key, o.Now)
 	case crowd:
-		rest = r.paces.Rest(key, o.Now, statuswrite.PauseOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
+		rest = r.paces.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
 	}
 	if rest > 0 {
-		r.paces.Rests(key, o.plan.Next.ShortSince)
+		r.paces.SetShortSince(key, o.plan.Next.ShortSince)
 		return false, rest, nil
 	}
 	target, err := r.metadataOf(o.Owner)
@@ -52,7 +52,7 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 		return false, 0, err
 	}
 	r.writes.Wrote(target)
-	r.paces.Wrote(key, o.Now, crowd && r.kind.Crowd.News)
+	r.paces.Wrote(key, o.Now, crowd && r.kind.ExecutorChurn.DebounceEvents)
 	return true, 0, nil
 }
 
@@ -89,7 +89,7 @@ func writeResult(err error) string {
 // event with an unchanged resourceVersion is passed on.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.Echo(e.ObjectNew)
+		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)
 	}}
 }
 
@@ -97,7 +97,7 @@ func (r *Reconciler) NoEchoes() predicate.Predicate {
 // way. If it stays older for long, stale reads the API server: after a restore of its store the event never comes, and
 // the application would never get another pass.
 func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, error) {
-	ahead, doubted := r.writes.Ahead(stored, r.clock())
+	ahead, doubted := r.writes.CacheIsStale(stored, r.clock())
 	if !ahead {
 		return false, nil
 	}
@@ -108,14 +108,14 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 		if err := r.read(ctx, key, stored); err != nil {
 			return true, client.IgnoreNotFound(err)
 		}
-		ahead, _ = r.writes.Ahead(stored, r.clock())
+		ahead, _ = r.writes.CacheIsStale(stored, r.clock())
 		return ahead, nil
 	}
 	live := r.kind.New()
 	if err := r.dependents.Live.Get(ctx, key, live); err != nil {
 		return true, client.IgnoreNotFound(err)
 	}
-	if !r.writes.After(live) {
+	if !r.writes.NewerThan(live) {
 		return true, nil
 	}
 	log.FromContext(ctx).Info("the API server has an older status than the last one written, as after a restore; continuing from the older one")

@@ -60,10 +60,10 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if written, _, err := r.record(t.Context(), o); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
-	if ahead, _ := r.writes.Ahead(o.Owner, scene.Noon); !ahead {
+	if ahead, _ := r.writes.CacheIsStale(o.Owner, scene.Noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
-	if ahead, _ := r.writes.Ahead(w.Get("pi"), scene.Noon); ahead {
+	if ahead, _ := r.writes.CacheIsStale(w.Get("pi"), scene.Noon); ahead {
 		t.Error("the read of the write counts as stale")
 	}
 }
@@ -201,7 +201,7 @@ func TestWriteArrivesDuringThePass(t *testing.T) {
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
 	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon }, dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
-	if !r.writes.Echo(written) {
+	if !r.writes.IsEcho(written) {
 		t.Error("the event that brings a write back is no echo")
 	}
 	read := older.DeepCopy()
@@ -216,7 +216,7 @@ func TestWriteArrivesDuringThePass(t *testing.T) {
 	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
 		t.Errorf("of a cache that has it neither time, stale is %t, %v", stale, err)
 	}
-	if r.writes.Echo(written) {
+	if r.writes.IsEcho(written) {
 		t.Error("an event that a pass waits for would be left out as an echo")
 	}
 }

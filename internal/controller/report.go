@@ -26,7 +26,7 @@ const maxWarnings = 5
 // has been stored. A crash in between loses an event, never a fact.
 func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	logger := log.FromContext(ctx)
-	for _, t := range o.plan.Trail {
+	for _, t := range o.plan.Transitions {
 		// The message is not logged: it may quote the last output of a tenant's program, which only the tenant may
 		// read.
 		values := []any{"from", t.From, "to", t.To, "attempt", t.Attempt, "outcome", t.Outcome, "reason", t.Cause.Reason}
@@ -80,12 +80,12 @@ func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 		logger.Info("run started")
 		r.metrics.RunStarted(r.kind.Name, run.Due, run.At)
 	}
-	for _, notice := range o.plan.Tell {
+	for _, notice := range o.plan.Notices {
 		if result := r.kind.Runs.Result(notice); result != "" {
 			r.metrics.Run(r.kind.Name, result)
 		}
 	}
-	for _, action := range o.plan.Do {
+	for _, action := range o.plan.Actions {
 		if action.Part == lifecycle.ScheduledRun && action.Verb == lifecycle.Delete {
 			log.FromContext(ctx).Info("run deleted", "run", action.Name)
 		}

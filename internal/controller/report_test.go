@@ -48,7 +48,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 			Seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
 		},
 		object: &v1beta2.SparkApplication{},
-		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
+		plan: lifecycle.Plan{Transitions: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
 	}, time.Now())
 	got := said.String()

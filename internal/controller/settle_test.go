@@ -18,7 +18,7 @@ func TestSettleGivesUp(t *testing.T) {
 	kind := tiny.Kind()
 	kind.Decide = typed.Decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
 		rounds++
-		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
+		return lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
 	})
 	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, fmt.Errorf("never")

@@ -16,11 +16,11 @@ import (
 // wait logs and reports why a pass has to wait, and returns when to try again. It returns a transient error as an error
 // in the first second only, since most are gone by then.
 func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, h *hold.Hold) (time.Duration, error) {
-	r.metrics.Held(r.kind.Name, key, h.Reason)
-	if err := h.Passing(); err != nil {
+	r.metrics.RecordWait(r.kind.Name, key, h.Reason)
+	if err := h.RecentError(); err != nil {
 		return 0, err
 	}
-	tell := r.waits.Tell(key, r.clock())
+	tell := r.waits.ShouldReport(key, r.clock())
 	logger := log.FromContext(ctx)
 	if !h.First && (!tell || h.Err == nil) {
 		logger = logger.V(1)
@@ -29,5 +29,5 @@ func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view de
 	if tell {
 		r.events.Event(r.reference(view.Owner), view.Now, corev1.EventTypeWarning, h.Reason, "waiting: "+conf.HideAddresses(h.Message))
 	}
-	return h.Again(), nil
+	return h.RequeueAfter(), nil
 }

@@ -134,17 +134,17 @@ func (s *Set) Facts() lifecycle.Observed {
 	for i := range s.Members {
 		seen.Members = append(seen.Members, lifecycle.MemberFacts(&s.Members[i]))
 	}
-	seen.Beside += len(s.Strays)
+	seen.AuxiliaryCount += len(s.Strays)
 	for i := range s.Others {
 		attempt := identity.Attempt(&s.Others[i])
 		if identity.IsAuxiliary(&s.Others[i]) {
-			seen.Beside++
+			seen.AuxiliaryCount++
 			continue
 		}
 		if attempt <= 0 {
 			continue
 		}
-		seen.Remains = append(seen.Remains, attempt)
+		seen.RemainingAttempts = append(seen.RemainingAttempts, attempt)
 		going := s.Others[i].DeletionTimestamp != nil
 		if IsBudget(&s.Others[i]) && !going {
 			seen.Budgets = append(seen.Budgets, attempt)
@@ -153,8 +153,8 @@ func (s *Set) Facts() lifecycle.Observed {
 			seen.Groups = append(seen.Groups, attempt)
 		}
 	}
-	slices.Sort(seen.Remains)
-	seen.Remains = slices.Compact(seen.Remains)
+	slices.Sort(seen.RemainingAttempts)
+	seen.RemainingAttempts = slices.Compact(seen.RemainingAttempts)
 	return seen
 }
 

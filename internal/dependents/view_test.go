@@ -24,16 +24,16 @@ func TestViewIsNotChanged(t *testing.T) {
 	second := first.Add(Set{Drivers: pods("d2")}, []client.Object{&corev1.ConfigMap{}})
 	third := first.Add(Set{Drivers: pods("d3")}, nil)
 	learned := first.Learn(func(seen *lifecycle.Observed) {
-		seen.Drivers[0].Torn, seen.Confirmed = true, true
+		seen.Drivers[0].MissingConfigMap, seen.Confirmed = true, true
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{})
 	})
-	if len(first.Set.Drivers) != 1 || len(first.Made) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].Torn {
+	if len(first.Set.Drivers) != 1 || len(first.Made) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the view was changed: %+v", first)
 	}
 	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Made) != 1 || len(third.Made) != 0 {
 		t.Errorf("two views have each other's: %+v, %+v", second.Set, third.Set)
 	}
-	if !learned.Seen.Confirmed || len(learned.Seen.Drivers) != 2 || !learned.Seen.Drivers[0].Torn {
+	if !learned.Seen.Confirmed || len(learned.Seen.Drivers) != 2 || !learned.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the fact is missing: %+v", learned.Seen)
 	}
 	if having := second.Deletable(); len(having) != 3 {

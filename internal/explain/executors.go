@@ -47,9 +47,9 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 		return Answer{Cause: cause}
 	}
 	if !e.allowed.ask(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
-		return unasked(cause)
+		return skipped(cause)
 	}
-	e.replies.Set(asked, apianswer.Reply{UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.AskAgain(now.Sub(s.Since))), Cause: cause})
+	e.replies.Set(asked, apianswer.Reply{UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause})
 	return Answer{Cause: cause}
 }
 

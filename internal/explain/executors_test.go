@@ -49,7 +49,7 @@ func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 
 // TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no new answer can be had.
 func TestExecutorsAnswerIsKept(t *testing.T) {
-	said := errors.New("weather")
+	said := errors.New("timeout")
 	api := &answering{err: said}
 	asked := 0
 	executor := func() (*corev1.Pod, error) {

@@ -42,16 +42,16 @@ func New(live client.Reader, asks client.Writer, allowed *Allowance) *Explainer 
 
 // Answer is the result of a query.
 type Answer struct {
-	Cause lifecycle.Cause // empty if no reason was found
-	Again time.Duration   // the delay before the next query; no query is needed if it is 0 or less
-	// Unasked is true if no query was allowed and no earlier answer is known. The reason in the status may still hold.
-	Unasked bool
+	Cause      lifecycle.Cause // empty if no reason was found
+	QueryAfter time.Duration   // the delay before the next query; no query is needed if it is 0 or less
+	// Skipped is true if no query was allowed and no earlier answer is known. The reason in the status may still hold.
+	Skipped bool
 }
 
-// unasked returns the last answer, because no query is allowed now. If there is no last answer, another process may
+// skipped returns the last answer, because no query is allowed now. If there is no last answer, another process may
 // have found one, so the reason in the status may still hold.
-func unasked(last lifecycle.Cause) Answer {
-	return Answer{Cause: last, Again: lifecycle.AskAgain(0), Unasked: last.Reason == ""}
+func skipped(last lifecycle.Cause) Answer {
+	return Answer{Cause: last, QueryAfter: lifecycle.QueryInterval(0), Skipped: last.Reason == ""}
 }
 
 // Forget drops the remembered answers for a custom resource.

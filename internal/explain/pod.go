@@ -28,7 +28,7 @@ const (
 func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waiting, now time.Time) Answer {
 	age := now.Sub(pod.created)
 	if age < pod.grace {
-		return Answer{Again: pod.grace - max(age, 0)}
+		return Answer{QueryAfter: pod.grace - max(age, 0)}
 	}
 	asked := apianswer.Question{Key: of, Part: partWarnings}
 	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
@@ -39,18 +39,18 @@ func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waitin
 			}
 		}
 		if !e.allowed.ask(of.Namespace, asks) {
-			return unasked(cause)
+			return skipped(cause)
 		}
-		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.AskAgain(age)), Cause: cause})
+		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.QueryInterval(age)), Cause: cause})
 	}
-	return Answer{Cause: unlessSilent(cause, pod.name, pod.silent, age), Again: e.replies.Rest(asked, now)}
+	return Answer{Cause: unlessSilent(cause, pod.name, pod.silent, age), QueryAfter: e.replies.Rest(asked, now)}
 }
 
 // unlessSilent returns the cause. If there is none and the pod's scheduler has reported nothing for too long, it
 // returns that as the cause: Kubernetes never reports that a scheduler does not exist.
 func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
-		return lifecycle.SilentCause(pod, scheduler)
+		return lifecycle.UnresponsiveSchedulerCause(pod, scheduler)
 	}
 	return cause
 }

@@ -90,8 +90,8 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 func look(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
 	for _, pod := range Pods(seen, executors, members) {
 		answer := e.Pod(ctx, pi, pod, now)
-		if *pod.Why = answer.Cause; again == 0 || answer.Again < again {
-			again = answer.Again
+		if *pod.Why = answer.Cause; again == 0 || answer.QueryAfter < again {
+			again = answer.QueryAfter
 		}
 	}
 	return again
@@ -133,7 +133,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 			{Name: "one", UID: "1", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
 			{Name: "two", UID: "2", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
 		}}
-		if again := look(ctx, e, &seen, nil, nil, noon); again != lifecycle.AskAgain(0) {
+		if again := look(ctx, e, &seen, nil, nil, noon); again != lifecycle.QueryInterval(0) {
 			t.Errorf("look again after %s", again)
 		}
 	}
@@ -260,15 +260,15 @@ func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	}
 	owe := func() { busy.all, busy.namespaces = account{owed: owedMost, at: time.Now()}, nil }
 	owe()
-	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Unasked || got.Again != lifecycle.AskAgain(0) || reads.lists != 0 {
+	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Skipped || got.QueryAfter != lifecycle.QueryInterval(0) || reads.lists != 0 {
 		t.Errorf("nobody was asked: %+v, %d reads", got, reads.lists)
 	}
 	busy.all = account{}
-	if got := ask(20 * time.Second); got.Cause.Reason != "FailedMount" || got.Unasked {
+	if got := ask(20 * time.Second); got.Cause.Reason != "FailedMount" || got.Skipped {
 		t.Errorf("asked: %+v", got)
 	}
 	owe()
-	if got := ask(time.Hour); got.Cause.Reason != "FailedMount" || got.Unasked || reads.lists != 1 {
+	if got := ask(time.Hour); got.Cause.Reason != "FailedMount" || got.Skipped || reads.lists != 1 {
 		t.Errorf("asked an hour ago: %+v, %d reads", got, reads.lists)
 	}
 }

@@ -61,7 +61,7 @@ func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver 
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver, "cause", err.Error())
-		return lifecycle.Cause{}, lifecycle.AskAgain(0)
+		return lifecycle.Cause{}, lifecycle.QueryInterval(0)
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
 	}

@@ -36,10 +36,10 @@ type Waiting struct {
 func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
 	pods := drivers(seen)
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {
-		pods = append(pods, waiting(pod, facts.Attempt, facts.Silent, &facts.Why))
+		pods = append(pods, waiting(pod, facts.Attempt, facts.UnresponsiveScheduler, &facts.Why))
 	}
 	if pod, facts := waitingMember(seen, members); pod != nil {
-		pods = append(pods, waiting(pod, 0, lifecycle.Silent(pod), &facts.Why))
+		pods = append(pods, waiting(pod, 0, lifecycle.UnresponsiveScheduler(pod), &facts.Why))
 	}
 	return pods
 }
@@ -54,7 +54,7 @@ func drivers(seen *lifecycle.Observed) []Waiting {
 			if d.Submitter != "" {
 				grace = submittedGrace
 			}
-			pods = append(pods, Waiting{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.Silent})
+			pods = append(pods, Waiting{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.UnresponsiveScheduler})
 		}
 	}
 	for i := range seen.Submitters {

@@ -17,17 +17,17 @@ import (
 const (
 	// reasonWaiting is the Event's reason for a wait without a reason of its own.
 	reasonWaiting = "Waiting"
-	// MaxLookAgain is the longest time until a pass that waits is repeated.
-	MaxLookAgain = 15 * time.Second
-	// lookAgain is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as
+	// MaxRequeueDelay is the longest time until a pass that waits is repeated.
+	MaxRequeueDelay = 15 * time.Second
+	// minRequeueDelay is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as
 	// an error.
-	lookAgain = time.Second
+	minRequeueDelay = time.Second
 	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
-	// tellAgain is the time after which a wait is reported again, so that its Event does not expire.
-	tellAgain = 10 * time.Minute
-	// maxWhy is the most bytes of a reported message: as many as an Event can hold.
-	maxWhy = 1000
+	// reportInterval is the time after which a wait is reported again, so that its Event does not expire.
+	reportInterval = 10 * time.Minute
+	// maxMessage is the most bytes of a reported message: as many as an Event can hold.
+	maxMessage = 1000
 )
 
 // Hold is why a pass had to wait.
@@ -42,23 +42,23 @@ type Hold struct {
 // Lasts reports whether the wait is long enough to be reported.
 func (h *Hold) Lasts() bool { return h.Waited >= grace }
 
-// Weather returns the fact that decisions get of a wait that lasts.
-func (h *Hold) Weather() *lifecycle.Weather {
-	return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.Since}
+// TransientError returns the fact that decisions get of a wait that lasts.
+func (h *Hold) TransientError() *lifecycle.TransientError {
+	return &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.Since}
 }
 
-// Passing returns a transient error in its first second, and nil for any other wait.
-func (h *Hold) Passing() error {
-	if h.Waited < lookAgain {
+// RecentError returns a transient error in its first second, and nil for any other wait.
+func (h *Hold) RecentError() error {
+	if h.Waited < minRequeueDelay {
 		return h.Err
 	}
 	return nil
 }
 
-// Again returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event
+// RequeueAfter returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event
 // wakes the key.
-func (h *Hold) Again() time.Duration {
-	after := max(h.After, min(max(h.Waited, lookAgain), MaxLookAgain))
+func (h *Hold) RequeueAfter() time.Duration {
+	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
 		after = min(after, left) // the time at which it is reported
 	}
@@ -71,10 +71,10 @@ type Memory struct {
 }
 
 type state struct {
-	begun time.Time         // of the first consecutive pass that had to wait, for any reason
-	why   [sha256.Size]byte // a digest, since a message of the API server can be long
-	since time.Time         // of this reason
-	told  time.Time
+	begun    time.Time         // of the first consecutive pass that had to wait, for any reason
+	why      [sha256.Size]byte // a digest, since a message of the API server can be long
+	since    time.Time         // of this reason
+	reported time.Time
 }
 
 // Note remembers and returns the wait that the error of a pass means. It returns nil without an error.
@@ -91,21 +91,21 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 		h.Err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
 	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), brief(h.Message)
-	h.Since, h.First = m.on(key, what, began)
+	h.Since, h.First = m.begin(key, what, began)
 	h.Waited = now.Sub(h.Since) // includes the time that the pass took
 	return h
 }
 
 func brief(why string) string {
-	if len(why) > maxWhy {
-		return strings.ToValidUTF8(why[:maxWhy], "") + "..."
+	if len(why) > maxMessage {
+		return strings.ToValidUTF8(why[:maxMessage], "") + "..."
 	}
 	return why
 }
 
-// on remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
+// begin remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
 // whether the reason is another than before.
-func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
+func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	said := sha256.Sum256([]byte(why))
 	m.Update(key, func(is state, known bool) (state, bool) {
 		if !known {
@@ -120,13 +120,13 @@ func (m *Memory) on(key types.NamespacedName, why string, began time.Time) (sinc
 	return since, first
 }
 
-// Tell returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after
+// ShouldReport returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after
 // that.
-func (m *Memory) Tell(key types.NamespacedName, now time.Time) (due bool) {
+func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(is state, known bool) (state, bool) {
-		due = known && now.Sub(is.since) >= grace && (is.told.IsZero() || now.Sub(is.told) > tellAgain)
+		due = known && now.Sub(is.since) >= grace && (is.reported.IsZero() || now.Sub(is.reported) > reportInterval)
 		if due {
-			is.told = now
+			is.reported = now
 		}
 		return is, known
 	})

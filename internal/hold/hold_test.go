@@ -30,15 +30,15 @@ func TestMemory(t *testing.T) {
 		{10 * time.Minute, "b", false, false},
 		{11 * time.Minute, "b", false, true},
 	} {
-		since, first := w.on(key, test.why, noon.Add(test.at))
-		if tell := w.Tell(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first || tell != test.tell {
+		since, first := w.begin(key, test.why, noon.Add(test.at))
+		if tell := w.ShouldReport(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first || tell != test.tell {
 			t.Errorf("at %s: since %s, first %t, tell %t", test.at, since, first, tell)
 		}
 	}
 	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon) {
 		t.Errorf("begun at %s", begun)
 	}
-	if w.Forget(key); w.Len() != 0 || w.Tell(key, noon) {
+	if w.Forget(key); w.Len() != 0 || w.ShouldReport(key, noon) {
 		t.Errorf("%d are remembered", w.Len())
 	}
 	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {

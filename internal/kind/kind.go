@@ -36,14 +36,14 @@ type Kind struct {
 	// function has no attempts.
 	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
 
-	Definition Definition
-	Served     Served
-	Progress   Progress
-	Executors  Executors
-	Beside     Beside
-	Inherited  Inherited
-	Crowd      Crowd
-	Secrets    Secrets
+	Definition    Definition
+	Served        Served
+	Progress      Progress
+	Executors     Executors
+	Auxiliary     Auxiliary
+	Inherited     Inherited
+	ExecutorChurn ExecutorChurn
+	Secrets       Secrets
 	// Runs describes the kind's dependents if they are applications. Such a kind has no pods and no other objects of
 	// its own, and the capabilities that concern these are unset.
 	Runs *Runs
@@ -51,12 +51,12 @@ type Kind struct {
 
 // Definition describes what the API server must serve before the kind can be reconciled.
 type Definition struct {
-	// Keeps are fields, in dotted notation, that the installed definition must have. Another operator's definition of
+	// RequiredFields are fields, in dotted notation, that the installed definition must have. Another operator's definition of
 	// the same kind would silently drop them, and with them the memory that one decision leaves to the next.
-	Keeps []string
-	// Needs are optional kinds of dependents without which nothing can be decided. Passes wait until their caches are
+	RequiredFields []string
+	// RequiredKinds are optional kinds of dependents without which nothing can be decided. Passes wait until their caches are
 	// synced.
-	Needs []schema.GroupVersionKind
+	RequiredKinds []schema.GroupVersionKind
 }
 
 // Served says on which objects the operator acts, and when.
@@ -100,11 +100,11 @@ type Executors struct {
 	Remembers func(client.Object) *v1beta2.OperatorStatus
 }
 
-// Beside describes the auxiliary objects of a driver: objects that others than Spark need.
-type Beside struct {
+// Auxiliary describes the auxiliary objects of a driver: objects that others than Spark need.
+type Auxiliary struct {
 	// Wanted returns the wanted auxiliary objects for the object as Decide left it, and the functions that write their
 	// state into the object's status. It gets the same facts as Decide. Without the function there are none.
-	Wanted func(client.Object, lifecycle.Observed) Surroundings
+	Wanted func(client.Object, lifecycle.Observed) AuxiliaryObjects
 	// Vital names kinds of auxiliary objects that clients cannot do without. An unwanted object of such a kind stays
 	// until the wanted ones of the kind exist, and somebody else's edits of one are reversed. All other kinds come and
 	// go with the driver.
@@ -112,9 +112,9 @@ type Beside struct {
 	// Sets says that the kind's pods belong to StatefulSets among the wanted objects, so that each pod belongs to the
 	// custom resource that owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
 	Sets bool
-	// Closed are ports, by name and number, that no Service of the kind may have any more, even if a user added them.
+	// ClosedPorts are ports, by name and number, that no Service of the kind may have any more, even if a user added them.
 	// An update of a vital Service removes them.
-	Closed map[string]int32
+	ClosedPorts map[string]int32
 }
 
 // Inherited describes the objects that another operator of the API created and that this one continues.
@@ -129,23 +129,23 @@ type Inherited struct {
 	// attempt, which cannot be found through its pods. It returns nil if no group is expected. If the function is nil,
 	// there are no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
-	// Releases are finalizers of another operator of the API, which kept its custom resources until it had cleaned up.
+	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned up.
 	// Nobody else removes them, so that a deleted custom resource would stay for ever.
-	Releases []string
+	Finalizers []string
 }
 
-// Crowd describes the changes of a status that may be debounced for some seconds (quiet, patience, arrival), since they
+// ExecutorChurn describes the changes of a status that may be debounced for some seconds (quiet, patience, arrival), since they
 // concern single executors.
-type Crowd struct {
+type ExecutorChurn struct {
 	// Fields are the fields with such changes, as paths of JSON names with dots. Without them nothing is debounced.
 	Fields []string
 	// Minor reports whether nobody waits for a transition, since the status shows the same as before. It is debounced
 	// like other executor changes, and the next transition replaces it. Without the function there is no such
 	// transition.
 	Minor func(lifecycle.Transition) bool
-	// News also debounces the events of failed executors. Such an executor is remembered until it is stored, whether or
+	// DebounceEvents also debounces the events of failed executors. Such an executor is remembered until it is stored, whether or
 	// not its pod still exists then. The events must not need more than the next pass can see.
-	News bool
+	DebounceEvents bool
 }
 
 // Secrets says which attempts may have Secrets.
@@ -163,24 +163,24 @@ type Event struct {
 	Message string // for people
 }
 
-// Surroundings is the wanted auxiliary objects of a driver.
-type Surroundings struct {
+// AuxiliaryObjects is the wanted auxiliary objects of a driver.
+type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has the owner's identity and its own digest as lifecycle.ContentLabel.
 	Objects []client.Object
 	// Unsettled leaves all objects unchanged: an attempt or the application is ending.
 	Unsettled bool
-	// Stays leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's pod.
+	// KeepServices leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's pod.
 	// Objects that lead to them from outside are deleted at once, since the next application may want the same address.
-	Stays bool
-	// Read names the Services among Objects whose address is missing in the status.
-	Read []string
-	// Told writes the state of the objects into the object's status, in memory, and returns the Events to emit once
+	KeepServices bool
+	// ReadAddresses names the Services among Objects whose address is missing in the status.
+	ReadAddresses []string
+	// Record writes the state of the objects into the object's status, in memory, and returns the Events to emit once
 	// that is stored. It is called once in every pass that is not Unsettled, and must return the same for the same
 	// arguments.
-	Told func([]lifecycle.Surrounding, time.Time) []Event
-	// Decides replaces Told if the state of the object depends on its auxiliary objects. It returns a plan that
+	Record func([]lifecycle.AuxiliaryObject, time.Time) []Event
+	// Decide replaces Told if the state of the object depends on its auxiliary objects. It returns a plan that
 	// continues the pass's plan.
-	Decides func([]lifecycle.Surrounding, time.Time) lifecycle.Plan
+	Decide func([]lifecycle.AuxiliaryObject, time.Time) lifecycle.Plan
 }
 
 // Runs is what the reconciler needs to know about the runs of a kind that creates applications. Each run is a custom

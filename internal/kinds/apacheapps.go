@@ -40,7 +40,7 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 			return applications().Render(app, action, at)
 		}),
 		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return asEvents(apacheapp.Events(app, plan)) }),
-		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,
@@ -56,15 +56,15 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 				return &app.Status.Operator.OperatorStatus
 			}),
 		},
-		Beside: kind.Beside{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.Surroundings {
-			return asSurroundings(applications().Surroundings(app))
+		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.AuxiliaryObjects {
+			return asAuxiliaryObjects(applications().AuxiliaryObjects(app))
 		})},
 		Inherited: kind.Inherited{
-			Adopt:     typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
-			NameLabel: identity.ApacheAppNameLabel,
-			Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
+			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
+			NameLabel:  identity.ApacheAppNameLabel,
+			Finalizers: []string{"sparkapplications.spark.apache.org/finalizer"},
 		},
-		Crowd: kind.Crowd{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
+		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
 		// Only pods that run spark-submit have Secrets.
 		Secrets: kind.Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
 	}

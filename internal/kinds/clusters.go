@@ -36,23 +36,23 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 			return clusters().Decide(sc, seen, at)
 		}),
 		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return asEvents(clusters().Events(sc, plan)) }),
-		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, Needs: clusterKinds(now())},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, RequiredKinds: clusterKinds(now())},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,
 		},
-		Beside: kind.Beside{
-			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.Surroundings {
-				return asSurroundings(clusters().Surroundings(sc, seen))
+		Auxiliary: kind.Auxiliary{
+			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
+				return asAuxiliaryObjects(clusters().AuxiliaryObjects(sc, seen))
 			}),
 			// Drivers of the cluster reach its master through its Service, and run on.
 			Vital: []string{"Service"},
 			Sets:  true,
 		},
 		Inherited: kind.Inherited{
-			Adopt:     typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
-			NameLabel: identity.ClusterNameLabel,
-			Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
+			Adopt:      typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
+			NameLabel:  identity.ClusterNameLabel,
+			Finalizers: []string{"sparkclusters.spark.apache.org/finalizer"},
 		},
 	}
 }

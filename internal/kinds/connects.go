@@ -26,26 +26,26 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
 			return asEvents(dialect.Events(sc, plan))
 		}),
-		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},
 		Executors: kind.Executors{Render: typed.Executor(dialect.Executor)},
-		Beside: kind.Beside{
-			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.Surroundings {
-				return asSurroundings(dialect.Surroundings(sc))
+		Auxiliary: kind.Auxiliary{
+			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.AuxiliaryObjects {
+				return asAuxiliaryObjects(dialect.AuxiliaryObjects(sc))
 			}),
 			Vital: []string{"Service"},
 			// The kubeflow operator writes these ports to the Service for clients.
-			Closed: map[string]int32{
+			ClosedPorts: map[string]int32{
 				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
 			},
 		},
 		Inherited: kind.Inherited{Adopt: typed.With(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
 		// A change of the counts also changes the time of the last change. Failed executors are remembered only for
 		// events: a server lives long, and executors that crash one after the other may be dozens a minute.
-		Crowd:   kind.Crowd{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, News: true},
-		Secrets: kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
+		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, DebounceEvents: true},
+		Secrets:       kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}
 }
 

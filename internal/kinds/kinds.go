@@ -30,7 +30,7 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
 			return asEvents(sparkapp.Events(app, plan))
 		}),
-		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
 		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
 		})},
@@ -41,11 +41,11 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 			Render: typed.Executor(applications.Executor), Labels: typed.Of(executorLabelsOf),
 			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
 		},
-		Beside: kind.Beside{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.Surroundings {
-			return asSurroundings(applications.Surroundings(app, seen))
+		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.AuxiliaryObjects {
+			return asAuxiliaryObjects(applications.AuxiliaryObjects(app, seen))
 		})},
 		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.GroupLeft)},
-		Crowd: kind.Crowd{
+		ExecutorChurn: kind.ExecutorChurn{
 			// The counts of failed executors are not among them: once its pod is gone, a failed executor would count as
 			// completed.
 			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
@@ -57,14 +57,14 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 	}
 }
 
-func asSurroundings(wanted dialect.Surroundings) kind.Surroundings {
-	out := kind.Surroundings{Unsettled: wanted.Unsettled, Stays: wanted.Stays, Read: wanted.Read, Decides: wanted.Decides}
+func asAuxiliaryObjects(wanted dialect.AuxiliaryObjects) kind.AuxiliaryObjects {
+	out := kind.AuxiliaryObjects{Unsettled: wanted.Unsettled, KeepServices: wanted.KeepServices, ReadAddresses: wanted.ReadAddresses, Decide: wanted.Decide}
 	for _, object := range wanted.Objects {
 		out.Objects = append(out.Objects, object)
 	}
-	if wanted.Told != nil {
-		out.Told = func(results []lifecycle.Surrounding, now time.Time) []kind.Event {
-			return asEvents(wanted.Told(results, now))
+	if wanted.Record != nil {
+		out.Record = func(results []lifecycle.AuxiliaryObject, now time.Time) []kind.Event {
+			return asEvents(wanted.Record(results, now))
 		}
 	}
 	return out

@@ -33,7 +33,7 @@ func Schedules(cfg config.Configuration) kind.Kind {
 		Status:     typed.Of(func(s *schedule) any { return &s.Status }),
 		Decide:     typed.Decides(dialect.Decide),
 		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return asEvents(dialect.Events(s, plan)) }),
-		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
 			NoApplication: true, // its runs are counted as applications

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// unseen returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is repeated.
-func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
+// missingPods returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is repeated.
+func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
 	}
@@ -33,14 +33,14 @@ func unseen(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// gone returns the executors that are gone and not counted yet: those of the status's attempt that the status has not
+// uncountedExecutors returns the executors that are gone and not counted yet: those of the status's attempt that the status has not
 // counted and whose names no existing executor has. It forgets executors that the status has counted, and those of
 // earlier attempts. Only counts and names include executors that are gone; decisions ignore them, since they may never
 // have run.
 //
 // An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
 // counted it before as running, or as completed because a pass saw it missing before its deletion was noted.
-func (o Observer) gone(s Sight) []lifecycle.Executor {
+func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ends, func(is feed.End) bool { return is.Gone }) {
 		return nil
 	}

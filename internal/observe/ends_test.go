@@ -79,19 +79,19 @@ func TestObserveGone(t *testing.T) {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
-		s := Sight{View: dependents.View{Owner: app, Set: dependents.Sort(test.there, app.UID)}, Ends: o.Ended.Of(key)}
-		if failed := unseen(test.there, s.Ends); len(failed) > 0 {
+		s := Observation{View: dependents.View{Owner: app, Set: dependents.Sort(test.there, app.UID)}, Ends: o.Ended.Of(key)}
+		if failed := missingPods(test.there, s.Ends); len(failed) > 0 {
 			t.Errorf("%s: %d pods are decided by that are gone", test.name, len(failed))
 		}
 		var got []string
-		for _, e := range o.gone(s) {
+		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Name)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" || len(o.Ended.Of(key)) != test.kept {
 			t.Errorf("%s: %d are remembered still: %s", test.name, len(o.Ended.Of(key)), diff)
 		}
 		o.Kind.Executors.Remembers = nil
-		if got := o.gone(s); len(got) > 0 {
+		if got := o.uncountedExecutors(s); len(got) > 0 {
 			t.Errorf("%s: a kind that remembers none counts one", test.name)
 		}
 	}
@@ -127,9 +127,9 @@ func TestObserveTaken(t *testing.T) {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(taken), Gone: true, Taken: true})
-		s := Sight{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ends: o.Ended.Of(key)}
+		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ends: o.Ended.Of(key)}
 		var got []lifecycle.DriverPhase
-		for _, e := range o.gone(s) {
+		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Phase)
 			if (e.Phase == failed) != (e.Why.Reason == lifecycle.ReasonExecutorDeleted) {
 				t.Errorf("%s: %+v", name, e)
@@ -146,10 +146,10 @@ func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failed := endedExecutor("1", 1)
 	ends := []feed.End{{Pod: *failed}}
-	if pods := unseen([]corev1.Pod{*failed}, ends); len(pods) != 0 {
+	if pods := missingPods([]corev1.Pod{*failed}, ends); len(pods) != 0 {
 		t.Errorf("while it is there: %d pods", len(pods))
 	}
-	if pods := unseen(nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
+	if pods := missingPods(nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
 		t.Errorf("when it is gone: %d pods", len(pods))
 	}
 }
@@ -162,19 +162,19 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	failed := endedExecutor("1", 1)
 	failed.Labels[identity.AppUIDLabel], failed.OwnerReferences[0].UID = string(app.UID), app.UID
 	o := Observer{
-		Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}, Explains: explain.New(w.API, w.API, nil),
+		Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}, Explainer: explain.New(w.API, w.API, nil),
 		Dependents: dependents.Client{Client: empty{w.API}, Live: w.API},
 	}
 	for _, want := range []struct {
 		executors int
 		check     time.Duration
-	}{{0, 0}, {1, lookAgain}} {
-		s, err := o.Look(t.Context(), app, scene.Noon)
+	}{{0, 0}, {1, requeueDelay}} {
+		s, err := o.Observe(t.Context(), app, scene.Noon)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Seen.Executors) != want.executors || s.Check != want.check {
-			t.Errorf("%d executors, and the next look is in %s; want %v", len(s.Seen.Executors), s.Check, want)
+		if len(s.Seen.Executors) != want.executors || s.RequeueAfter != want.check {
+			t.Errorf("%d executors, and the next look is in %s; want %v", len(s.Seen.Executors), s.RequeueAfter, want)
 		}
 		o.Ended.Note(identity.Key(app), feed.End{Pod: *failed})
 	}

@@ -19,31 +19,31 @@ import (
 )
 
 const (
-	// lookAgain is the time until the next pass if this one counts executors that are gone as if they existed.
-	lookAgain = time.Second
-	// groupLookAgain is the time until a failed read of a pod group is repeated. groupTimeout bounds the read.
-	groupLookAgain = 15 * time.Second
-	groupTimeout   = 3 * time.Second
+	// requeueDelay is the time until the next pass if this one counts executors that are gone as if they existed.
+	requeueDelay = time.Second
+	// groupRequeueDelay is the time until a failed read of a pod group is repeated. groupTimeout bounds the read.
+	groupRequeueDelay = 15 * time.Second
+	groupTimeout      = 3 * time.Second
 )
 
 // Observer observes the custom resources of one kind.
 type Observer struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
-	Explains   *explain.Explainer // finds out what no status contains
+	Explainer  *explain.Explainer // finds out what no status contains
 	Ended      *feed.Ended        // executors that ended and are not counted yet
 }
 
-// Sight is the result of an observation.
-type Sight struct {
+// Observation is the result of an observation.
+type Observation struct {
 	dependents.View
-	Ends  []feed.End    // ended executors that this pass counts, whether or not their pods still exist
-	Check time.Duration // time until the next pass; 0 = no request
+	Ends         []feed.End    // ended executors that this pass counts, whether or not their pods still exist
+	RequeueAfter time.Duration // time until the next pass; 0 = no request
 }
 
-// Look finds the dependents of a stored custom resource and reads their facts.
-func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) (Sight, error) {
-	s := Sight{View: dependents.View{Owner: owner, Now: now}}
+// Observe finds the dependents of a stored custom resource and reads their facts.
+func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Time) (Observation, error) {
+	s := Observation{View: dependents.View{Owner: owner, Now: now}}
 	if o.Kind.Runs != nil {
 		var err error
 		s.Set.Runs, s.Seen.Runs, err = runs.Observe(ctx, o.Dependents, o.Kind.Runs, owner)
@@ -59,19 +59,19 @@ func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) 
 	}
 	all := append(pods, theirs...)
 	s.Ends = o.Ended.Of(identity.Key(owner))
-	if failed := unseen(all, s.Ends); len(failed) > 0 {
-		all, s.Check = append(all, failed...), lookAgain
+	if failed := missingPods(all, s.Ends); len(failed) > 0 {
+		all, s.RequeueAfter = append(all, failed...), requeueDelay
 	}
 	s.Set = dependents.Sort(all, owner.GetUID())
 	s.Set.Others = others
-	if o.Kind.Beside.Sets {
+	if o.Kind.Auxiliary.Sets {
 		if err := o.Dependents.AddMembers(ctx, &s.Set, owner, all); err != nil {
 			return s, err
 		}
 	}
 	s.Seen = s.Set.Facts()
 	o.addGroup(ctx, &s) // it reads all facts again, so facts from elsewhere come after it
-	s.Seen.Gone = o.gone(s)
+	s.Seen.UncountedExecutors = o.uncountedExecutors(s)
 	o.explain(ctx, &s)
 	return s, nil
 }
@@ -79,7 +79,7 @@ func (o Observer) Look(ctx context.Context, owner client.Object, now time.Time) 
 // addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the
 // group before the custom resource is deleted, and until then it may reserve unused capacity. The pass continues if the
 // read fails.
-func (o Observer) addGroup(ctx context.Context, s *Sight) {
+func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return
 	}
@@ -93,7 +93,7 @@ func (o Observer) addGroup(ctx context.Context, s *Sight) {
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("cannot read the pod group of another operator", "cause", err.Error())
-		s.Check = lifecycle.Soonest(s.Check, groupLookAgain)
+		s.RequeueAfter = lifecycle.Soonest(s.RequeueAfter, groupRequeueDelay)
 	case existing != nil:
 		s.Set.Others = append(s.Set.Others, *existing)
 		s.Seen = s.Set.Facts()
@@ -101,16 +101,16 @@ func (o Observer) addGroup(ctx context.Context, s *Sight) {
 }
 
 // explain adds to the facts what no status contains: why pods wait, and which right a failed driver lacked.
-func (o Observer) explain(ctx context.Context, s *Sight) {
+func (o Observer) explain(ctx context.Context, s *Observation) {
 	key := identity.Key(s.Owner)
 	for _, pod := range explain.Pods(&s.Seen, s.Set.Executors, s.Set.Members) {
-		answer := o.Explains.Pod(ctx, key, pod, s.Now)
+		answer := o.Explainer.Pod(ctx, key, pod, s.Now)
 		*pod.Why = answer.Cause
-		s.Check = lifecycle.Soonest(s.Check, answer.Again)
-		s.Seen.Unasked = s.Seen.Unasked || answer.Unasked
+		s.RequeueAfter = lifecycle.Soonest(s.RequeueAfter, answer.QueryAfter)
+		s.Seen.QuerySkipped = s.Seen.QuerySkipped || answer.Skipped
 	}
 	for i := range s.Seen.Drivers {
 		driver := &s.Seen.Drivers[i]
-		driver.Why = o.Explains.FailedDriver(ctx, key, driver, s.Set.AccountOf(driver.UID), s.Now)
+		driver.Why = o.Explainer.FailedDriver(ctx, key, driver, s.Set.AccountOf(driver.UID), s.Now)
 	}
 }

@@ -62,8 +62,8 @@ func TestSilentScheduler(t *testing.T) {
 		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
 		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
-		o := Observer{Explains: explain.New(w.API, w.API, nil)}
-		s := Sight{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
+		o := Observer{Explainer: explain.New(w.API, w.API, nil)}
+		s := Observation{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 			s.Set.Drivers = []corev1.Pod{test.pod}
@@ -79,8 +79,8 @@ func TestSilentScheduler(t *testing.T) {
 		if why().Reason != test.want {
 			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
 		}
-		if test.pod.Status.Conditions == nil && (s.Check <= 0 || s.Check > time.Minute) {
-			t.Errorf("%s: looked at again after %s", test.name, s.Check)
+		if test.pod.Status.Conditions == nil && (s.RequeueAfter <= 0 || s.RequeueAfter > time.Minute) {
+			t.Errorf("%s: looked at again after %s", test.name, s.RequeueAfter)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func launches(t *testing.T, file, kind string, text []byte) {
 		cluster.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0001"
 		clusters := apachecluster.Clusters{}
 		clusters.Decide(cluster, lifecycle.Observed{}, now)
-		if s := clusters.Surroundings(cluster, lifecycle.Observed{}); len(s.Objects) < 5 {
+		if s := clusters.AuxiliaryObjects(cluster, lifecycle.Observed{}); len(s.Objects) < 5 {
 			t.Errorf("%s comes to %d objects; %+v", file, len(s.Objects), cluster.Status)
 		}
 		return
@@ -73,7 +73,7 @@ func launches(t *testing.T, file, kind string, text []byte) {
 	app.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0002"
 	applications := kinds.ApacheApplications(config.Default)
 	plan := applications.Decide(app, lifecycle.Observed{}, now)
-	for _, action := range plan.Do {
+	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
 			if made, err := applications.Render(app, action, now); err != nil || made.Driver == nil {
 				t.Errorf("%s: %v", file, err)
@@ -81,5 +81,5 @@ func launches(t *testing.T, file, kind string, text []byte) {
 			return
 		}
 	}
-	t.Errorf("%s is not launched: %+v, %+v", file, plan.Do, app.Status.CurrentState)
+	t.Errorf("%s is not launched: %+v, %+v", file, plan.Actions, app.Status.CurrentState)
 }

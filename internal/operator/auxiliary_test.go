@@ -361,7 +361,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	for i := range 20 {
 		w.Create(w.executor(app, driver, i+1))
 	}
-	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (pace.go)
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (debounce.go)
 	testkit.Wait(t, "the executors in the status", func(context.Context) error {
 		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
 			return fmt.Errorf("the counts are %+v", counts)

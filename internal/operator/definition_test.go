@@ -77,7 +77,7 @@ func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why, err := op.unserved(v1beta2.GroupVersion.WithKind("SparkApplication"), kind.Definition.Keeps); why != nil || err != nil || len(kind.Definition.Keeps) == 0 {
+	if why, err := op.unserved(v1beta2.GroupVersion.WithKind("SparkApplication"), kind.Definition.RequiredFields); why != nil || err != nil || len(kind.Definition.RequiredFields) == 0 {
 		t.Errorf("%v, %v", why, err)
 	}
 }

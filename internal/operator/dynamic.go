@@ -20,7 +20,7 @@ func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 // inside lists those of one namespace.
 func wakesOf(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		live.OnNamespaces(func(name string) {
+		live.OnNamespaceChange(func(name string) {
 			namespace := identity.MetadataOnly(namespaceKind)
 			namespace.SetName(name)
 			for _, request := range inside(ctx, namespace) {

@@ -205,8 +205,8 @@ func TestScopeThatChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		var woken []string
-		live.OnNamespaces(func(name string) { woken = append(woken, name) })
-		live.Become(next)
+		live.OnNamespaceChange(func(name string) { woken = append(woken, name) })
+		live.Update(next)
 		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != test.served {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}

@@ -210,7 +210,7 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	for i := range 30 {
 		w.Create(w.executor(app, driver, i+1))
 	}
-	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (pace.go)
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (debounce.go)
 	testkit.Wait(t, "the executors to be counted", func(context.Context) error {
 		counts := w.Get("pi").Status.Executors
 		if counts == nil {
@@ -218,7 +218,7 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 		}
 		return want(*counts, v1beta2.ExecutorCounts{Pending: 29, Running: 1})
 	})
-	most := 1 + int(time.Since(begun)/lifecycle.AskAgain(0))
+	most := 1 + int(time.Since(begun)/lifecycle.QueryInterval(0))
 	all := made.since(nil)
 	if asked := all["POST localsubjectaccessreviews"]; asked < 1 || asked > most {
 		t.Errorf("asked about rights %d times, want at most %d", asked, most)

@@ -82,8 +82,8 @@ func TestGoneBesideAGroup(t *testing.T) {
 	})
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		plan := tiny.Decide(app, seen, now)
-		for i := range seen.Gone {
-			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.Gone[i].Name: v1beta2.ExecutorStateCompleted}
+		for i := range seen.UncountedExecutors {
+			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.UncountedExecutors[i].Name: v1beta2.ExecutorStateCompleted}
 		}
 		return plan
 	})

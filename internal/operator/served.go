@@ -82,7 +82,7 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 		return err
 	}
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
-	later := &whenServed{op: op, kind: gvk, needs: kind.Definition.Needs, fields: kind.Definition.Keeps, begin: begin}
+	later := &whenServed{op: op, kind: gvk, needs: kind.Definition.RequiredKinds, fields: kind.Definition.RequiredFields, begin: begin}
 	if kind.Runs != nil {
 		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {

@@ -102,7 +102,7 @@ func (w *world) runGadgets(impersonate string) *Operator {
 		w.T.Fatal(err)
 	}
 	kind := controller.Kind{
-		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{Keeps: []string{"status.state"}},
+		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{RequiredFields: []string{"status.state"}},
 		Status: typed.Of(func(g *gadget) any { return &g.Status }),
 		Decide: typed.Decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 			g.Status.State = "seen"

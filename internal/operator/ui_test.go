@@ -249,7 +249,7 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress", "the application continues to run; ui.ingress.urlFormat of the operator's configuration: an Ingress needs a host", "such as spark.example.com/")
-	w.waitSurroundings(app, "Service/pi-ui-svc")
+	w.waitAuxiliaryObjects(app, "Service/pi-ui-svc")
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
@@ -272,22 +272,22 @@ func TestPortsOfTheDriver(t *testing.T) {
 	w.ready(driver.Name)
 	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress",
 		"spec.driverIngressOptions[1].ingressURLFormat: an Ingress needs a host", "spec.driverIngressOptions[3].servicePort: 70000 is no port")
-	w.waitSurroundings(app, "Ingress/pi-ing-9001", "Service/pi-driver-9001", "Service/pi-driver-9002", "Service/pi-driver-9003")
+	w.waitAuxiliaryObjects(app, "Ingress/pi-ing-9001", "Service/pi-driver-9001", "Service/pi-driver-9002", "Service/pi-driver-9003")
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{entry(9002, "pi.example.com/two"), entry(9003, "")}
 	})
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
-	w.waitSurroundings(app, "Ingress/pi-ing-9002", "Service/pi-driver-9002", "Service/pi-driver-9003")
+	w.waitAuxiliaryObjects(app, "Ingress/pi-ing-9002", "Service/pi-driver-9002", "Service/pi-driver-9003")
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.DriverIngressOptions = nil })
-	w.waitSurroundings(app)
+	w.waitAuxiliaryObjects(app)
 	w.execute(driver, scene.Exited(0, ""))
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 || condition(got, exposed).Type != "" {
 		t.Errorf("%d runs, Exposed is %+v", got.Status.ExecutionAttempts, condition(got, exposed))
 	}
 }
 
-// waitSurroundings waits until the application's driver has exactly these auxiliary objects.
-func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string) {
+// waitAuxiliaryObjects waits until the application's driver has exactly these auxiliary objects.
+func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
 		var services corev1.ServiceList

@@ -33,7 +33,7 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 	if err != nil {
 		return err
 	}
-	if err := op.waitServed(ctx, gvk, kind.Definition.Keeps); err != nil {
+	if err := op.waitServed(ctx, gvk, kind.Definition.RequiredFields); err != nil {
 		return err
 	}
 	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
@@ -69,7 +69,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		early := op.until.Load() == nil // all sources that are created before the operator starts are started with it
 		work = work.WatchesRawSource(op.pods.Source(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
 		for i, child := range dependents.Kinds {
-			work = work.WatchesRawSource(op.others[i].Source(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.Unexpected(owner)))
+			work = work.WatchesRawSource(op.others[i].Source(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Auxiliary.Vital), r.Unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)

@@ -83,7 +83,7 @@ func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, 
 		}
 		if gone {
 			stopping = append(stopping, lifecycle.Run{
-				Name: ref.Name, UID: string(ref.UID), CreatedAt: pod.CreationTimestamp.Time, Deleting: true, Gone: true,
+				Name: ref.Name, UID: string(ref.UID), CreatedAt: pod.CreationTimestamp.Time, Deleting: true, Deleted: true,
 			})
 		}
 	}

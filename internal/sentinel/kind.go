@@ -29,14 +29,14 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 // Has reports whether an object is a sentinel of this kind.
 func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
 
-// See records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator writes to
+// Observe records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator writes to
 // it from now on.
-func (k *Kind) See(object client.Object) {
+func (k *Kind) Observe(object client.Object) {
 	name := client.ObjectKeyFromObject(object)
 	if !k.set.probes(name.Namespace) {
 		return
 	}
-	k.set.seen(k.key(name), object.GetGeneration(), reach{
+	k.set.observe(k.key(name), object.GetGeneration(), reach{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := k.write(ctx, k.client, name, number)
 			if apierrors.IsConflict(err) { // the cache is late; the probe finds out whether its watch is stuck

@@ -185,8 +185,8 @@ func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
 	}
 }
 
-// seen records the generation that a pass read.
-func (s *Set) seen(key key, generation int64, how reach) {
+// observe records the generation that a pass read.
+func (s *Set) observe(key key, generation int64, how reach) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.known[key]

@@ -36,7 +36,7 @@ func newProbed() *probed {
 	p := &probed{Set: New(settings.New(cfg), logr.Discard()), now: time.Unix(1000, 0)}
 	p.clock = func() time.Time { return p.now }
 	p.key = key{"a", types.NamespacedName{Namespace: "b", Name: "c"}}
-	p.seen(p.key, 1, reach{
+	p.observe(p.key, 1, reach{
 		write: func(_ context.Context, number int64) (int64, error) {
 			if p.fail != nil {
 				return 0, p.fail
@@ -59,7 +59,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		then func(*probed)
 		want string
 	}{
-		{"it came back", func(p *probed) { p.seen(p.key, 2, reach{}) }, ""},
+		{"it came back", func(p *probed) { p.observe(p.key, 2, reach{}) }, ""},
 		{"the watch is stuck", func(p *probed) { p.cached, p.passes = 1, 100 }, "the watch"},
 		{"the queue is stuck", func(p *probed) { p.cached = 2 }, "no pass"},
 		{"much is to do", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
@@ -70,7 +70,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		{"it is not asked for any more", func(p *probed) {
 			off := p.settings.Now()
 			off.Apache.Sentinels.Enabled = false
-			p.settings.Become(off)
+			p.settings.Update(off)
 		}, ""},
 	} {
 		p := newProbed()
@@ -88,7 +88,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		if test.want == "" {
 			continue
 		}
-		p.seen(p.key, 5, reach{})
+		p.observe(p.key, 5, reach{})
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after all of it came back %v", test.name, err)
 		}
@@ -114,7 +114,7 @@ func TestSentinelsAreBounded(t *testing.T) {
 	p := newProbed()
 	one := p.known[p.key]
 	for i := range 10 * maxWritten {
-		p.seen(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, one.reach)
+		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, one.reach)
 	}
 	p.Round(t.Context())
 	if p.writes != maxWritten {

@@ -232,7 +232,7 @@ func (d *follower) apply(values map[string]string) {
 	if previous.String() == next.String() {
 		return
 	}
-	d.live.Become(next)
+	d.live.Update(next)
 	if !slices.Equal(previous.Namespaces.Names, next.Namespaces.Names) {
 		d.log.Info("the namespaces that are served have changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
 	}

@@ -31,17 +31,17 @@ func New(initial config.Configuration) *Live {
 // Now returns the current configuration. Kinds call it in each pass and do not keep the result.
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
-// OnNamespaces registers a function that Become calls with each namespace that it adds to or removes from those
+// OnNamespaceChange registers a function that Become calls with each namespace that it adds to or removes from those
 // served. The argument is metav1.NamespaceAll if any namespace may be affected.
-func (s *Live) OnNamespaces(wake func(namespace string)) {
+func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wakes = append(s.wakes, wake)
 }
 
-// Become replaces the configuration, and calls the functions of OnNamespaces for each namespace that is newly served
+// Update replaces the configuration, and calls the functions of OnNamespaces for each namespace that is newly served
 // or no longer served.
-func (s *Live) Become(next config.Configuration) {
+func (s *Live) Update(next config.Configuration) {
 	previous := s.current.Swap(&next)
 	s.mu.Lock()
 	wakes := slices.Clone(s.wakes)

@@ -103,7 +103,7 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	var log strings.Builder
 	live := New(config.Default())
 	changed := make(chan string, 10)
-	live.OnNamespaces(func(namespace string) { changed <- namespace })
+	live.OnNamespaceChange(func(namespace string) { changed <- namespace })
 	d := &follower{live: live, config: config.DynamicConfig{Source: config.SourceConfigMap}, namespace: "n", selector: labels.Everything(),
 		log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	d.open = func() (cache.Cache, error) {
@@ -133,11 +133,11 @@ func TestBecomeReportsChangedNamespaces(t *testing.T) {
 	cfg.Namespaces.Names = []string{"a", "b"}
 	live := New(cfg)
 	var first, second []string
-	live.OnNamespaces(func(name string) { first = append(first, name) })
-	live.OnNamespaces(func(name string) { second = append(second, name) })
+	live.OnNamespaceChange(func(name string) { first = append(first, name) })
+	live.OnNamespaceChange(func(name string) { second = append(second, name) })
 	next := cfg
 	next.Namespaces.Names = []string{"b", "c"}
-	live.Become(next)
+	live.Update(next)
 	for _, woken := range [][]string{first, second} {
 		if diff := cmp.Diff([]string{"a", "c"}, woken); diff != "" {
 			t.Errorf("woken (-want +got):\n%s", diff)

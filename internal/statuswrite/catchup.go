@@ -45,7 +45,7 @@ type Sources struct {
 // each term, because another replica may have led in between. It lists the metadata of all objects once a term, which
 // is cheaper than a read of each. The list includes applications that have ended. If the cache has an object that is
 // gone, passes wait until the cache removes it.
-func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *Own, from Sources, now time.Time) error {
+func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, from Sources, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.In(term) {

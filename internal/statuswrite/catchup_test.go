@@ -70,7 +70,7 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	unknown := *w.Application("unknown")
 	edit(&unknown)
-	var own Own
+	var own OwnWrites
 	var caught CaughtUp
 	term := uint64(1)
 	catchUp := func() {
@@ -80,28 +80,28 @@ func TestLeaderAwaits(t *testing.T) {
 		}
 	}
 	catchUp()
-	if !own.After(&unknown) {
+	if !own.NewerThan(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
 	}
 	for i := range cache.was {
 		name := cache.was[i].Name
-		if got := own.After(&cache.was[i]); got != tests[name].awaited {
+		if got := own.NewerThan(&cache.was[i]); got != tests[name].awaited {
 			t.Errorf("%s: awaited %t", name, got)
 		}
 		if name == "gone" {
 			continue
 		}
-		if is := w.Get(name); own.After(is) || own.Echo(is) {
+		if is := w.Get(name); own.NewerThan(is) || own.IsEcho(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
 	}
 	was := w.Get("same")
 	edit(was.DeepCopy())
-	if catchUp(); own.After(was) {
+	if catchUp(); own.NewerThan(was) {
 		t.Error("it looks twice in one term")
 	}
 	term++
-	if catchUp(); !own.After(was) {
+	if catchUp(); !own.NewerThan(was) {
 		t.Error("in the next term it does not look what another did in between")
 	}
 }

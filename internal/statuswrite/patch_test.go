@@ -42,15 +42,15 @@ func TestOwnWrites(t *testing.T) {
 		{"made anew since", object("u", "10"), object("v", "9"), false},
 		{"not comparable", object("u", "ten"), object("u", "9"), false},
 	} {
-		var w Own
+		var w OwnWrites
 		if test.wrote != nil {
 			w.Wrote(test.wrote)
 		}
-		if got, doubted := w.Ahead(test.read, noon); got != test.stale || doubted {
+		if got, doubted := w.CacheIsStale(test.read, noon); got != test.stale || doubted {
 			t.Errorf("%s: stale is %t", test.name, got)
 		}
 		w.Forget(identity.Key(test.read))
-		if ahead, _ := w.Ahead(test.read, noon); ahead {
+		if ahead, _ := w.CacheIsStale(test.read, noon); ahead {
 			t.Errorf("%s: not forgotten", test.name)
 		}
 	}

@@ -25,13 +25,13 @@ func TestCardinalityIsBounded(t *testing.T) {
 		subject := app("k", "ns-"+word, "a")
 		subject.Labels = map[string]string{"app_type": word, "team": word}
 		subject.ExecutorLabels = map[string]string{"team": word + "-executors"}
-		m.Meet(subject, Standing{})
-		m.Is(subject, Standing{
+		m.RecordFirst(subject, Standing{})
+		m.Record(subject, Standing{
 			Phase: lifecycle.Phase("Phase" + word), State: "STATE" + word, Waits: "Reason" + word, Since: time.Now(),
 			ExecutorsRunning: 1, ExecutorsCompleted: int32(i), Attempt: 1,
 		})
 		m.Stored(subject, Standing{Since: time.Now()}, lifecycle.Plan{
-			Trail: []lifecycle.Transition{
+			Transitions: []lifecycle.Transition{
 				{To: lifecycle.Launched, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
 				{From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
 				{From: lifecycle.Phase(word), To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Refused, Cause: lifecycle.Cause{Reason: word}},
@@ -39,7 +39,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 			},
 			Next: lifecycle.Memory{SubmittedAt: time.Now(), EndedAt: time.Now()},
 		})
-		m.Held("k", subject.Key, word)
+		m.RecordWait("k", subject.Key, word)
 		request := httptest.NewRequest(http.MethodPost, "/apis/group/v1/namespaces/x/whatever-"+fmt.Sprint(i)+"/a/b", nil)
 		request.Method = fmt.Sprint("VERB", i)
 		m.requestSeconds.WithLabelValues(requestOf(request)).Observe(1)
@@ -109,19 +109,19 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	for round := range 3 {
 		for i := range MaxNamespaces {
-			m.Is(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), Standing{State: "RUNNING", Phase: lifecycle.Running})
+			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), Standing{State: "RUNNING", Phase: lifecycle.Running})
 		}
 		late := app("k", "late", "a")
 		got := samples(t, reg, "sparkoperator_applications")
-		m.Is(late, Standing{State: "RUNNING", Phase: lifecycle.Running})
+		m.Record(late, Standing{State: "RUNNING", Phase: lifecycle.Running})
 		with := samples(t, reg, "sparkoperator_applications")
 		const other = "sparkoperator_applications{app_namespace=other,kind=k,phase=Running,state=RUNNING}"
 		if len(got) != MaxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != MaxNamespaces+1 {
 			t.Errorf("round %d: %d series, then %d with %v others", round, len(got), len(with), with[other])
 		}
-		m.Gone("k", late.Key)
+		m.Remove("k", late.Key)
 		for i := range MaxNamespaces {
-			m.Gone("k", app("k", fmt.Sprintf("round-%d-%d", round, i), "a").Key)
+			m.Remove("k", app("k", fmt.Sprintf("round-%d-%d", round, i), "a").Key)
 		}
 	}
 }

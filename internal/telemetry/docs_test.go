@@ -42,14 +42,14 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 	m := NewMetrics(all, options)
 	now := time.Now()
 	subject := app("k", "ns", "a")
-	m.Is(subject, Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})
+	m.Record(subject, Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})
 	step := func(from, to lifecycle.Phase, outcome lifecycle.Outcome) lifecycle.Transition {
 		return lifecycle.Transition{From: from, To: to, Attempt: 1, Outcome: outcome, At: now}
 	}
 	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Refused} {
 		m.Stored(subject, Standing{}, lifecycle.Plan{
 			Next: lifecycle.Memory{SubmittedAt: now, EndedAt: now},
-			Trail: []lifecycle.Transition{
+			Transitions: []lifecycle.Transition{
 				step("", lifecycle.Launched, ""), step(lifecycle.Launched, lifecycle.Started, ""), step(lifecycle.Started, lifecycle.Ended, outcome),
 				step(lifecycle.Ended, lifecycle.Waiting, outcome), step(lifecycle.Waiting, lifecycle.Done, outcome),
 			},

@@ -162,7 +162,7 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 // Stored counts the transitions of a plan whose status was stored. before is the standing before the plan.
 func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
 	since := before.Since
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
 		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended {
 			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
@@ -175,11 +175,11 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 		}
 		since = t.At
 	}
-	if len(plan.Trail) == 0 || subject.NoApplication {
+	if len(plan.Transitions) == 0 || subject.NoApplication {
 		return
 	}
 	labels := m.sets.of(subject.Key.Namespace, subject.Labels)
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		m.entered(subject, t, labels)
 		if t.To.Terminal() && !t.From.Terminal() {
 			m.ended(t, plan.Next, labels)
@@ -231,16 +231,16 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 // between returns a time in seconds. It is never negative, although the clocks of several machines differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
-// Meet records the standing of a custom resource if none was recorded since the operator started.
-func (m *Metrics) Meet(subject Subject, now Standing) {
-	if !m.standings.knows(subject) {
-		m.standings.is(subject, now)
+// RecordFirst records the standing of a custom resource if none was recorded since the operator started.
+func (m *Metrics) RecordFirst(subject Subject, now Standing) {
+	if !m.standings.has(subject) {
+		m.standings.record(subject, now)
 	}
 }
 
-// Is records the standing of a custom resource and counts the executors that ended since the last record.
-func (m *Metrics) Is(subject Subject, now Standing) {
-	news := m.standings.is(subject, now)
+// Record records the standing of a custom resource and counts the executors that ended since the last record.
+func (m *Metrics) Record(subject Subject, now Standing) {
+	news := m.standings.record(subject, now)
 	if subject.NoApplication {
 		return
 	}
@@ -248,14 +248,14 @@ func (m *Metrics) Is(subject Subject, now Standing) {
 	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
 }
 
-// Held records a wait reason that no status contains, because the cluster or the operator causes it. reason is a
+// RecordWait records a wait reason that no status contains, because the cluster or the operator causes it. reason is a
 // CamelCase word and applies until the next Is.
-func (m *Metrics) Held(kind string, key types.NamespacedName, reason string) {
-	m.standings.held(kind, key, reason)
+func (m *Metrics) RecordWait(kind string, key types.NamespacedName, reason string) {
+	m.standings.recordWait(kind, key, reason)
 }
 
-// Gone removes a custom resource that no longer exists.
-func (m *Metrics) Gone(kind string, key types.NamespacedName) { m.standings.gone(kind, key) }
+// Remove removes a custom resource that no longer exists.
+func (m *Metrics) Remove(kind string, key types.NamespacedName) { m.standings.remove(kind, key) }
 
 // Submitted counts the duration of a launch whose status was stored, from the decision to the last created object. api
 // is the part of total that was spent waiting for the API server.

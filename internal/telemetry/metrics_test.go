@@ -77,7 +77,7 @@ func TestStoredCounts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
-			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, Standing{}, lifecycle.Plan{Trail: test.trail})
+			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, Standing{}, lifecycle.Plan{Transitions: test.trail})
 			if diff := cmp.Diff(test.want, counts(t, reg)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
@@ -129,7 +129,7 @@ func TestConfiguredLabels(t *testing.T) {
 		nil,
 	} {
 		m.Stored(Subject{Kind: "k", Key: types.NamespacedName{Namespace: "jobs", Name: "a"}, Labels: labels}, Standing{}, lifecycle.Plan{
-			Trail: []lifecycle.Transition{{To: lifecycle.Launched, Attempt: 2}},
+			Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Attempt: 2}},
 		})
 	}
 	wantSamples(t, reg, "team_a_spark_application_submit_count", map[string]float64{
@@ -149,14 +149,14 @@ func TestEnds(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	subject := Subject{Kind: "k", Created: at}
 	m.Stored(subject, Standing{Phase: lifecycle.Running, Since: at.Add(10 * time.Second)}, lifecycle.Plan{
-		Trail: []lifecycle.Transition{
+		Transitions: []lifecycle.Transition{
 			{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(100 * time.Second)},
 			{From: lifecycle.Ended, To: lifecycle.Retained, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(101 * time.Second)},
 		},
 		Next: lifecycle.Memory{SubmittedAt: at.Add(time.Second), EndedAt: at.Add(100 * time.Second)},
 	})
 	// The status has neither the start of the phase nor the time of the end.
-	m.Stored(subject, Standing{}, lifecycle.Plan{Trail: []lifecycle.Transition{
+	m.Stored(subject, Standing{}, lifecycle.Plan{Transitions: []lifecycle.Transition{
 		{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		// The time comes from another machine's clock.

@@ -85,15 +85,15 @@ type counted struct {
 	completed, failed int32
 }
 
-// knows reports whether a standing of the custom resource was recorded.
-func (s *standings) knows(subject Subject) bool {
+// has reports whether a standing of the custom resource was recorded.
+func (s *standings) has(subject Subject) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.all[subjectKey{subject.Kind, subject.Key}]
 	return known
 }
 
-func (s *standings) is(subject Subject, now Standing) counted {
+func (s *standings) record(subject Subject, now Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
 		now.Since = subject.Created
@@ -134,7 +134,7 @@ func merged(a, b map[string]string) map[string]string {
 	return both
 }
 
-func (s *standings) held(kind string, key types.NamespacedName, reason string) {
+func (s *standings) recordWait(kind string, key types.NamespacedName, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, known := s.all[subjectKey{kind, key}]; known {
@@ -143,7 +143,7 @@ func (s *standings) held(kind string, key types.NamespacedName, reason string) {
 	}
 }
 
-func (s *standings) gone(kind string, key types.NamespacedName) {
+func (s *standings) remove(kind string, key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, subjectKey{kind, key})

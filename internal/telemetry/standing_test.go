@@ -26,16 +26,16 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 		want float64
 	}{
 		{func() {}, 0}, // the series exists before anything runs
-		{func() { m.Is(a, in(lifecycle.Started)) }, 1},
-		{func() { m.Is(a, in(lifecycle.Running)) }, 1}, // recorded twice, counted once
-		{func() { m.Is(other, in(lifecycle.Running)) }, 2},
-		{func() { m.Is(b, in(lifecycle.Launched)) }, 2},
-		{func() { m.Is(b, in(lifecycle.Ready)) }, 3},
-		{func() { m.Is(b, in(lifecycle.Unknown)) }, 2},
-		{func() { m.Is(b, in(lifecycle.Scaling)) }, 3},
-		{func() { m.Is(a, in(lifecycle.Retained)) }, 2},
-		{func() { m.Gone("k", b.Key) }, 1},
-		{func() { m.Gone("other", a.Key) }, 0},
+		{func() { m.Record(a, in(lifecycle.Started)) }, 1},
+		{func() { m.Record(a, in(lifecycle.Running)) }, 1}, // recorded twice, counted once
+		{func() { m.Record(other, in(lifecycle.Running)) }, 2},
+		{func() { m.Record(b, in(lifecycle.Launched)) }, 2},
+		{func() { m.Record(b, in(lifecycle.Ready)) }, 3},
+		{func() { m.Record(b, in(lifecycle.Unknown)) }, 2},
+		{func() { m.Record(b, in(lifecycle.Scaling)) }, 3},
+		{func() { m.Record(a, in(lifecycle.Retained)) }, 2},
+		{func() { m.Remove("k", b.Key) }, 1},
+		{func() { m.Remove("other", a.Key) }, 0},
 	} {
 		step.do()
 		if got := samples(t, reg, "spark_application_running_count")["spark_application_running_count{}"]; got != step.want {
@@ -53,15 +53,15 @@ func TestServersAreNoApplications(t *testing.T) {
 	m.standings.now = func() time.Time { return now }
 	server := app("server", "a", "x")
 	server.NoApplication, server.Labels = true, map[string]string{"team": "red"}
-	m.Meet(server, Standing{})
-	m.Stored(server, Standing{Since: now}, lifecycle.Plan{Trail: []lifecycle.Transition{
+	m.RecordFirst(server, Standing{})
+	m.Stored(server, Standing{Since: now}, lifecycle.Plan{Transitions: []lifecycle.Transition{
 		{From: lifecycle.New, To: lifecycle.Launched, Attempt: 1, At: now}, {From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, At: now},
 		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Refused, At: now},
 	}})
-	m.Is(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
-	m.Is(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
+	m.Record(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
+	m.Record(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
 
 	for _, prefix := range []string{"spark_application_", "spark_executor_"} {
 		wantSamples(t, reg, prefix, map[string]float64{})
@@ -86,17 +86,17 @@ func TestStandings(t *testing.T) {
 	launched := func(since time.Duration, waits string) Standing {
 		return Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Since: now.Add(-since), Waits: waits}
 	}
-	m.Is(app("k", "a", "1"), launched(time.Minute, "Unschedulable"))
-	m.Is(app("k", "a", "2"), launched(time.Hour, "Unschedulable"))
-	m.Is(app("k", "b", "3"), launched(time.Second, "Launched"))
-	m.Is(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another machine's clock
+	m.Record(app("k", "a", "1"), launched(time.Minute, "Unschedulable"))
+	m.Record(app("k", "a", "2"), launched(time.Hour, "Unschedulable"))
+	m.Record(app("k", "b", "3"), launched(time.Second, "Launched"))
+	m.Record(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another machine's clock
 	red := app("k", "b", "5")
 	red.Labels, red.ExecutorLabels = map[string]string{"team": "red"}, map[string]string{"team": "blue"}
-	m.Is(red, Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
+	m.Record(red, Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
 	fresh := app("k", "b", "6")
 	fresh.Created = now.Add(-2 * time.Second)
-	m.Meet(fresh, Standing{Waits: "New"})
-	m.Meet(fresh, Standing{Phase: lifecycle.Done}) // already recorded
+	m.RecordFirst(fresh, Standing{Waits: "New"})
+	m.RecordFirst(fresh, Standing{Phase: lifecycle.Done}) // already recorded
 
 	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
 		"sparkoperator_applications{app_namespace=a,kind=k,phase=Launched,state=SUBMITTED}":              2,
@@ -112,9 +112,9 @@ func TestStandings(t *testing.T) {
 		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=Launched,reason=Other}":         0,
 		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=New,reason=New}":                2,
 	})
-	m.Held("k", fresh.Key, "OperatorForbidden")
-	m.Held("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
-	m.Is(app("k", "b", "4"), Standing{Phase: lifecycle.Done, State: "FAILED"})
+	m.RecordWait("k", fresh.Key, "OperatorForbidden")
+	m.RecordWait("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
+	m.Record(app("k", "b", "4"), Standing{Phase: lifecycle.Done, State: "FAILED"})
 	got := samples(t, reg, "sparkoperator_applications_waiting")
 	if got["sparkoperator_applications_waiting{kind=k,phase=New,reason=OperatorForbidden}"] != 1 {
 		t.Errorf("what holds up a pass is not told: %v", got)
@@ -125,7 +125,7 @@ func TestStandings(t *testing.T) {
 	wantSamples(t, reg, "spark_executor_running_count", map[string]float64{
 		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
 	})
-	m.Is(red, Standing{Phase: lifecycle.Done})
+	m.Record(red, Standing{Phase: lifecycle.Done})
 	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // an existing series stays, at 0
 		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0, "spark_application_running_count{team=blue}": 0,
 	})
@@ -155,9 +155,9 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 		{false, ended(2, 1, 1), 3, 2},
 	} {
 		if step.meet {
-			m.Meet(a, step.is)
+			m.RecordFirst(a, step.is)
 		} else {
-			m.Is(a, step.is)
+			m.Record(a, step.is)
 		}
 		got := samples(t, reg, "spark_executor")
 		if got["spark_executor_success_count{}"] != step.completed || got["spark_executor_failure_count{}"] != step.failed {
@@ -177,10 +177,10 @@ func TestRestart(t *testing.T) {
 		if i%2 == 0 {
 			standing = Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
 		}
-		old.Is(one, Standing{Phase: lifecycle.Launched, Attempt: 1})
-		old.Is(one, standing)
-		fresh.Meet(one, standing)
-		fresh.Is(one, standing)
+		old.Record(one, Standing{Phase: lifecycle.Launched, Attempt: 1})
+		old.Record(one, standing)
+		fresh.RecordFirst(one, standing)
+		fresh.Record(one, standing)
 	}
 	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count", "sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
 		wantSamples(t, after, gauge, samples(t, before, gauge))

@@ -98,14 +98,14 @@ func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecyc
 	if !span.IsRecording() {
 		return
 	}
-	actions := make([]string, len(plan.Do))
-	for i, action := range plan.Do {
+	actions := make([]string, len(plan.Actions))
+	for i, action := range plan.Actions {
 		actions[i] = string(action.Verb) + " " + string(action.Part)
 	}
 	span.SetAttributes(
 		attribute.String("spark.phase.from", phaseValue(from)), attribute.String("spark.phase.to", phaseValue(plan.Next.Phase)),
 		attribute.Int("spark.attempt", int(plan.Next.Attempt)), attribute.StringSlice("spark.actions", actions))
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		span.AddEvent("phase entered", trace.WithAttributes(
 			attribute.String("spark.phase", phaseValue(t.To)), attribute.String("spark.outcome", string(t.Outcome)),
 			attribute.String("spark.reason", t.Cause.Reason))) // the message is left out: it may quote a tenant's program

@@ -147,9 +147,9 @@ func TestTraces(t *testing.T) {
 	ask(ctx, t, api, http.MethodPost, pods)
 	inPass := told
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{
-		Trail: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
-		Do:    []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
-		Next:  lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
+		Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
+		Actions:     []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
+		Next:        lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
 	})
 	end(fmt.Errorf("create pod: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "Boom \xff", Message: "env[0]: Invalid value: hunter2"}}))
 	if err := traces.Close(); err != nil {

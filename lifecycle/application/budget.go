@@ -23,7 +23,7 @@ func (s *step) guard() {
 		return
 	case live && !has && (d.Deleting || over(d)):
 		return
-	case slices.ContainsFunc(s.plan.Do, s.takesBudget):
+	case slices.ContainsFunc(s.plan.Actions, s.takesBudget):
 		return
 	}
 	s.check(reassert)

@@ -14,7 +14,7 @@ func budgeted(a *lifecycle.App) { a.Budget = true }
 // having adds budgets of the given attempts to what is observed. They are objects of the attempts, like others.
 func having(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
-	o.Remains = append(o.Remains, attempts...)
+	o.RemainingAttempts = append(o.RemainingAttempts, attempts...)
 	return o
 }
 
@@ -25,7 +25,7 @@ func TestBudget(t *testing.T) {
 		return driver(lifecycle.DriverRunning, append(change, readyAt(7))...)
 	}
 	with := func(o lifecycle.Observed, cause string) lifecycle.Observed {
-		o.Refusal = &lifecycle.Cause{Reason: cause, Message: "no"}
+		o.Rejection = &lifecycle.Cause{Reason: cause, Message: "no"}
 		return o
 	}
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestBudget(t *testing.T) {
 			acts(drop1), reassert},
 		{"a retry waits", appWith(budgeted, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)),
 			having(driver(lifecycle.DriverFailed), 1), acts(drop1), reassert},
-		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Running), live(having(runs(), 1)), acts(stop(1)), reassert},
+		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Deadlines.Run = second }), memoryIn(lifecycle.Running), live(having(runs(), 1)), acts(stop(1)), reassert},
 		{"it goes with what is suspended", appWith(budgeted, suspended), memoryIn(lifecycle.Running), having(runs(), 1), acts(stop(1)), reassert},
 		{"it goes with what is deleted", appWith(budgeted, func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), reassert},
 		{"of an older attempt", appWith(budgeted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }), having(runs(attempt(2)), 1, 2), acts(remove(1)), reassert},
@@ -64,8 +64,8 @@ func TestBudget(t *testing.T) {
 			now = at(1)
 		}
 		plan := stored(t, c.app, c.m, c.seen, now)
-		if diff := cmp.Diff(c.do, plan.Do); diff != "" || plan.Check != c.check {
-			t.Errorf("%s: check %s, want %s; actions (-want +got):\n%s", c.name, plan.Check, c.check, diff)
+		if diff := cmp.Diff(c.do, plan.Actions); diff != "" || plan.RequeueAfter != c.check {
+			t.Errorf("%s: check %s, want %s; actions (-want +got):\n%s", c.name, plan.RequeueAfter, c.check, diff)
 		}
 	}
 }
@@ -73,9 +73,9 @@ func TestBudget(t *testing.T) {
 // TestBudgetIsNoObstacle checks that an application without its budget runs normally.
 func TestBudgetIsNoObstacle(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
-	seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+	seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	plan := Step(appWith(budgeted), memoryIn(lifecycle.Launched), seen, at(60))
-	if plan.Next.Phase != lifecycle.Running || plan.Next.Cause != (lifecycle.Cause{}) || len(plan.Tell) > 0 {
-		t.Errorf("it is %s, %+v, told %v", plan.Next.Phase, plan.Next.Cause, plan.Tell)
+	if plan.Next.Phase != lifecycle.Running || plan.Next.Cause != (lifecycle.Cause{}) || len(plan.Notices) > 0 {
+		t.Errorf("it is %s, %+v, told %v", plan.Next.Phase, plan.Next.Cause, plan.Notices)
 	}
 }

@@ -84,18 +84,18 @@ func (s *step) finish() bool {
 // again reports whether the restart policy wants another attempt after the ended one.
 //
 // Failed runs and rejected submissions are counted separately, each since the last edit. A submission without a run was
-// rejected; a suspended run counts as neither. If lifecycle.Counted is set, its counts decide instead.
+// rejected; a suspended run counts as neither. If lifecycle.RestartLimits is set, its counts decide instead.
 func (s *step) again() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
 	}
 	rule := s.app.Restart
 	switch {
-	case s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m) && (rule.Counted == nil || onceMore(s.m) > 0):
+	case s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m) && (rule.Limits == nil || onceMore(s.m) > 0):
 		return true
 	case !asksFor(rule.Policy, s.m.Outcome):
 		return false
-	case rule.Counted != nil:
+	case rule.Limits != nil:
 		return s.exhausted() == ""
 	case rule.Policy == lifecycle.Always:
 		return true
@@ -106,7 +106,7 @@ func (s *step) again() bool {
 }
 
 // failures counts the runs that ended by themselves. A suspended run does not count, however often a queue preempts it.
-func (s *step) failures() int32 { return s.m.Runs - s.m.Spared }
+func (s *step) failures() int32 { return s.m.Runs - s.m.SuspendedRuns }
 
 func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 
@@ -122,8 +122,8 @@ func (s *step) delay() time.Duration { return max(s.wantedDelay(), MinDelay) }
 // succeeded is followed after the plain interval, since there is no failure to back off from.
 func (s *step) wantedDelay() time.Duration {
 	rule := s.app.Restart
-	if rule.Counted != nil {
-		return rule.Counted.Delay(s.m.Outcome)
+	if rule.Limits != nil {
+		return rule.Limits.Delay(s.m.Outcome)
 	}
 	interval, failures := rule.FailureInterval, s.failures()
 	switch s.m.Outcome {
@@ -132,7 +132,7 @@ func (s *step) wantedDelay() time.Duration {
 	case lifecycle.Succeeded:
 		return max(interval, 0)
 	}
-	factor := float64(max(s.m.Submissions-s.m.Spared, 1)) // linear
+	factor := float64(max(s.m.Submissions-s.m.SuspendedRuns, 1)) // linear
 	if rule.Factor > 0 {
 		factor = math.Pow(rule.Factor, float64(max(failures, 1)-1))
 	}
@@ -189,7 +189,7 @@ func (s *step) over() bool {
 		}
 		s.check(left)
 	}
-	if s.app.Serves && s.again() {
+	if s.app.IsServer && s.again() {
 		// The operator's configuration had made the spec invalid, and it has changed.
 		return s.to(lifecycle.Waiting, s.m.Cause)
 	}

@@ -11,7 +11,7 @@ import (
 // has ended, even if its pod and its executors stay, and not before.
 func TestGroupGoesWithTheRun(t *testing.T) {
 	group := func(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
-		o.Groups, o.Remains = attempts, attempts
+		o.Groups, o.RemainingAttempts = attempts, attempts
 		return o
 	}
 	retained := memoryIn(lifecycle.Retained)
@@ -36,17 +36,17 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 		{"the next attempt waits for its time", appWith(retries(1)), waiting, group(driver(lifecycle.DriverFailed), 1), true},
 	} {
 		plan := Step(c.app, c.mem, c.seen, at(58))
-		if got := slices.Contains(plan.Do, removeExecutors); got != c.want {
-			t.Errorf("%s: %v", c.name, plan.Do)
+		if got := slices.Contains(plan.Actions, removeExecutors); got != c.want {
+			t.Errorf("%s: %v", c.name, plan.Actions)
 		}
-		if c.want && plan.Check <= 0 {
+		if c.want && plan.RequeueAfter <= 0 {
 			t.Errorf("%s: nobody looks whether it went", c.name)
 		}
 	}
 	// A rejected deletion is not requested again in the same pass.
 	seen := group(driver(lifecycle.DriverSucceeded), 1)
-	seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
-	if plan := Step(appWith(), retained, seen, at(58)); slices.Contains(plan.Do, removeExecutors) {
-		t.Errorf("after a refusal: %v", plan.Do)
+	seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+	if plan := Step(appWith(), retained, seen, at(58)); slices.Contains(plan.Actions, removeExecutors) {
+		t.Errorf("after a refusal: %v", plan.Actions)
 	}
 }

@@ -25,7 +25,7 @@ func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.to(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
 	if spared {
-		s.m.Spared++
+		s.m.SuspendedRuns++
 	}
 	return true
 }
@@ -96,8 +96,8 @@ func (s *step) cleared(upTo int32) bool {
 // leftover returns the wait reason of cleared, and the pod that causes it. If the deletion merely takes its time, the
 // remembered cause stays: a retry keeps the cause of the failure before it.
 func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
-	if s.seen.Refusal != nil {
-		return "", *s.seen.Refusal
+	if s.seen.Rejection != nil {
+		return "", *s.seen.Rejection
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
@@ -204,7 +204,7 @@ func (s *step) attempts(wanted func(int32) bool) []int32 {
 	for i := range s.seen.Executors {
 		add(s.seen.Executors[i].Attempt)
 	}
-	for _, attempt := range s.seen.Remains {
+	for _, attempt := range s.seen.RemainingAttempts {
 		add(attempt)
 	}
 	slices.Sort(found)

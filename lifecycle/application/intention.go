@@ -38,10 +38,10 @@ var Unstored = []Exception{
 // storeFirst removes the deletions from a plan that enters a phase, except those in Unstored. The next pass requests
 // them from the stored phase.
 func (s *step) storeFirst() {
-	if len(s.plan.Trail) == 0 {
+	if len(s.plan.Transitions) == 0 {
 		return
 	}
-	s.plan.Do = slices.DeleteFunc(s.plan.Do, func(a lifecycle.Action) bool {
+	s.plan.Actions = slices.DeleteFunc(s.plan.Actions, func(a lifecycle.Action) bool {
 		if a.Verb != lifecycle.Delete || s.endsNothing(a) {
 			return false
 		}

@@ -10,14 +10,14 @@ import (
 // checkIntention checks a plan against Unstored: every deleted attempt was over in the stored memory, or an exception
 // applies.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
 			continue
 		}
 		if !slices.ContainsFunc(Unstored, func(e Exception) bool {
 			return slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a)
 		}) {
-			t.Fatalf("%v before its reason is stored: from %q of attempt %d through %v\nseen %+v", a, mem.Phase, mem.Attempt, plan.Trail, seen)
+			t.Fatalf("%v before its reason is stored: from %q of attempt %d through %v\nseen %+v", a, mem.Phase, mem.Attempt, plan.Transitions, seen)
 		}
 	}
 }
@@ -26,7 +26,7 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 // attempt, or the application, is over on purpose, and which the pass does not leave.
 func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
 	switch {
-	case len(plan.Trail) > 0:
+	case len(plan.Transitions) > 0:
 		return false
 	case a.Part == lifecycle.Application:
 		return mem.Phase.Terminal()
@@ -60,7 +60,7 @@ func TestUnstoredIsWhatHappens(t *testing.T) {
 	}
 	needed := map[string]bool{}
 	everything(20000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
-		for _, a := range plan.Do {
+		for _, a := range plan.Actions {
 			if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
 				continue
 			}

@@ -43,7 +43,7 @@ func (w *world) overtake() {
 // begin starts the next operator, which lists everything.
 func (w *world) begin() {
 	w.sync()
-	w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
+	w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 }
 
 // lag lets the late pass make its next step, or ends it.
@@ -69,7 +69,7 @@ func (w *world) latePass(l *late, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
 		var fact func(*lifecycle.Observed)
-		for _, action := range plan.Do {
+		for _, action := range plan.Actions {
 			if !rest() {
 				return
 			}
@@ -101,7 +101,7 @@ func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle
 	w.app, w.name, l.acts = l.app, l.name, true
 	w.Tell("late:")
 	gone := w.gone
-	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Do: []lifecycle.Action{action}}, l.seen) })
+	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Actions: []lifecycle.Action{action}}, l.seen) })
 	if crash == nil && w.gone && !gone && w.version != l.version {
 		w.gone = false // the deletion names the resourceVersion that was read
 	}

@@ -17,7 +17,7 @@ func (s *step) live() bool {
 		}
 		switch d.Phase {
 		case lifecycle.DriverSucceeded:
-			if s.app.Serves {
+			if s.app.IsServer {
 				return s.end(lifecycle.Failed, servedOut(d), d.EndedAt)
 			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
@@ -157,7 +157,7 @@ func (s *step) missing() bool {
 		}
 	}
 	if !s.seen.Confirmed {
-		if s.seen.Weather != nil { // no live read is possible, and deadlines still pass
+		if s.seen.TransientError != nil { // no live read is possible, and deadlines still pass
 			if outcome, cause, over := s.deadlines(nil); over {
 				return s.end(outcome, cause, s.now)
 			}
@@ -192,10 +192,10 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
 	switch {
-	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.SilentSince.IsZero()):
+	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.NodeLostSince.IsZero()):
 		return true
 	case seen.Phase == lifecycle.DriverUnknown:
-		since = s.earlier(seen.SilentSince).Add(doubt)
+		since = s.earlier(seen.NodeLostSince).Add(doubt)
 	case seen.Deleting && !seen.GoneBy.IsZero():
 		since = seen.GoneBy.Add(overdue)
 	default:
@@ -227,7 +227,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	if before := s.m.Phase; before != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)
 		if s.app.Thresholds != nil {
-			s.m.Before = before
+			s.m.PhaseBeforeUnknown = before
 		}
 	}
 	s.m.Cause = cause.Bounded()
@@ -247,7 +247,7 @@ func (s *step) progress(d *lifecycle.Driver) {
 	switch {
 	case stage == lifecycle.Unknown:
 		s.to(target, lifecycle.Cause{})
-	case s.app.Serves && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
+	case s.app.IsServer && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
 		s.to(lifecycle.Started, s.notServing(d))
 	case rank[target] > rank[stage]:
 		s.climb(target)
@@ -260,8 +260,8 @@ func (s *step) progress(d *lifecycle.Driver) {
 
 // stage returns how far a live attempt has come. On a lost node it is the phase before the loss, if that is remembered.
 func (s *step) stage() lifecycle.Phase {
-	if s.m.Phase == lifecycle.Unknown && s.m.Before != lifecycle.New {
-		return s.m.Before
+	if s.m.Phase == lifecycle.Unknown && s.m.PhaseBeforeUnknown != lifecycle.New {
+		return s.m.PhaseBeforeUnknown
 	}
 	return s.m.Phase
 }
@@ -286,9 +286,9 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	case d.Phase == lifecycle.DriverPending:
 		return lifecycle.Launched
 	// A pod that is being deleted has left its Service and receives no new session.
-	case !d.Ready, s.app.Serves && d.Deleting:
+	case !d.Ready, s.app.IsServer && d.Deleting:
 		return lifecycle.Started
-	case s.app.Serves:
+	case s.app.IsServer:
 		return lifecycle.Running
 	case s.app.Thresholds != nil:
 		running := s.running()
@@ -338,15 +338,15 @@ func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Caus
 func (s *step) early(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
-		looked, part = s.seen.Reread, lifecycle.Attempt
+		looked, part = s.seen.PodsConfirmed, lifecycle.Attempt
 	}
 	switch {
-	case s.seen.Weather != nil:
+	case s.seen.TransientError != nil:
 		return false
 	case !looked:
 		s.confirm(part, s.m.Attempt)
 		return true
-	case s.seen.Behind:
+	case s.seen.CacheBehind:
 		s.check(reassert) // in case the cache does not catch up by itself
 		return true
 	}
@@ -376,8 +376,8 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 		return "", lifecycle.Cause{}, false
 	}
 	why := s.m.Cause
-	if s.seen.Weather != nil {
-		why = s.seen.Weather.Cause
+	if s.seen.TransientError != nil {
+		why = s.seen.TransientError.Cause
 	}
 	if why.Reason != "" {
 		first.cause.Message += fmt.Sprintf("; it waited for %s: %s", why.Reason, why.Message)
@@ -395,7 +395,7 @@ func bound(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reaso
 
 // runBound is the deadline of the whole run. It applies in every phase, even if the driver's node does not respond.
 func (s *step) runBound() []deadline {
-	return bound(s.m.SubmittedAt, s.app.Limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
+	return bound(s.m.SubmittedAt, s.app.Deadlines.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 }
 
 // startBound is the deadline of the driver's start. Time that the pod spends behind scheduling gates does not count.
@@ -407,7 +407,7 @@ func (s *step) startBound(d *lifecycle.Driver) []deadline {
 	if s.m.UngatedAt.After(from) {
 		from = s.m.UngatedAt
 	}
-	return bound(from, s.app.Limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+	return bound(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
 // ungate remembers when the driver pod lost its scheduling gates. Gates that were not reported delayed nothing
@@ -422,7 +422,7 @@ func (s *step) ungate(d *lifecycle.Driver) {
 
 // bounds lists the deadlines of the driver's current phase.
 func (s *step) bounds(d *lifecycle.Driver) []deadline {
-	limits := s.app.Limits
+	limits := s.app.Deadlines
 	phase := lifecycle.Launched
 	switch {
 	case d != nil:

@@ -106,29 +106,29 @@ type sight struct {
 func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
-	var lacks lifecycle.Lacks
+	var lacks lifecycle.Shortages
 	for i, s := range story {
 		until := s.at
 		if i+1 < len(story) {
 			until = story[i+1].at - 1
 		}
 		for now := at(s.at); !now.After(at(until)); {
-			s.seen.Lacks = lacks
+			s.seen.Shortages = lacks
 			plan := Step(app, m, s.seen, now)
 			checkPlan(t, app, m, s.seen, now, plan)
-			if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
+			if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				sure := s.seen
-				sure.Confirmed, sure.Reread = true, true
+				sure.Confirmed, sure.PodsConfirmed = true, true
 				plan = Step(app, m, sure, now)
 			}
-			for _, tr := range plan.Trail {
+			for _, tr := range plan.Transitions {
 				p.enter(tr)
 			}
-			m, lacks, done = plan.Next, plan.Lacks, append(done, plan.Do...)
-			if plan.Check == 0 {
+			m, lacks, done = plan.Next, plan.Shortages, append(done, plan.Actions...)
+			if plan.RequeueAfter == 0 {
 				break
 			}
-			now = now.Add(plan.Check)
+			now = now.Add(plan.RequeueAfter)
 		}
 	}
 	return p.states, m, done
@@ -138,9 +138,9 @@ func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m li
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
 		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, Retrace: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
-		ForceAfter: 300 * second, CleanAgain: 2 * second,
-		Limits:  lifecycle.Deadlines{DriverStart: 300 * second, DriverReady: 300 * second, ExecutorsStart: 300 * second, ScalingAnew: true},
-		Restart: lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{Most: 3, Backoff: 30 * second}},
+		ForceAfter: 300 * second, CleanupInterval: 2 * second,
+		Deadlines: lifecycle.Deadlines{DriverStart: 300 * second, DriverReady: 300 * second, ExecutorsStart: 300 * second, RestartAtScaling: true},
+		Restart:   lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * second}},
 	}
 	for _, c := range change {
 		c(&app)
@@ -160,7 +160,7 @@ func retain(policy lifecycle.RetainPolicy, kept ...int) func(*lifecycle.App) {
 func restarts(policy lifecycle.RestartPolicy, most int64) func(*lifecycle.App) {
 	return func(a *lifecycle.App) {
 		a.Restart.Policy = policy
-		a.Restart.Counted = &lifecycle.Counted{Most: most, Backoff: 30 * second}
+		a.Restart.Limits = &lifecycle.RestartLimits{MaxRestarts: most, Backoff: 30 * second}
 	}
 }
 
@@ -171,7 +171,7 @@ func thresholds(initial, least, most int32) func(*lifecycle.App) {
 // standing is a driver of an attempt with its other objects.
 func standing(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	o := driver(phase, append(change, attempt(n))...)
-	o.Remains = []int32{n}
+	o.RemainingAttempts = []int32{n}
 	return o
 }
 
@@ -197,7 +197,7 @@ func TestHistories(t *testing.T) {
 		}, then("Succeeded", "ResourceReleased")},
 		{"success that nobody saw begin", secondFamily(), []sight{{60, standing(1, lifecycle.DriverSucceeded)}, {61, nothing}},
 			then("Succeeded", "ResourceReleased")},
-		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Limits.DriverStart = 30 * second }), []sight{
+		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second }), []sight{
 			{0, nothing}, {1, standing(1, pending, image)}, {40, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"}},
 		{"success, retained for a time", secondFamily(retain(lifecycle.RetainAlways, 20)), []sight{
@@ -251,7 +251,7 @@ func TestHistories(t *testing.T) {
 			{49, withExecutors(standing(1, running, readyAt(6)), running, lifecycle.DriverSucceeded)}, {50, standing(1, running, readyAt(6))},
 			{53, standing(1, lifecycle.DriverSucceeded)}, {54, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart = 30 * second }), []sight{
+		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart = 30 * second }), []sight{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {30, withExecutors(standing(1, running, readyAt(6)), running)}, {61, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut", "ResourceReleased"}},
 		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []sight{{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing}},

@@ -33,25 +33,25 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	if a.of(2) == 0 {
 		app.ForceAfter, app.DeletedAt = time.Duration(a.of(300))*time.Second, a.time(now)
 	}
-	seen.Lacks = lifecycle.Lacks{Min: a.time(now), Max: a.time(now)}
-	app.CleanAgain = time.Duration(a.of(3)) * time.Second
-	app.Limits.ScalingAnew = a.of(2) == 0
+	seen.Shortages = lifecycle.Shortages{Min: a.time(now), Max: a.time(now)}
+	app.CleanupInterval = time.Duration(a.of(3)) * time.Second
+	app.Deadlines.RestartAtScaling = a.of(2) == 0
 	if a.of(3) == 0 {
 		app.Restart.Policy = lifecycle.OnInfrastructureFailure
 	}
 	if a.of(4) > 0 {
-		app.Restart.Counted = &lifecycle.Counted{
-			Most: int64(a.of(5)), MostFailures: limit(), MostRefusals: limit(),
-			Backoff: duration(60), FailureBackoff: maybe(60), RefusalBackoff: maybe(60), ResetAfter: maybe(300),
+		app.Restart.Limits = &lifecycle.RestartLimits{
+			MaxRestarts: int64(a.of(5)), MaxFailures: limit(), MaxRejections: limit(),
+			Backoff: duration(60), FailureBackoff: maybe(60), RejectionBackoff: maybe(60), ResetAfter: maybe(300),
 		}
 	}
 	if mem.Phase == lifecycle.New {
 		return
 	}
-	mem.Restarts = lifecycle.Restarts{Total: int64(a.of(5)), Failures: int64(a.of(4)), Refusals: int64(a.of(3))}
+	mem.Restarts = lifecycle.Restarts{Total: int64(a.of(5)), Failures: int64(a.of(4)), Rejections: int64(a.of(3))}
 	switch {
 	case mem.Phase == lifecycle.Unknown && a.of(2) == 0:
-		mem.Before = up[a.of(len(up))]
+		mem.PhaseBeforeUnknown = up[a.of(len(up))]
 	case mem.Phase.Runs() && a.of(2) == 0:
 		mem.Phase = []lifecycle.Phase{lifecycle.Partial, lifecycle.Below}[a.of(2)]
 	}
@@ -66,28 +66,28 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 // checkSecond checks a plan against the rules of thresholds, retention and counted restarts, in any situation.
 func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
 	enters := func(phases ...lifecycle.Phase) bool {
-		return slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })
+		return slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })
 	}
 	m := plan.Next
 	switch {
-	case app.Thresholds == nil && mem.Before == lifecycle.New && (enters(lifecycle.Partial, lifecycle.Below) || m.Before != lifecycle.New):
-		t.Fatalf("thresholds are held to that nobody set: %v, before %q", plan.Trail, m.Before)
-	case m.Before != lifecycle.New && m.Phase != lifecycle.Unknown:
-		t.Fatalf("%s remembers that it was %s", m.Phase, m.Before)
-	case app.Restart.Counted == nil && m.Restarts != mem.Restarts && m.Restarts != lifecycle.Restarts{}:
+	case app.Thresholds == nil && mem.PhaseBeforeUnknown == lifecycle.New && (enters(lifecycle.Partial, lifecycle.Below) || m.PhaseBeforeUnknown != lifecycle.New):
+		t.Fatalf("thresholds are held to that nobody set: %v, before %q", plan.Transitions, m.PhaseBeforeUnknown)
+	case m.PhaseBeforeUnknown != lifecycle.New && m.Phase != lifecycle.Unknown:
+		t.Fatalf("%s remembers that it was %s", m.Phase, m.PhaseBeforeUnknown)
+	case app.Restart.Limits == nil && m.Restarts != mem.Restarts && m.Restarts != lifecycle.Restarts{}:
 		t.Fatalf("restarts are counted that nobody asked to be: %+v", m.Restarts)
 	case m.Restarts != mem.Restarts && !enters(lifecycle.Waiting, lifecycle.Editing, lifecycle.Launched, lifecycle.Suspending):
-		t.Fatalf("counted for nothing: %+v after %+v: %v", m.Restarts, mem.Restarts, plan.Trail)
-	case m.Restarts.Refusals > m.Restarts.Failures && mem.Restarts.Refusals <= mem.Restarts.Failures:
+		t.Fatalf("counted for nothing: %+v after %+v: %v", m.Restarts, mem.Restarts, plan.Transitions)
+	case m.Restarts.Rejections > m.Restarts.Failures && mem.Restarts.Rejections <= mem.Restarts.Failures:
 		t.Fatalf("a refusal that is no failure: %+v", m.Restarts)
 	}
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		keeps := app.Retain.Policy == "" || app.Retain.Policy == lifecycle.RetainAlways || app.Retain.Policy == lifecycle.RetainOnFailure && tr.Outcome != lifecycle.Succeeded
 		if tr.To == lifecycle.Retained && (!keeps || app.Retain.For != nil && *app.Retain.For <= 0) {
 			t.Fatalf("retained, although %+v: %v", app.Retain, tr)
 		}
 	}
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		since := []time.Time{mem.EndedAt, m.EndedAt, app.DeletedAt, m.Since}
 		old := func(at time.Time) bool { return !at.IsZero() && now.Sub(at) >= app.ForceAfter }
 		if a.Force && (a.Verb != lifecycle.Delete || a.Part == lifecycle.Application || app.ForceAfter <= 0 || !slices.ContainsFunc(since, old)) {

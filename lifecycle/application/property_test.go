@@ -21,12 +21,12 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
-	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
+	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
 	// A plan that requests a live read is never stored: another decision is made with the result.
-	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
-	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks && seen.Weather == nil {
+	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks && seen.TransientError == nil {
 		t.Fatalf("New is stored: %+v", plan)
 	}
 	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
@@ -49,7 +49,7 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
 	creates := 0
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Create {
 			continue
 		}
@@ -67,24 +67,24 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if creates > 1 {
 		t.Fatalf("%d launches in one plan", creates)
 	}
-	if creates == 1 && len(plan.Do) != 1 {
-		t.Fatalf("a launch beside other actions: %v", plan.Do)
+	if creates == 1 && len(plan.Actions) != 1 {
+		t.Fatalf("a launch beside other actions: %v", plan.Actions)
 	}
 }
 
 // checkWeather checks that nothing impossible is requested during transient errors. Exceptions are a launch whose time
 // is over, and actions that no decision waits for.
 func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	if seen.Weather == nil {
+	if seen.TransientError == nil {
 		return
 	}
-	limit := app.Limits.DriverStart
-	over := limit > 0 && !now.Before(seen.Weather.Since.Add(limit))
-	for _, a := range plan.Do {
+	limit := app.Deadlines.DriverStart
+	over := limit > 0 && !now.Before(seen.TransientError.Since.Add(limit))
+	for _, a := range plan.Actions {
 		refuses := over && (a.Verb == lifecycle.Confirm && a.Part == lifecycle.DriverPod || a == lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: plan.Next.Attempt})
 		asks := a.Verb == lifecycle.Confirm && a.Part == lifecycle.Executors
-		if !refuses && !asks && seen.Refusal == nil {
-			t.Fatalf("%v in bad weather since %s", a, now.Sub(seen.Weather.Since))
+		if !refuses && !asks && seen.Rejection == nil {
+			t.Fatalf("%v during transient errors since %s", a, now.Sub(seen.TransientError.Since))
 		}
 	}
 }
@@ -92,10 +92,10 @@ func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 // checkBounded checks that a phase with a timer has a Check. Events of the pod or of the custom resource wake the
 // others.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	if plan.Check < 0 {
-		t.Fatalf("check %s", plan.Check)
+	if plan.RequeueAfter < 0 {
+		t.Fatalf("check %s", plan.RequeueAfter)
 	}
-	if plan.Check > 0 || app.Deleting {
+	if plan.RequeueAfter > 0 || app.Deleting {
 		return
 	}
 	m := plan.Next
@@ -104,13 +104,13 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
 		t.Fatalf("retained for %s, and nobody looks then", app.Retain.For)
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
-	case m.Phase == lifecycle.Unknown && d != nil && app.Limits.Run == 0:
-	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Limits.DriverStart == 0 && app.Limits.Run == 0:
-	case m.Phase == lifecycle.Launched && d != nil && d.Gated && app.Limits.Run == 0:
-	case m.Phase.Live() && d != nil && app.Limits.Run == 0:
+	case m.Phase == lifecycle.Unknown && d != nil && app.Deadlines.Run == 0:
+	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Deadlines.DriverStart == 0 && app.Deadlines.Run == 0:
+	case m.Phase == lifecycle.Launched && d != nil && d.Gated && app.Deadlines.Run == 0:
+	case m.Phase.Live() && d != nil && app.Deadlines.Run == 0:
 		if limit := map[lifecycle.Phase]time.Duration{
-			lifecycle.Launched: app.Limits.DriverStart, lifecycle.Started: app.Limits.DriverReady,
-			lifecycle.Ready: app.Limits.ExecutorsStart, lifecycle.Scaling: app.Limits.ExecutorsStart,
+			lifecycle.Launched: app.Deadlines.DriverStart, lifecycle.Started: app.Deadlines.DriverReady,
+			lifecycle.Ready: app.Deadlines.ExecutorsStart, lifecycle.Scaling: app.Deadlines.ExecutorsStart,
 		}[m.Phase]; limit > 0 {
 			t.Fatalf("%s has a deadline and no timer", m.Phase)
 		}
@@ -121,21 +121,21 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 
 // checkQuiet checks that a second step with only the memory changed enters no phase and only repeats requests.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	refused := seen.Refusal != nil
-	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind, seen.Probed = nil, false, false, false, false, nil
+	refused := seen.Rejection != nil
+	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil
 	second := Step(app, plan.Next, seen, now)
 	// A stored wait that is over at once (an interval of zero) continues in the next pass.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
-	if len(second.Trail) > 0 && !due {
-		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
+	if len(second.Transitions) > 0 && !due {
+		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
-	for _, a := range second.Do {
+	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
-			t.Fatalf("a second launch: %v after %v", second.Do, plan.Do)
+			t.Fatalf("a second launch: %v after %v", second.Actions, plan.Actions)
 		}
 	}
-	if len(second.Tell) > 0 && !due && !refused {
-		t.Fatalf("told twice: %v", second.Tell)
+	if len(second.Notices) > 0 && !due && !refused {
+		t.Fatalf("told twice: %v", second.Notices)
 	}
 }
 
@@ -164,7 +164,7 @@ func (a anything) app() lifecycle.App {
 	}
 	if a.of(2) == 0 {
 		limit := func() time.Duration { return time.Duration(a.of(200)) * time.Second }
-		app.Limits = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
+		app.Deadlines = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
 	}
 	if a.of(5) == 0 {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.driver.memory"}
@@ -194,7 +194,7 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 	m := lifecycle.Memory{
 		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
 		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: outcomes[a.of(len(outcomes))], Spared: int32(a.of(2)),
+		Outcome: outcomes[a.of(len(outcomes))], SuspendedRuns: int32(a.of(2)),
 	}
 	if a.of(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.of(6)], Message: "m"}
@@ -211,7 +211,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	}
 	seen := lifecycle.Observed{Confirmed: a.of(3) == 0}
 	if seen.Confirmed {
-		seen.Reread, seen.Behind = a.of(2) == 0, a.of(3) == 0
+		seen.PodsConfirmed, seen.CacheBehind = a.of(2) == 0, a.of(3) == 0
 	}
 	for range a.of(3) {
 		attempt := int32(a.of(5))
@@ -220,12 +220,12 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		}
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
-			Gated: a.of(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+			Gated: a.of(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
 		})
 	}
 	a.submitters(now, &seen)
 	if a.of(3) == 0 {
-		seen.Probed = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.of(3)], Message: "e"}
+		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.of(3)], Message: "e"}
 	}
 	for range a.of(6) {
 		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
@@ -239,19 +239,19 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		seen.Executors = append(seen.Executors, e)
 	}
 	for range a.of(2) {
-		seen.Remains = append(seen.Remains, int32(1+a.of(4)))
+		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.of(4)))
 		if a.of(2) == 0 {
-			seen.Budgets = append(seen.Budgets, seen.Remains[len(seen.Remains)-1])
+			seen.Budgets = append(seen.Budgets, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
 		if a.of(3) == 0 {
-			seen.Groups = append(seen.Groups, seen.Remains[len(seen.Remains)-1])
+			seen.Groups = append(seen.Groups, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
 	}
 	if a.of(5) == 0 {
-		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.of(200)) * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.of(200)) * time.Second)}
 	}
 	if a.of(5) == 0 {
-		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	return seen
 }
@@ -273,7 +273,7 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	}
 	for i := range seen.Drivers {
 		if a.of(2) == 0 {
-			seen.Drivers[i].Submitter, seen.Drivers[i].Torn = "s", a.of(2) == 0
+			seen.Drivers[i].Submitter, seen.Drivers[i].MissingConfigMap = "s", a.of(2) == 0
 		}
 	}
 	if seen.Inspected = a.of(3) == 0; seen.Inspected {
@@ -301,9 +301,9 @@ func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		checkPlan(t, app, mem, seen, anytime, plan)
-		used.Add(plan.Trail)
-		if len(plan.Trail) >= maxMoves {
-			t.Fatalf("the trail does not end: %v", plan.Trail)
+		used.Add(plan.Transitions)
+		if len(plan.Transitions) >= maxMoves {
+			t.Fatalf("the trail does not end: %v", plan.Transitions)
 		}
 	})
 	for _, e := range Transitions {

@@ -55,7 +55,7 @@ func (s *step) released() bool {
 
 // remove requests a deletion, without a grace period if the attempt should have been gone for long.
 func (s *step) remove(part lifecycle.Part, attempt int32) {
-	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
+	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
 // forced reports whether the time in which the attempt's pods may stop by themselves is over.
@@ -85,4 +85,4 @@ func (s *step) goesFrom(attempt int32) time.Time {
 	return time.Time{}
 }
 
-func (s *step) cleanAgain() time.Duration { return cmp.Or(s.app.CleanAgain, reassert) }
+func (s *step) cleanAgain() time.Duration { return cmp.Or(s.app.CleanupInterval, reassert) }

@@ -24,7 +24,7 @@ func TestRetention(t *testing.T) {
 		return want{do: do, check: 2 * second, outcome: o, reason: "r"}
 	}
 	over := func(o lifecycle.Outcome) want { return want{trail: phases(lifecycle.Done), outcome: o, reason: "r"} }
-	remains := lifecycle.Observed{Remains: []int32{1}}
+	remains := lifecycle.Observed{RemainingAttempts: []int32{1}}
 	run(t, []row{
 		{"always: success", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Succeeded), well, at(60), stays(lifecycle.Succeeded)},
 		{"always: failure", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Failed), ill, at(60), stays(lifecycle.Failed)},
@@ -56,7 +56,7 @@ func TestRetention(t *testing.T) {
 			retained(lifecycle.Succeeded), well, at(60),
 			want{do: acts(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Application}), check: reassert, outcome: lifecycle.Succeeded, reason: "r"}},
 		{"what a launch left that was given up half way", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)),
-			lifecycle.Observed{Remains: []int32{2}}, at(60), goes(lifecycle.Failed, remove(2))},
+			lifecycle.Observed{RemainingAttempts: []int32{2}}, at(60), goes(lifecycle.Failed, remove(2))},
 		{"what shows late", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60), goes(lifecycle.Failed, remove(1))},
 		{"what is kept of Done by the other family", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60),
 			want{outcome: lifecycle.Failed, reason: "r"}},
@@ -83,8 +83,8 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 // TestForce checks the time from which the rest is deleted without a grace period: to the second, and never for a
 // running attempt.
 func TestForce(t *testing.T) {
-	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 100*second, 0 })
-	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 0, 0 })
+	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 100*second, 0 })
+	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 0, 0 })
 	deleted := func(seconds int) lifecycle.App {
 		app := app
 		app.Deleting, app.DeletedAt = true, at(seconds)

@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file has the exceptions for a driver that is a server (lifecycle.App.Serves). The other rules of servers are in
+// This file has the exceptions for a driver that is a server (lifecycle.App.IsServer). The other rules of servers are in
 // lifecycle/connect.
 
 var (
@@ -16,7 +16,7 @@ var (
 
 // noun is the word for a driver, a run or an application in messages: "server" if the application serves.
 func (s *step) noun(otherwise string) string {
-	if s.app.Serves {
+	if s.app.IsServer {
 		return "server"
 	}
 	return otherwise
@@ -24,7 +24,7 @@ func (s *step) noun(otherwise string) string {
 
 // ladder lists the phases that a driver passes after its launch. A server does not wait for executors.
 func (s *step) ladder() []lifecycle.Phase {
-	if s.app.Serves {
+	if s.app.IsServer {
 		return serverRungs
 	}
 	return rungs
@@ -34,13 +34,13 @@ func (s *step) ladder() []lifecycle.Phase {
 // and a replacement would only lose sessions. The launched spec stays remembered: a later valid edit replaces the
 // server, and an edit that restores the old spec does not.
 func (s *step) keepsServing() bool {
-	return s.app.Serves && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
+	return s.app.IsServer && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
 // unserved is the cause for which an ended server is not replaced: the invalid spec, however the last server ended. The
 // hash of the invalid spec is remembered too.
 func (s *step) unserved() lifecycle.Cause {
-	if !s.app.Serves || s.app.Invalid == nil {
+	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
 	}
 	s.m.SpecHash = s.app.SpecHash

@@ -119,41 +119,41 @@ func (s *step) move() bool {
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.settle()
-	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
+	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
 	})
-	s.m.Phase, s.m.Since, s.m.Cause, s.m.Before = phase, s.now, cause, lifecycle.New
+	s.m.Phase, s.m.Since, s.m.Cause, s.m.PhaseBeforeUnknown = phase, s.now, cause, lifecycle.New
 	return true
 }
 
 // settle forgets earlier failures at the end of a run that was Running for long enough. The next interval is then the
 // first one again.
 func (s *step) settle() {
-	if long := s.app.Restart.Settled; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
-		s.m.Runs, s.m.Submissions, s.m.Spared = 1, 1, 0
+	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
+		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
 	}
 }
 
 func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
-	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
+	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
 }
 
 // check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
-	if s.plan.Check == 0 || d < s.plan.Check {
-		s.plan.Check = d
+	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
+		s.plan.RequeueAfter = d
 	}
 }
 
 // waitFor remembers the wait reason of the current phase, and reports it if the reason changed. A new message alone is
 // not reported: Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
-	if cause = cause.Bounded(); cause.Reason == "" && s.seen.Unasked {
+	if cause = cause.Bounded(); cause.Reason == "" && s.seen.QuerySkipped {
 		return
 	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
-		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 			Part: part, Name: name, Waits: part == lifecycle.Executors || s.m.Phase == lifecycle.Launched, Attempt: s.m.Attempt, Cause: cause,
 		})
 	}
@@ -182,13 +182,13 @@ func (s *step) launch() bool {
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
 			Message: "the number of the last attempt cannot be followed by another; delete the custom resource and create it again"}, s.now)
-	case s.app.Invalid == nil && s.seen.Refusal == nil && s.seen.Weather != nil:
-		if s.seen.Refusal = s.launchTimedOut(); s.seen.Refusal != nil {
+	case s.app.Invalid == nil && s.seen.Rejection == nil && s.seen.TransientError != nil:
+		if s.seen.Rejection = s.launchTimedOut(); s.seen.Rejection != nil {
 			return s.launch()
 		}
 		s.check(reassert)
 		return false
-	case s.app.Invalid == nil && (s.seen.Refusal != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0) && !s.seen.Confirmed:
+	case s.app.Invalid == nil && (s.seen.Rejection != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0) && !s.seen.Confirmed:
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
 	}
@@ -202,9 +202,9 @@ func (s *step) launch() bool {
 	if s.app.Invalid != nil {
 		return s.end(lifecycle.Refused, *s.app.Invalid, s.now)
 	}
-	if s.seen.Refusal != nil {
+	if s.seen.Rejection != nil {
 		s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt) // objects created before the rejection
-		return s.end(lifecycle.Refused, *s.seen.Refusal, s.now)
+		return s.end(lifecycle.Refused, *s.seen.Rejection, s.now)
 	}
 	s.m.Runs++
 	s.to(lifecycle.Launched, s.submission())
@@ -217,10 +217,10 @@ func (s *step) launch() bool {
 // launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start;
 // else nil. The launch then counts as rejected: no attempt ran, and the submission failed.
 func (s *step) launchTimedOut() *lifecycle.Cause {
-	if s.seen.Weather == nil {
+	if s.seen.TransientError == nil {
 		return nil
 	}
-	if outcome, cause, over := s.expired(bound(s.seen.Weather.Since, s.app.Limits.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
+	if outcome, cause, over := s.expired(bound(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
 		"the driver could not be made")); over && outcome == lifecycle.Refused {
 		return &cause
 	}
@@ -229,13 +229,13 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 
 // barred reports whether an action in this pass would fail. Either an action was rejected, and the next would be as
 // well, or transient errors prevent actions.
-func (s *step) barred() bool { return s.seen.Refusal != nil || s.seen.Weather != nil }
+func (s *step) barred() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
 
 // confirm requests a live read, the only action that the decision needs. During transient errors it requests none,
 // except for a launch whose time is over.
 func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
-	if s.seen.Weather == nil || launches && s.launchTimedOut() != nil {
+	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
 		s.do(lifecycle.Confirm, part, attempt)
 	}
 	s.check(recheck)
@@ -335,7 +335,7 @@ func (s *step) noticeEdit() {
 		return
 	}
 	if !s.app.Suspend || s.m.Phase.Terminal() {
-		s.m.Runs, s.m.Submissions, s.m.Spared, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
+		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
 	}
 	if s.app.Suspend {
 		s.suspend()

@@ -62,7 +62,7 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 
 // sparing sets the counts of runs, and of those that were suspended.
 func sparing(runs, spared int32) func(*lifecycle.Memory) {
-	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Spared = runs, runs, spared }
+	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, spared }
 }
 
 func due(seconds int) func(*lifecycle.Memory) {
@@ -103,7 +103,7 @@ func dueToGo(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Deleting, d.GoneBy = true, at(seconds) }
 }
 func silentSince(seconds int) func(*lifecycle.Driver) {
-	return func(d *lifecycle.Driver) { d.SilentSince = at(seconds) }
+	return func(d *lifecycle.Driver) { d.NodeLostSince = at(seconds) }
 }
 func attempt(n int32) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Attempt = n }
@@ -115,7 +115,7 @@ var (
 )
 
 func refused(confirmed bool) lifecycle.Observed {
-	return lifecycle.Observed{Confirmed: confirmed, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
+	return lifecycle.Observed{Confirmed: confirmed, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
 }
 
 func withExecutors(o lifecycle.Observed, phases ...lifecycle.DriverPhase) lifecycle.Observed {
@@ -175,8 +175,8 @@ func run(t *testing.T, rows []row) {
 				r.now = at(60)
 			}
 			plan := stored(t, r.app, r.mem, r.seen, r.now)
-			got := want{do: plan.Do, check: plan.Check, attempt: plan.Next.Attempt, outcome: plan.Next.Outcome, reason: plan.Next.Cause.Reason}
-			for _, tr := range plan.Trail {
+			got := want{do: plan.Actions, check: plan.RequeueAfter, attempt: plan.Next.Attempt, outcome: plan.Next.Outcome, reason: plan.Next.Cause.Reason}
+			for _, tr := range plan.Transitions {
 				got.trail = append(got.trail, tr.To)
 			}
 			switch r.want.attempt {
@@ -197,15 +197,15 @@ func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycl
 	t.Helper()
 	plan := Step(app, mem, seen, now)
 	checkPlan(t, app, mem, seen, now, plan)
-	if len(plan.Trail) == 0 || plan.Check != time.Millisecond {
+	if len(plan.Transitions) == 0 || plan.RequeueAfter != time.Millisecond {
 		return plan
 	}
 	next := Step(app, plan.Next, seen, now)
 	checkPlan(t, app, plan.Next, seen, now, next)
-	if diff := cmp.Diff(plan.Next, next.Next); len(next.Trail) > 0 || diff != "" {
-		t.Errorf("the pass after the status write enters %v (-want +got):\n%s", next.Trail, diff)
+	if diff := cmp.Diff(plan.Next, next.Next); len(next.Transitions) > 0 || diff != "" {
+		t.Errorf("the pass after the status write enters %v (-want +got):\n%s", next.Transitions, diff)
 	}
-	plan.Do, plan.Check = next.Do, next.Check
+	plan.Actions, plan.RequeueAfter = next.Actions, next.RequeueAfter
 	return plan
 }
 
@@ -219,7 +219,7 @@ func TestLaunch(t *testing.T) {
 	run(t, []row{
 		{"new", appWith(), lifecycle.Memory{}, nothing, t0,
 			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
-		{"new with a deadline shorter than the grace", appWith(func(a *lifecycle.App) { a.Limits.DriverStart = 3 * second }), lifecycle.Memory{}, nothing, t0,
+		{"new with a deadline shorter than the grace", appWith(func(a *lifecycle.App) { a.Deadlines.DriverStart = 3 * second }), lifecycle.Memory{}, nothing, t0,
 			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 3 * second}},
 		{"new and suspended", appWith(suspended), lifecycle.Memory{}, nothing, t0,
 			want{trail: phases(lifecycle.Suspended), attempt: none, reason: lifecycle.ReasonSuspended}},
@@ -235,7 +235,7 @@ func TestLaunch(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), do: acts(remove(1)), check: 20 * second, outcome: lifecycle.Refused, reason: "Forbidden"}},
 		{"refused, but the earlier try was let in", appWith(), lifecycle.Memory{}, func() lifecycle.Observed {
 			o := driver(lifecycle.DriverRunning)
-			o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded"}
+			o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded"}
 			return o
 		}(), at(6), want{trail: phases(lifecycle.Launched, lifecycle.Started)}},
 		{"a launch that was not written down", appWith(), lifecycle.Memory{}, driver(lifecycle.DriverPending), at(3),
@@ -316,7 +316,7 @@ func TestManyExecutorsWait(t *testing.T) {
 		if plan.Next != m {
 			changes++
 		}
-		events += len(plan.Tell)
+		events += len(plan.Notices)
 		m = plan.Next
 	}
 	for i := range many { // each wait reason of the scheduler has another message
@@ -384,7 +384,7 @@ func TestExecutorsWait(t *testing.T) {
 			plan := Step(app, c.mem, c.seen, at(60))
 			checkPlan(t, app, c.mem, c.seen, at(60), plan)
 			told := ""
-			for _, n := range plan.Tell {
+			for _, n := range plan.Notices {
 				told += n.Name
 			}
 			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || told != c.told {
@@ -396,7 +396,7 @@ func TestExecutorsWait(t *testing.T) {
 
 // TestExecutorsWaitInADeadline checks that a timeout for lack of executors reports their wait reason.
 func TestExecutorsWaitInADeadline(t *testing.T) {
-	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Limits.ExecutorsStart = 2, 30*second })
+	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Deadlines.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
 	first := Step(app, memoryIn(lifecycle.Scaling), seen, at(20))
 	got := Step(app, first.Next, reread(seen), at(40)).Next.Cause.Message
@@ -408,7 +408,7 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 // TestGatedDriver checks that time behind scheduling gates does not count against the driver's start, but does against
 // the run.
 func TestGatedDriver(t *testing.T) {
-	limited := func(a *lifecycle.App) { a.Limits.DriverStart = 60 * second }
+	limited := func(a *lifecycle.App) { a.Deadlines.DriverStart = 60 * second }
 	queued := func(m *lifecycle.Memory) {
 		m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "m"}
 	}
@@ -425,7 +425,7 @@ func TestGatedDriver(t *testing.T) {
 	run(t, []row{
 		{"gated for longer than the driver may take", appWith(limited), memoryIn(lifecycle.Launched, queued),
 			driver(lifecycle.DriverPending, gated), at(3600), want{reason: lifecycle.ReasonSchedulingGated}},
-		{"gated until the run is over", appWith(limited, func(a *lifecycle.App) { a.Limits.Run = 3600 * second }),
+		{"gated until the run is over", appWith(limited, func(a *lifecycle.App) { a.Deadlines.Run = 3600 * second }),
 			memoryIn(lifecycle.Launched, queued), late(gated), at(3600),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert,
 				outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
@@ -455,7 +455,7 @@ func TestDriver(t *testing.T) {
 	}
 	everyLimit := func(a *lifecycle.App) {
 		a.InitialExecutors = 1
-		a.Limits = lifecycle.Deadlines{DriverStart: second, DriverReady: second, ExecutorsStart: second, Run: 300 * second}
+		a.Deadlines = lifecycle.Deadlines{DriverStart: second, DriverReady: second, ExecutorsStart: second, Run: 300 * second}
 	}
 	lostNode := memoryIn(lifecycle.Unknown, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: "m"} })
 	run(t, []row{
@@ -502,7 +502,7 @@ func TestDriver(t *testing.T) {
 		{"not seen while it ran", appWith(), memoryIn(lifecycle.Running), nothing, at(1), want{do: acts(confirm(1)), check: recheck}},
 		{"gone", appWith(), memoryIn(lifecycle.Running), confirmed, at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
-		{"gone, and its leftovers go", appWith(), memoryIn(lifecycle.Running), lifecycle.Observed{Confirmed: true, Remains: []int32{1}}, at(60),
+		{"gone, and its leftovers go", appWith(), memoryIn(lifecycle.Running), lifecycle.Observed{Confirmed: true, RemainingAttempts: []int32{1}}, at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: reassert, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
 		{"gone after it was seen to be evicted", appWith(), lost(lifecycle.ReasonEvicted), confirmed, at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
@@ -529,7 +529,7 @@ func TestDriver(t *testing.T) {
 			want{check: 5 * second, reason: "Unschedulable"}},
 		{"marked, and taken by a taint: nothing is told that the node may not do", appWith(), memoryIn(lifecycle.Running),
 			driver(lifecycle.DriverUnknown, silentSince(50), evicted, dueToGo(90)), at(60), want{check: 5 * second}},
-		{"marked: its deadlines hold on", appWith(func(a *lifecycle.App) { a.Limits.Run = 57 * second }), memoryIn(lifecycle.Running),
+		{"marked: its deadlines hold on", appWith(func(a *lifecycle.App) { a.Deadlines.Run = 57 * second }), memoryIn(lifecycle.Running),
 			driver(lifecycle.DriverUnknown, silentSince(50)), at(55), want{check: 2 * second}},
 		{"taken by a taint, in time", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7), evicted, dueToGo(60)), at(50),
 			want{check: 40 * second, reason: lifecycle.ReasonEvicted}},
@@ -553,7 +553,7 @@ func TestDriver(t *testing.T) {
 		{"objects of an older attempt go", appWith(), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }),
 			func() lifecycle.Observed {
 				o := driver(lifecycle.DriverRunning, readyAt(7), attempt(2))
-				o.Remains = []int32{1, 2}
+				o.RemainingAttempts = []int32{1, 2}
 				return o
 			}(), at(60), want{do: acts(remove(1)), check: reassert, attempt: 2}},
 	})
@@ -563,7 +563,7 @@ func TestDeadlines(t *testing.T) {
 	limits := func(start, ready, executors, whole int) func(*lifecycle.App) {
 		return func(a *lifecycle.App) {
 			a.InitialExecutors = 2
-			a.Limits = lifecycle.Deadlines{
+			a.Deadlines = lifecycle.Deadlines{
 				DriverStart: time.Duration(start) * second, DriverReady: time.Duration(ready) * second,
 				ExecutorsStart: time.Duration(executors) * second, Run: time.Duration(whole) * second,
 			}
@@ -609,7 +609,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestDeadlineTellsWhatItWaitedFor(t *testing.T) {
-	app := appWith(func(a *lifecycle.App) { a.Limits.DriverStart = 30 * second })
+	app := appWith(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second })
 	mem := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"} })
 	got := Step(app, mem, live(driver(lifecycle.DriverPending, why("Unschedulable"))), at(30)).Next.Cause.Message
 	if want := "the driver did not start within 30s; it waited for Unschedulable: 0/3 nodes"; got != want {
@@ -704,7 +704,7 @@ func TestDelay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &step{
 				app: lifecycle.App{Restart: lifecycle.Restart{FailureInterval: c.interval, SubmissionInterval: c.interval, Factor: c.factor, Max: c.max}},
-				m:   lifecycle.Memory{Outcome: c.outcome, Runs: c.runs, Submissions: c.submissions, Spared: c.spared},
+				m:   lifecycle.Memory{Outcome: c.outcome, Runs: c.runs, Submissions: c.submissions, SuspendedRuns: c.spared},
 			}
 			if got := s.delay(); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
@@ -731,7 +731,7 @@ func TestSuspend(t *testing.T) {
 		{"lifted when it has stopped", appWith(), memoryIn(lifecycle.Suspending), confirmed, at(60),
 			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"suspended: nothing", appWith(suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
-		{"suspended: what is left goes", appWith(suspended), memoryIn(lifecycle.Suspended), lifecycle.Observed{Remains: []int32{1}}, at(60),
+		{"suspended: what is left goes", appWith(suspended), memoryIn(lifecycle.Suspended), lifecycle.Observed{RemainingAttempts: []int32{1}}, at(60),
 			want{do: acts(remove(1)), check: reassert}},
 		{"resumed", appWith(), memoryIn(lifecycle.Suspended), confirmed, at(60),
 			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
@@ -774,7 +774,7 @@ func TestEdit(t *testing.T) {
 			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"and resumed at once", appWith(edited), memoryIn(lifecycle.Suspended), confirmed, at(60),
 			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
-		{"while it is being resumed", appWith(edited), memoryIn(lifecycle.Resuming), lifecycle.Observed{Remains: []int32{1}}, at(60),
+		{"while it is being resumed", appWith(edited), memoryIn(lifecycle.Resuming), lifecycle.Observed{RemainingAttempts: []int32{1}}, at(60),
 			want{do: acts(remove(1)), check: reassert}},
 		{"before the first launch: was there one by another name?", appWith(edited), lifecycle.Memory{}, nothing, at(60),
 			want{do: acts(confirm(1)), check: recheck, attempt: none}},
@@ -812,8 +812,8 @@ func TestSuspensionsAreSpared(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := Step(appWith(suspended, retries(1)), c.mem, c.seen, at(60)).Next
-			if next.Spared != c.want || next.Runs != c.mem.Runs {
-				t.Errorf("%d of %d runs are spared, want %d of %d", next.Spared, next.Runs, c.want, c.mem.Runs)
+			if next.SuspendedRuns != c.want || next.Runs != c.mem.Runs {
+				t.Errorf("%d of %d runs are spared, want %d of %d", next.SuspendedRuns, next.Runs, c.want, c.mem.Runs)
 			}
 		})
 	}
@@ -847,7 +847,7 @@ func TestEditsOfAQueue(t *testing.T) {
 		pass(confirmed)
 		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt), readyAt(now)))
 	}
-	if m.Phase != lifecycle.Running || m.Attempt != 4 || m.Runs != 4 || m.Submissions != 4 || m.Spared != 3 {
+	if m.Phase != lifecycle.Running || m.Attempt != 4 || m.Runs != 4 || m.Submissions != 4 || m.SuspendedRuns != 3 {
 		t.Fatalf("admitted for the last time it is %+v", m)
 	}
 	pass(driver(lifecycle.DriverFailed, attempt(4)))
@@ -862,15 +862,15 @@ func TestEditsOfAQueue(t *testing.T) {
 	// A finished application is a new one after an edit, suspended or not.
 	write(true)
 	pass(confirmed)
-	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.Spared != 0 {
-		t.Fatalf("edited and suspended when it was over it is %s with %d runs, %d spared", m.Phase, m.Runs, m.Spared)
+	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.SuspendedRuns != 0 {
+		t.Fatalf("edited and suspended when it was over it is %s with %d runs, %d spared", m.Phase, m.Runs, m.SuspendedRuns)
 	}
 }
 
 func TestEditStartsCountingAnew(t *testing.T) {
-	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Spared, m.Attempt = 3, 4, 2, 4 })
+	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns, m.Attempt = 3, 4, 2, 4 })
 	next := Step(appWith(edited), mem, confirmed, at(60)).Next
-	if next.Runs != 1 || next.Submissions != 1 || next.Spared != 0 || next.Attempt != 5 || next.SpecHash != "1:b" {
+	if next.Runs != 1 || next.Submissions != 1 || next.SuspendedRuns != 0 || next.Attempt != 5 || next.SpecHash != "1:b" {
 		t.Errorf("runs %d, submissions %d, attempt %d, hash %s; want 1, 1, 5, 1:b", next.Runs, next.Submissions, next.Attempt, next.SpecHash)
 	}
 }
@@ -892,9 +892,9 @@ func TestExpiry(t *testing.T) {
 		{"a run has no expiry", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
 		{"an edit comes first", appWith(ttl(0), edited), over, driver(lifecycle.DriverSucceeded), at(60),
 			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
-		{"the driver was deleted by hand: a live read", appWith(), over, lifecycle.Observed{Remains: []int32{1}}, at(60),
+		{"the driver was deleted by hand: a live read", appWith(), over, lifecycle.Observed{RemainingAttempts: []int32{1}}, at(60),
 			want{do: acts(confirm(1)), check: recheck, outcome: lifecycle.Succeeded}},
-		{"the driver was deleted by hand: the rest goes", appWith(), over, lifecycle.Observed{Remains: []int32{1}, Confirmed: true}, at(60),
+		{"the driver was deleted by hand: the rest goes", appWith(), over, lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}, at(60),
 			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Succeeded}},
 	})
 }
@@ -908,8 +908,8 @@ func TestStuckDeletion(t *testing.T) {
 		app := appWith(func(a *lifecycle.App) { a.Suspend = mem.Phase == lifecycle.Suspending })
 		first := Step(app, mem, stuck, at(100))
 		second := Step(app, first.Next, stuck, at(200))
-		if first.Next.Cause.Message != want || len(first.Tell) != 1 || second.Next.Cause != first.Next.Cause || len(second.Tell) != 0 {
-			t.Errorf("%s: told %v, then %v; remembers %q", mem.Phase, first.Tell, second.Tell, second.Next.Cause.Message)
+		if first.Next.Cause.Message != want || len(first.Notices) != 1 || second.Next.Cause != first.Next.Cause || len(second.Notices) != 0 {
+			t.Errorf("%s: told %v, then %v; remembers %q", mem.Phase, first.Notices, second.Notices, second.Next.Cause.Message)
 		}
 	}
 }
@@ -923,12 +923,12 @@ func TestTellsOnce(t *testing.T) {
 	want := []lifecycle.Notice{{
 		Part: lifecycle.DriverPod, Name: "app-driver", Waits: true, Attempt: 1, Cause: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3"},
 	}}
-	if diff := cmp.Diff(want, first.Tell); diff != "" {
+	if diff := cmp.Diff(want, first.Notices); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
 	second := Step(appWith(), first.Next, waiting("0/4"), at(25))
-	if len(second.Tell) > 0 || second.Next.Cause.Message != "0/4" {
-		t.Errorf("second: told %v, remembers %q; want nothing told, 0/4 remembered", second.Tell, second.Next.Cause.Message)
+	if len(second.Notices) > 0 || second.Next.Cause.Message != "0/4" {
+		t.Errorf("second: told %v, remembers %q; want nothing told, 0/4 remembered", second.Notices, second.Next.Cause.Message)
 	}
 }
 
@@ -946,13 +946,13 @@ func TestUnasked(t *testing.T) {
 		{"the pod itself says it", true, "ErrImagePull", "ErrImagePull"},
 	} {
 		seen := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: test.says} })
-		seen.Unasked = test.unasked
+		seen.QuerySkipped = test.unasked
 		if got := Step(appWith(), known, seen, at(20)).Next.Cause.Reason; got != test.want {
 			t.Errorf("%s: it remembers %q, want %q", test.name, got, test.want)
 		}
 	}
 	runs := driver(lifecycle.DriverRunning)
-	runs.Unasked = true
+	runs.QuerySkipped = true
 	if next := Step(appWith(), known, runs, at(20)).Next; next.Phase == lifecycle.Launched || next.Cause.Reason == "FailedMount" {
 		t.Errorf("a driver that runs is in phase %s and waits for %q", next.Phase, next.Cause.Reason)
 	}
@@ -961,7 +961,7 @@ func TestUnasked(t *testing.T) {
 // TestLongMessages checks long messages. A message that no condition may hold would prevent every status write.
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("é", 40000)
-	seen := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Invalid", Message: long}}
+	seen := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Invalid", Message: long}}
 	waiting := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: long} })
 	for _, plan := range []lifecycle.Plan{
 		Step(appWith(), lifecycle.Memory{}, seen, t0),

@@ -12,7 +12,7 @@ import (
 func TestStopsCleanly(t *testing.T) {
 	whole := func(o lifecycle.Observed) lifecycle.Observed {
 		o = withExecutors(o, lifecycle.DriverRunning)
-		o.Remains, o.Budgets = []int32{1}, []int32{1}
+		o.RemainingAttempts, o.Budgets = []int32{1}, []int32{1}
 		return o
 	}
 	driverIs := func(phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {

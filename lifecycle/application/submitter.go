@@ -75,7 +75,7 @@ func (s *step) inspect(d *lifecycle.Driver) whole {
 	case !s.seen.Inspected:
 		s.confirm(lifecycle.Submission, s.m.Attempt)
 		return unknown
-	case d.Torn:
+	case d.MissingConfigMap:
 		return torn
 	}
 	return complete

@@ -45,18 +45,18 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 
 // reread reports that a live read of all pods of the attempt found what is observed.
 func reread(o lifecycle.Observed) lifecycle.Observed {
-	o.Confirmed, o.Reread = true, true
+	o.Confirmed, o.PodsConfirmed = true, true
 	return o
 }
 
 // behind reports that a live read found a later state than what is observed.
 func behind(o lifecycle.Observed) lifecycle.Observed {
-	o.Confirmed, o.Reread, o.Behind = true, true, true
+	o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, true, true
 	return o
 }
 
 func inspected(torn bool, o lifecycle.Observed) lifecycle.Observed {
-	o.Confirmed, o.Inspected, o.Drivers[0].Torn = true, true, torn
+	o.Confirmed, o.Inspected, o.Drivers[0].MissingConfigMap = true, true, torn
 	return o
 }
 
@@ -75,9 +75,9 @@ func TestSubmitter(t *testing.T) {
 			want{trail: phases(lifecycle.Launched), reason: "SparkSubmit"}},
 		{"not seen yet", appWith(submitted), launched, nothing, at(3), want{check: 7 * second, reason: "SparkSubmit"}},
 		{"it goes on, for however long", appWith(submitted), launched, submitter(lifecycle.DriverRunning), at(600), want{reason: "SparkSubmit"}},
-		{"it goes on, up to the driver's deadline", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 100 * second }), launched,
+		{"it goes on, up to the driver's deadline", appWith(submitted, func(a *lifecycle.App) { a.Deadlines.DriverStart = 100 * second }), launched,
 			submitter(lifecycle.DriverRunning), at(60), want{check: 40 * second, reason: "SparkSubmit"}},
-		{"the deadline passed: it goes, so that it makes no driver any more", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 50 * second }), launched,
+		{"the deadline passed: it goes, so that it makes no driver any more", appWith(submitted, func(a *lifecycle.App) { a.Deadlines.DriverStart = 50 * second }), launched,
 			live(submitter(lifecycle.DriverRunning)), at(60),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.StartTimedOut, reason: lifecycle.ReasonStartTimedOut}},
 		{"it waits for an image", appWith(submitted), launched, submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff")), at(60),
@@ -212,17 +212,17 @@ func TestSubmitterCounts(t *testing.T) {
 func TestSubmitterIsToldOf(t *testing.T) {
 	app := appWith(submitted)
 	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })
-	if plan := Step(app, launched, submitter(lifecycle.DriverRunning), at(20)); len(plan.Tell) != 0 {
-		t.Errorf("told %v", plan.Tell)
+	if plan := Step(app, launched, submitter(lifecycle.DriverRunning), at(20)); len(plan.Notices) != 0 {
+		t.Errorf("told %v", plan.Notices)
 	}
 	waits := submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff"))
 	first := Step(app, launched, waits, at(20))
-	if len(first.Tell) != 1 || first.Tell[0].Part != lifecycle.SubmitterPod || first.Tell[0].Name != "app-submit" || !first.Tell[0].Waits ||
+	if len(first.Notices) != 1 || first.Notices[0].Part != lifecycle.SubmitterPod || first.Notices[0].Name != "app-submit" || !first.Notices[0].Waits ||
 		!strings.Contains(first.Next.Cause.Message, "app-submit") {
-		t.Errorf("told %v, remembers %+v", first.Tell, first.Next.Cause)
+		t.Errorf("told %v, remembers %+v", first.Notices, first.Next.Cause)
 	}
-	if again := Step(app, first.Next, waits, at(25)); len(again.Tell) != 0 {
-		t.Errorf("told again: %v", again.Tell)
+	if again := Step(app, first.Next, waits, at(25)); len(again.Notices) != 0 {
+		t.Errorf("told again: %v", again.Notices)
 	}
 	torn := Step(app, launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
 	if m := torn.Next.Cause.Message; !strings.Contains(m, "app-driver") || !strings.Contains(m, "no jar") {

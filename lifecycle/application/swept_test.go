@@ -15,7 +15,7 @@ func TestAttemptsAreSweptInParts(t *testing.T) {
 	var seen lifecycle.Observed
 	for i := range int32(attempts) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: i, Phase: lifecycle.DriverRunning})
-		seen.Remains = append(seen.Remains, i)
+		seen.RemainingAttempts = append(seen.RemainingAttempts, i)
 	}
 	seen.Drivers = []lifecycle.Driver{{Name: "d", Attempt: attempts, Phase: lifecycle.DriverRunning}}
 	app := lifecycle.App{UID: "u", Deleting: false}
@@ -23,19 +23,19 @@ func TestAttemptsAreSweptInParts(t *testing.T) {
 	deleted := map[int32]bool{}
 	for range attempts/maxSwept + 1 {
 		plan := Step(app, mem, seen, now)
-		if len(plan.Do) > 2*maxSwept {
-			t.Fatalf("%d actions", len(plan.Do))
+		if len(plan.Actions) > 2*maxSwept {
+			t.Fatalf("%d actions", len(plan.Actions))
 		}
-		for _, action := range plan.Do {
+		for _, action := range plan.Actions {
 			if action.Verb == lifecycle.Delete {
 				deleted[action.Attempt] = true
 			}
 		}
 		gone := func(attempt int32) bool { return deleted[attempt] }
-		seen.Remains = keep(seen.Remains, func(attempt int32) bool { return !gone(attempt) })
+		seen.RemainingAttempts = keep(seen.RemainingAttempts, func(attempt int32) bool { return !gone(attempt) })
 		seen.Executors = keep(seen.Executors, func(e lifecycle.Executor) bool { return !gone(e.Attempt) })
 	}
-	if len(seen.Remains) > 0 || len(deleted) != attempts {
+	if len(seen.RemainingAttempts) > 0 || len(deleted) != attempts {
 		t.Errorf("%d attempts were deleted of %d", len(deleted), attempts)
 	}
 }

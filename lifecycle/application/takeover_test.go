@@ -30,7 +30,7 @@ func TestLaunchOfAnotherOperator(t *testing.T) {
 			if m := plan.Next; m.Attempt != 1 || m.AttemptID != c.want || m.Phase != lifecycle.Started {
 				t.Errorf("remembered %+v, want id %s", m, c.want)
 			}
-			for _, a := range plan.Do {
+			for _, a := range plan.Actions {
 				if a.Verb != lifecycle.Confirm {
 					t.Errorf("it does %v", a)
 				}

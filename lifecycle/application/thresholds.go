@@ -42,9 +42,9 @@ func (s *step) standing(came, running int32) lifecycle.Phase {
 			return lifecycle.Scaling
 		}
 		return lifecycle.Ready
-	case running < t.Min && (starts || from == lifecycle.Below || s.lasts(s.seen.Lacks.Min, &s.plan.Lacks.Min)):
+	case running < t.Min && (starts || from == lifecycle.Below || s.lasts(s.seen.Shortages.Min, &s.plan.Shortages.Min)):
 		return lifecycle.Below
-	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.lasts(s.seen.Lacks.Max, &s.plan.Lacks.Max)):
+	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.lasts(s.seen.Shortages.Max, &s.plan.Shortages.Max)):
 		return lifecycle.Partial
 	}
 	return lifecycle.Running
@@ -85,7 +85,7 @@ func (s *step) initial() int32 {
 // scalesFrom is the start of the executors' deadline.
 func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
 	switch {
-	case phase != lifecycle.Scaling || !s.app.Limits.ScalingAnew:
+	case phase != lifecycle.Scaling || !s.app.Deadlines.RestartAtScaling:
 		return s.from(d.ReadyAt)
 	case s.m.Phase == lifecycle.Scaling:
 		return s.m.Since
@@ -102,7 +102,7 @@ func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time 
 //
 // If a container could not be started at all, the kubelet reports a start in 1970.
 func (s *step) retrace(d *lifecycle.Driver) {
-	if !s.app.Retrace || s.app.Serves || d.StartedAt.Unix() <= 0 {
+	if !s.app.Retrace || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return
 	}
 	_, came := s.executors()

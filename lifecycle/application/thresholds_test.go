@@ -10,11 +10,11 @@ import (
 )
 
 // lasting is a shortage of executors that has lasted for longer than lackGrace at 60 s.
-var lasting = lifecycle.Lacks{Min: at(50), Max: at(50)}
+var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
 // forLong adds such a shortage to what is observed.
 func forLong(o lifecycle.Observed) lifecycle.Observed {
-	o.Lacks = lasting
+	o.Shortages = lasting
 	return o
 }
 
@@ -63,8 +63,8 @@ func TestThresholds(t *testing.T) {
 			if plan.Next.Phase != want {
 				t.Errorf("%s: from %s with %d executors: %s, want %s", c.name, c.from, n, plan.Next.Phase, want)
 			}
-			if entered := len(plan.Trail); entered > 1 || (entered == 1) != (want != c.from) {
-				t.Errorf("%s: from %s with %d executors: %v", c.name, c.from, n, plan.Trail)
+			if entered := len(plan.Transitions); entered > 1 || (entered == 1) != (want != c.from) {
+				t.Errorf("%s: from %s with %d executors: %v", c.name, c.from, n, plan.Transitions)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestThresholds(t *testing.T) {
 // The decision requests a pass at that time, and notes since when each threshold is not reached.
 func TestLackGrace(t *testing.T) {
 	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
-	type lacks = lifecycle.Lacks
+	type lacks = lifecycle.Shortages
 	app := secondFamily(thresholds(0, 1, 2))
 	for _, c := range []struct {
 		name  string
@@ -105,11 +105,11 @@ func TestLackGrace(t *testing.T) {
 		{"nor does it for a maximum", lifecycle.Ready, lacks{}, 1, partial, 0, lacks{}},
 	} {
 		mem, seen := memoryIn(c.from), running(c.n)
-		seen.Lacks = c.seen
+		seen.Shortages = c.seen
 		plan := Step(app, mem, seen, at(60))
 		checkPlan(t, app, mem, seen, at(60), plan)
-		if plan.Next.Phase != c.want || plan.Check != c.check || plan.Lacks != c.notes {
-			t.Errorf("%s: %s, again in %s, notes %v; want %s, %s, %v", c.name, plan.Next.Phase, plan.Check, plan.Lacks,
+		if plan.Next.Phase != c.want || plan.RequeueAfter != c.check || plan.Shortages != c.notes {
+			t.Errorf("%s: %s, again in %s, notes %v; want %s, %s, %v", c.name, plan.Next.Phase, plan.RequeueAfter, plan.Shortages,
 				c.want, c.check, c.notes)
 		}
 	}
@@ -120,15 +120,15 @@ func TestLackGrace(t *testing.T) {
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
 	lost := Step(app, mem, forLong(driver(lifecycle.DriverUnknown)), at(60))
-	if lost.Next.Phase != lifecycle.Unknown || lost.Lacks != (lifecycle.Lacks{}) {
-		t.Errorf("lost: %s, notes %v", lost.Next.Phase, lost.Lacks)
+	if lost.Next.Phase != lifecycle.Unknown || lost.Shortages != (lifecycle.Shortages{}) {
+		t.Errorf("lost: %s, notes %v", lost.Next.Phase, lost.Shortages)
 	}
 	back := Step(app, lost.Next, running(0), at(90))
-	if want := (lifecycle.Lacks{Min: at(90), Max: at(90)}); back.Next.Phase != lifecycle.Running || back.Lacks != want {
-		t.Errorf("back: %s, notes %v, want %v", back.Next.Phase, back.Lacks, want)
+	if want := (lifecycle.Shortages{Min: at(90), Max: at(90)}); back.Next.Phase != lifecycle.Running || back.Shortages != want {
+		t.Errorf("back: %s, notes %v, want %v", back.Next.Phase, back.Shortages, want)
 	}
-	if unready := Step(app, mem, forLong(driver(lifecycle.DriverRunning)), at(60)); unready.Lacks != (lifecycle.Lacks{}) {
-		t.Errorf("not Ready: notes %v", unready.Lacks)
+	if unready := Step(app, mem, forLong(driver(lifecycle.DriverRunning)), at(60)); unready.Shortages != (lifecycle.Shortages{}) {
+		t.Errorf("not Ready: notes %v", unready.Shortages)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestLackIsTold(t *testing.T) {
 		2: {Reason: lifecycle.ReasonPartialCapacity, Message: "2 of 3 executors run"},
 	} {
 		plan := Step(app, memoryIn(lifecycle.Running), forLong(running(n)), at(60))
-		if len(plan.Trail) != 1 || plan.Trail[0].Cause != want {
-			t.Errorf("with %d: %v, want %v", n, plan.Trail, want)
+		if len(plan.Transitions) != 1 || plan.Transitions[0].Cause != want {
+			t.Errorf("with %d: %v, want %v", n, plan.Transitions, want)
 		}
 		if plan.Next.Cause != (lifecycle.Cause{}) {
 			t.Errorf("with %d it is remembered to wait for %+v: a count that changes is no cause", n, plan.Next.Cause)
@@ -180,7 +180,7 @@ func TestLackIsTold(t *testing.T) {
 // TestExecutorDeadlines checks the exact deadline of the executors, and its restart.
 func TestExecutorDeadlines(t *testing.T) {
 	app := func(anew bool) lifecycle.App {
-		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart, a.Limits.ScalingAnew = 100*second, anew })
+		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart, a.Deadlines.RestartAtScaling = 100*second, anew })
 	}
 	scaling := memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Since = at(90) })
 	timedOut := func() want {
@@ -214,15 +214,15 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		seen := driver(lifecycle.DriverUnknown)
 		plan := Step(app, mem, seen, at(60))
 		checkPlan(t, app, mem, seen, at(60), plan)
-		if plan.Next.Phase != lifecycle.Unknown || plan.Next.Before != before {
-			t.Fatalf("from %s: %s before %q", before, plan.Next.Phase, plan.Next.Before)
+		if plan.Next.Phase != lifecycle.Unknown || plan.Next.PhaseBeforeUnknown != before {
+			t.Fatalf("from %s: %s before %q", before, plan.Next.Phase, plan.Next.PhaseBeforeUnknown)
 		}
 		lost := plan.Next
-		if again := Step(app, lost, seen, at(70)); again.Next.Before != before {
-			t.Errorf("a second look at %s: before %q", before, again.Next.Before)
+		if again := Step(app, lost, seen, at(70)); again.Next.PhaseBeforeUnknown != before {
+			t.Errorf("a second look at %s: before %q", before, again.Next.PhaseBeforeUnknown)
 		}
-		if edited := Step(lifecycle.App{UID: "uid"}, memoryIn(before), seen, at(60)); edited.Next.Before != lifecycle.New {
-			t.Errorf("remembered without thresholds: %q", edited.Next.Before)
+		if edited := Step(lifecycle.App{UID: "uid"}, memoryIn(before), seen, at(60)); edited.Next.PhaseBeforeUnknown != lifecycle.New {
+			t.Errorf("remembered without thresholds: %q", edited.Next.PhaseBeforeUnknown)
 		}
 		late := at(9000)
 		seen = driver(lifecycle.DriverRunning, readyAt(8990))
@@ -235,8 +235,8 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		case want == lifecycle.New:
 			want = before
 		}
-		if plan.Next.Phase != want || plan.Next.Before != lifecycle.New {
-			t.Errorf("back from %s: %v", before, plan.Trail)
+		if plan.Next.Phase != want || plan.Next.PhaseBeforeUnknown != lifecycle.New {
+			t.Errorf("back from %s: %v", before, plan.Transitions)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func TestRetrace(t *testing.T) {
 		plan := Step(c.app, mem, c.seen, at(60))
 		checkPlan(t, c.app, mem, c.seen, at(60), plan)
 		var got []lifecycle.Phase
-		for _, tr := range plan.Trail {
+		for _, tr := range plan.Transitions {
 			got = append(got, tr.To)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

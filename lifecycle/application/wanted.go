@@ -27,8 +27,8 @@ func (s *step) unmade() lifecycle.Cause {
 		s.check(left)
 		return lifecycle.Cause{}
 	}
-	s.check(lifecycle.AskAgain(short))
-	answer := s.seen.Probed
+	s.check(lifecycle.QueryInterval(short))
+	answer := s.seen.ProbeResult
 	switch {
 	case answer == nil:
 		s.do(lifecycle.Confirm, lifecycle.Executors, s.m.Attempt)

@@ -43,7 +43,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		return o
 	}
 	answered := func(o lifecycle.Observed, answer lifecycle.Cause) lifecycle.Observed {
-		o.Probed = &answer
+		o.ProbeResult = &answer
 		return o
 	}
 	waits := func(o lifecycle.Observed, reason string) lifecycle.Observed {
@@ -110,18 +110,18 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		if c.short != -1 {
 			short = at(c.short)
 		}
-		if !plan.Next.ShortSince.Equal(short) || plan.Check != c.check {
-			t.Errorf("%s: short since %s, want %s; check %s, want %s", c.name, plan.Next.ShortSince, short, plan.Check, c.check)
+		if !plan.Next.ShortSince.Equal(short) || plan.RequeueAfter != c.check {
+			t.Errorf("%s: short since %s, want %s; check %s, want %s", c.name, plan.Next.ShortSince, short, plan.RequeueAfter, c.check)
 		}
-		if diff := cmp.Diff(c.do, plan.Do); diff != "" {
+		if diff := cmp.Diff(c.do, plan.Actions); diff != "" {
 			t.Errorf("%s: actions (-want +got):\n%s", c.name, diff)
 		}
 		// The memory of a plan that requests a probe is never stored.
-		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Do, ask) {
+		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Actions, ask) {
 			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
 		}
-		if told := len(plan.Tell) > 0; told != c.told {
-			t.Errorf("%s: told %v", c.name, plan.Tell)
+		if told := len(plan.Notices) > 0; told != c.told {
+			t.Errorf("%s: told %v", c.name, plan.Notices)
 		}
 	}
 }
@@ -133,17 +133,17 @@ func TestShortageIsToldOnce(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	pass := func(seconds int, used string) {
 		t.Helper()
-		seen.Probed = nil
+		seen.ProbeResult = nil
 		plan := Step(app, m, seen, at(seconds))
-		if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Part == lifecycle.Executors }) {
-			seen.Probed = &lifecycle.Cause{}
+		if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Part == lifecycle.Executors }) {
+			seen.ProbeResult = &lifecycle.Cause{}
 			if used != "" {
-				seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: used}
+				seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: used}
 			}
 			plan = Step(app, m, seen, at(seconds))
 		}
 		checkPlan(t, app, m, seen, at(seconds), plan)
-		m, told = plan.Next, told+len(plan.Tell)
+		m, told = plan.Next, told+len(plan.Notices)
 	}
 	for i, used := range []string{"used 0", "used 1", "used 2", "used 2", "used 2"} {
 		pass(10*i, used)
@@ -179,8 +179,8 @@ func TestRampUpAsksNobody(t *testing.T) {
 		seen = withExecutors(seen, lifecycle.DriverRunning)
 		seen.Executors[i].CreatedAt = at(i)
 		plan := Step(app, m, seen, at(i+1))
-		if len(plan.Do) > 0 {
-			t.Fatalf("after %d s it does %v", i, plan.Do)
+		if len(plan.Actions) > 0 {
+			t.Fatalf("after %d s it does %v", i, plan.Actions)
 		}
 		m = plan.Next
 	}

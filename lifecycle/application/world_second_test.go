@@ -35,14 +35,14 @@ func newSecondWorld(seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 17))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app.SpecHash, w.app.Suspend, w.app.Retrace = "", false, true
-	w.app.Limits = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), ScalingAnew: r.IntN(2) == 0}
+	w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), RestartAtScaling: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
-		w.app.Limits.Run = seconds(600)
+		w.app.Deadlines.Run = seconds(600)
 	}
 	if r.IntN(2) == 0 {
 		w.app.ForceAfter = 30*time.Second + seconds(60)
 	}
-	w.app.CleanAgain = seconds(4)
+	w.app.CleanupInterval = seconds(4)
 	if r.IntN(4) == 0 {
 		w.app.TTL = new(seconds(100))
 	}
@@ -72,8 +72,8 @@ func (w *world) ask(r *rand.Rand) {
 	}
 	w.app.Restart = lifecycle.Restart{
 		Policy: []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.OnInfrastructureFailure, lifecycle.Always}[r.IntN(4)],
-		Counted: &lifecycle.Counted{
-			Most: int64(r.IntN(6)), MostFailures: limit(), MostRefusals: limit(), Backoff: seconds(30), FailureBackoff: maybe(30), RefusalBackoff: maybe(30),
+		Limits: &lifecycle.RestartLimits{
+			MaxRestarts: int64(r.IntN(6)), MaxFailures: limit(), MaxRejections: limit(), Backoff: seconds(30), FailureBackoff: maybe(30), RejectionBackoff: maybe(30),
 			ResetAfter: maybe(200),
 		},
 	}
@@ -132,7 +132,7 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 // had lasted for lackGrace. A driver whose end was not observed enters none at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 	unseen := false // this plan entered a phase for a shortage
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		switch {
 		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
 			unseen = true
@@ -161,7 +161,7 @@ func (w *world) tenant() {
 	case w.Chance(0.02):
 		w.ask(w.Rand)
 		w.edits++
-		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Limits, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Counted))
+		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Deadlines, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Limits))
 	case w.Chance(0.01):
 		w.app.Budget = !w.app.Budget
 	case w.Chance(0.02):
@@ -177,21 +177,21 @@ func (w *world) tenant() {
 	}
 }
 
-func counted(c *lifecycle.Counted) string {
+func counted(c *lifecycle.RestartLimits) string {
 	show := func(n *int64) string {
 		if n == nil {
 			return "-"
 		}
 		return fmt.Sprint(*n)
 	}
-	return fmt.Sprintf("most %d/%s/%s", c.Most, show(c.MostFailures), show(c.MostRefusals))
+	return fmt.Sprintf("most %d/%s/%s", c.MaxRestarts, show(c.MaxFailures), show(c.MaxRejections))
 }
 
 // enter follows the phases that a plan entered.
 func (l *ledger) enter(w *world, plan lifecycle.Plan) {
-	for i, tr := range plan.Trail {
-		launch := !slices.ContainsFunc(plan.Trail[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
-		last := !slices.ContainsFunc(plan.Trail[i+1:], func(next lifecycle.Transition) bool {
+	for i, tr := range plan.Transitions {
+		launch := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
+		last := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool {
 			return next.To == lifecycle.Launched || next.To == lifecycle.Ended
 		})
 		was := l.states.last
@@ -213,12 +213,12 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		case lifecycle.Waiting:
 			l.decided(w, tr, was, true)
 			l.count(w)
-			l.due = l.ended.Add(backoff(w.app.Restart.Counted, l.how))
+			l.due = l.ended.Add(backoff(w.app.Restart.Limits, l.how))
 		case lifecycle.Retained, lifecycle.Done:
 			l.decided(w, tr, was, false)
 		}
 	}
-	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Refusals: l.counts[2]}) {
+	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
 		w.Fail("restarts %+v, counted %v", got, l.counts)
 	}
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
@@ -252,7 +252,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase
 
 // count implements reference 2.9: the counters of the next attempt.
 func (l *ledger) count(w *world) {
-	rule := w.app.Restart.Counted
+	rule := w.app.Restart.Limits
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
 	next := [3]int64{l.counts[0] + 1, 0, 0}
 	if failure {
@@ -285,17 +285,17 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 	if was == lifecycle.Ended {
 		*l = before
 	}
-	limited := next[0] > rule.Counted.Most
+	limited := next[0] > rule.Limits.MaxRestarts
 	switch {
 	case limited:
-	case l.how == lifecycle.Refused && rule.Counted.MostRefusals != nil:
-		limited = next[2] > *rule.Counted.MostRefusals
-	case l.how != lifecycle.Succeeded && rule.Counted.MostFailures != nil:
-		limited = next[1] > *rule.Counted.MostFailures
+	case l.how == lifecycle.Refused && rule.Limits.MaxRejections != nil:
+		limited = next[2] > *rule.Limits.MaxRejections
+	case l.how != lifecycle.Succeeded && rule.Limits.MaxFailures != nil:
+		limited = next[1] > *rule.Limits.MaxFailures
 	}
 	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // retried once, whatever the policy
 	if want := wanted && !limited; again != want && !interrupted {
-		w.Fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Counted), again)
+		w.Fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Limits), again)
 	}
 	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !again) && !interrupted {
 		w.Fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
@@ -303,8 +303,8 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 }
 
 // backoff implements the intervals of reference 1.3.
-func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
-	byKind := []*time.Duration{c.RefusalBackoff, c.FailureBackoff, &c.Backoff}
+func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
+	byKind := []*time.Duration{c.RejectionBackoff, c.FailureBackoff, &c.Backoff}
 	switch how {
 	case lifecycle.Refused:
 	case lifecycle.Succeeded:
@@ -322,7 +322,7 @@ func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
 
 // leads checks that a successful driver passed all states, as far as they do not depend on its executors.
 func (w *world) leads(plan lifecycle.Plan) {
-	for i, tr := range plan.Trail {
+	for i, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
 			continue
 		}
@@ -338,7 +338,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 
 // timely checks everything that has a time limit.
 func (w *world) timely() {
-	m, limits := w.stored, w.app.Limits
+	m, limits := w.stored, w.app.Deadlines
 	var d *pod
 	for _, p := range w.pods {
 		if p.driver && p.attempt == m.Attempt {
@@ -360,7 +360,7 @@ func (w *world) timely() {
 		late("start", from, limits.DriverStart)
 	case m.Phase == lifecycle.Started && d != nil:
 		late("ready", d.began, limits.DriverReady)
-	case m.Phase == lifecycle.Scaling && limits.ScalingAnew:
+	case m.Phase == lifecycle.Scaling && limits.RestartAtScaling:
 		late("executors, anew", m.Since, limits.ExecutorsStart)
 	case m.Phase == lifecycle.Ready && d != nil, m.Phase == lifecycle.Scaling && d != nil:
 		late("executors", d.began, limits.ExecutorsStart)

@@ -34,15 +34,15 @@ type world struct {
 	never   int           // drivers that disappeared without the objects that they mount: no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
-	spared  int             // runs that a suspension stopped
-	faults  bool            // calls fail and the operator dies
-	users   bool            // suspend, edit, delete pods
-	held    time.Time       // since when no pass succeeded; zero if the last one did
-	stopped map[int32]bool  // attempts whose driver the operator stopped
-	earlier spec            // before the last change
-	clashes int             // status writes that conflicted with a change of the spec
-	lacks   lifecycle.Lacks // what the operator's process noted last
-	second  *ledger         // of a life under the second family's rules; else nil
+	spared  int                 // runs that a suspension stopped
+	faults  bool                // calls fail and the operator dies
+	users   bool                // suspend, edit, delete pods
+	held    time.Time           // since when no pass succeeded; zero if the last one did
+	stopped map[int32]bool      // attempts whose driver the operator stopped
+	earlier spec                // before the last change
+	clashes int                 // status writes that conflicted with a change of the spec
+	lacks   lifecycle.Shortages // what the operator's process noted last
+	second  *ledger             // of a life under the second family's rules; else nil
 
 	version   int           // of the custom resource: each write and each edit increases it
 	slow      time.Duration // how long a pass may continue after its operator lost the lease; 0: no such pass
@@ -104,7 +104,7 @@ func newWorld(seed uint64) *world {
 		},
 	}
 	if r.IntN(2) == 0 {
-		w.app.Limits = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), Run: seconds(600)}
+		w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), Run: seconds(600)}
 	}
 	if r.IntN(4) == 0 {
 		w.app.Suspend = true
@@ -295,9 +295,9 @@ func (w *world) observed() lifecycle.Observed {
 	for i := range w.cache {
 		w.add(&seen, &w.cache[i])
 	}
-	seen.Remains = append(slices.Clone(w.remains), w.budgets...)
+	seen.RemainingAttempts = append(slices.Clone(w.remains), w.budgets...)
 	seen.Budgets = slices.Clone(w.budgets)
-	seen.Lacks = w.lacks
+	seen.Shortages = w.lacks
 	return seen
 }
 
@@ -320,7 +320,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	}
 	d := lifecycle.Driver{
 		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
-		SilentSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+		NodeLostSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
 		Gated: p.gated, Why: p.why(),
 	}
 	if p.placed {
@@ -335,8 +335,8 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// weather fails some calls.
-func (w *world) weather(where string) {
+// injectError fails some calls.
+func (w *world) injectError(where string) {
 	often := 0.06
 	if !w.held.IsZero() {
 		often = 0.5 // a long outage
@@ -355,7 +355,7 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 	w.Tell("pass cut short: %s", crash.Where)
 	if w.Chance(0.3) {
 		w.sync() // a new process lists everything
-		w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
+		w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 	}
 	return time.Second
 }
@@ -371,17 +371,17 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
 		fact, failed := w.attempt(plan, seen)
 		switch {
-		case failed != nil && seen.Weather == nil:
+		case failed != nil && seen.TransientError == nil:
 			if w.held.IsZero() {
 				w.held = w.Now
 			}
 			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
-			w.Tell("bad weather: %s", failed.Where)
-			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
+			w.Tell("transient error: %s", failed.Where)
+			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			// The failed action may have changed the objects that were read.
-			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false
+			seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind = false, false, false, false
 		case failed != nil:
 			panic(*failed)
 		case fact != nil:
@@ -390,13 +390,13 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			return time.Second
 		default:
 			w.untimely(plan, seen)
-			w.lacks = plan.Lacks
+			w.lacks = plan.Shortages
 			w.patient(plan, seen)
 			w.record(plan)
-			if seen.Weather == nil {
+			if seen.TransientError == nil {
 				w.held = time.Time{}
 			}
-			return plan.Check
+			return plan.RequeueAfter
 		}
 	}
 	w.Fail("no decision holds")
@@ -447,11 +447,11 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 }
 
 func (w *world) record(plan lifecycle.Plan) {
-	w.weather("before the status write")
+	w.injectError("before the status write")
 	if plan.Next.Attempt < w.stored.Attempt {
 		w.Fail("attempt goes back from %d to %d", w.stored.Attempt, plan.Next.Attempt)
 	}
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		if tr.From.Live() && tr.To == lifecycle.Suspending {
 			w.spared++
@@ -467,13 +467,13 @@ func (w *world) record(plan lifecycle.Plan) {
 	if w.second != nil {
 		w.second.enter(w, plan)
 	}
-	w.weather("after the status write")
+	w.injectError("after the status write")
 }
 
 func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		w.Tell("do %v", a)
-		w.weather("before an action")
+		w.injectError("before an action")
 		switch {
 		case a.Part == lifecycle.DriverBudget:
 			if fact := w.budget(a); fact != nil {
@@ -490,7 +490,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		case a.Verb == lifecycle.Delete:
 			w.delete(a, seen)
 		}
-		w.weather("after an action")
+		w.injectError("after an action")
 	}
 	return nil
 }
@@ -498,7 +498,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 // budget creates or deletes the driver's budget, which may be rejected.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
-		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
+		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
 	}
 	w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
 	if a.Verb == lifecycle.Create {
@@ -534,7 +534,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	case lifecycle.Submission:
 		again = seen.Inspected
 	case lifecycle.Attempt:
-		again = seen.Reread
+		again = seen.PodsConfirmed
 	}
 	if again {
 		w.Fail("asks again in one pass")
@@ -547,9 +547,9 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	behind := w.behind(seen)
 	torn := slices.ContainsFunc(w.pods, func(p *pod) bool { return p.driver && p.attempt == a.Attempt && p.torn })
 	return func(o *lifecycle.Observed) {
-		o.Confirmed, o.Reread, o.Behind = true, a.Part == lifecycle.Attempt, behind
+		o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, a.Part == lifecycle.Attempt, behind
 		if d := o.Driver(a.Attempt); inspects && d != nil {
-			o.Inspected, d.Torn = true, torn
+			o.Inspected, d.MissingConfigMap = true, torn
 		}
 	}
 }
@@ -565,8 +565,8 @@ func (w *world) behind(seen lifecycle.Observed) bool {
 // untimely fails if a deadline stops a driver that has started or ended. That is allowed only if no live read was
 // possible.
 func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
-	for _, tr := range plan.Trail {
-		if tr.To != lifecycle.Ended || seen.Weather != nil {
+	for _, tr := range plan.Transitions {
+		if tr.To != lifecycle.Ended || seen.TransientError != nil {
 			continue
 		}
 		for _, p := range w.pods {
@@ -591,7 +591,7 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 	young := func(why lifecycle.Cause, made time.Time) bool {
 		return why.Reason == lifecycle.ReasonSchedulingGated && w.Now.Sub(made) < 5*time.Second
 	}
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		if n.Cause.Reason != lifecycle.ReasonSchedulingGated {
 			continue
 		}
@@ -610,14 +610,14 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 
 // probe checks whether another executor could be created.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
-	if d := seen.Driver(attempt); seen.Probed != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
-		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.Probed)
+	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
+		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
 	}
 	answer := lifecycle.Cause{}
 	if w.full {
 		answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: fmt.Sprint("quota, ", w.Int())}
 	}
-	return func(o *lifecycle.Observed) { o.Probed = &answer }
+	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
 // explained checks that a shortage of executors with a known reason is reported after 5 s, and only as long as it
@@ -641,7 +641,7 @@ func (w *world) explained() {
 
 // inTime checks that a run keeps its deadline, whatever its driver does, and even if its node does not respond.
 func (w *world) inTime() {
-	m, limit := w.stored, w.app.Limits.Run
+	m, limit := w.stored, w.app.Deadlines.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
 		w.Fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
 	}
@@ -688,18 +688,18 @@ func (w *world) makeDriver(made *pod) {
 // create makes the objects of an attempt, and adopts existing ones.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
-		w.weather("between the Secret and the pod")
+		w.injectError("between the Secret and the pod")
 		if w.faults && w.Chance(0.15) {
-			return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+			return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 		}
 		return w.launchSubmitter(attempt)
 	}
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
 	}
-	w.weather("between the ConfigMap and the pod")
+	w.injectError("between the ConfigMap and the pod")
 	if w.faults && w.Chance(0.15) {
-		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
 	for _, p := range w.pods {
 		if !p.driver || p.name != w.name {

@@ -71,12 +71,12 @@ func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Comple
 
 // Plan is a decision about a cluster. All changes in the Kubernetes cluster follow from the phase (Memory.Wants).
 type Plan struct {
-	Trail []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
-	// Tell holds notices about a pod (Part Members), or about the cluster (Part Application) with a reason of this
+	Transitions []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
+	// Notices holds notices about a pod (Part Members), or about the cluster (Part Application) with a reason of this
 	// package.
-	Tell  []lifecycle.Notice
-	Next  Memory
-	Check time.Duration // requeue after this time; 0 = only on a change
+	Notices      []lifecycle.Notice
+	Next         Memory
+	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
 }
 
 // Reasons of causes and notices.

@@ -21,7 +21,7 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
-	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
+	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (want %+v, memory %+v, seen %+v, objects %+v)", wrong, want, mem, seen, objects)
 	}
 	if want.Deleting {
@@ -39,7 +39,7 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 
 // checkRules checks a plan against the rules of the package.
 func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
-	ends := slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
+	ends := slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
 	switch m := plan.Next; {
 	case mem.Phase == lifecycle.Running && m.Phase != lifecycle.Running:
@@ -50,11 +50,11 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 		t.Fatal("it runs, and its objects do not stand")
 	case ends && want.Invalid == nil && now.Sub(mem.Begun) < want.Start:
 		t.Fatalf("failed after %s", now.Sub(mem.Begun))
-	case m.Phase == lifecycle.Done && mem.Phase != lifecycle.Done && len(seen.Members)+seen.Beside > 0:
+	case m.Phase == lifecycle.Done && mem.Phase != lifecycle.Done && len(seen.Members)+seen.AuxiliaryCount > 0:
 		t.Fatal("released, and something is left")
-	case plan.Check <= 0 && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
+	case plan.RequeueAfter <= 0 && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
 		t.Fatalf("%s waits for nothing", m.Phase)
-	case plan.Check <= 0 && m.Rolling() && want.Start > 0 && now.Sub(m.Begun) < want.Start:
+	case plan.RequeueAfter <= 0 && m.Rolling() && want.Start > 0 && now.Sub(m.Begun) < want.Start:
 		t.Fatal("nobody looks whether the roll-out takes too long")
 	case m.Adopted && !mem.Adopted:
 		t.Fatal("adopted by the machine")
@@ -80,11 +80,11 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 // checkQuiet checks that a second step with only the memory changed enters no phase and reports nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
-	if len(second.Trail) > 0 || len(second.Tell) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
+	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
 		t.Fatalf("not quiet: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)
 	}
-	if second.Check != plan.Check {
-		t.Fatalf("the second look is due after %s, the first after %s", second.Check, plan.Check)
+	if second.RequeueAfter != plan.RequeueAfter {
+		t.Fatalf("the second look is due after %s, the first after %s", second.RequeueAfter, plan.RequeueAfter)
 	}
 }
 
@@ -133,7 +133,7 @@ func (a anything) memory(now time.Time) Memory {
 }
 
 func (a anything) observed() lifecycle.Observed {
-	seen := lifecycle.Observed{Beside: pick(a, 0, 7)}
+	seen := lifecycle.Observed{AuxiliaryCount: pick(a, 0, 7)}
 	for i := range a.IntN(4) {
 		m := lifecycle.Member{Name: string(rune('a' + i)), Role: pick(a, lifecycle.Master, lifecycle.Worker), Ready: a.IntN(3) > 0, Deleting: a.IntN(6) == 0,
 			Phase: pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverFailed, lifecycle.DriverUnknown), Generation: pick(a, "", "a", "b")}
@@ -155,7 +155,7 @@ func TestAnything(t *testing.T) {
 		objects := pick(a, unknown, stand, refused)
 		plan := Step(want, mem, seen, objects, began)
 		checkPlan(t, want, mem, seen, objects, began, plan)
-		used.Add(plan.Trail)
+		used.Add(plan.Transitions)
 	}
 	for _, e := range Transitions {
 		used.Holds(t, e.From, e.To, e.When)

@@ -91,7 +91,7 @@ func (s *step) move() bool {
 // to enters a phase. The cause is the reason, or the wait reason of the phase.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
-	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
+	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: outcome(phase, cause), Cause: cause, At: s.now,
 	})
 	s.m.Phase, s.m.Since, s.m.Cause = phase, s.now, cause
@@ -112,13 +112,13 @@ func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 // check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
-	if s.plan.Check == 0 || d < s.plan.Check {
-		s.plan.Check = d
+	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
+		s.plan.RequeueAfter = d
 	}
 }
 
 func (s *step) tell(reason, format string, args ...any) {
-	s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+	s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 		Part: lifecycle.Application, Attempt: s.m.Attempt, Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)},
 	})
 }
@@ -129,11 +129,11 @@ func (s *step) tell(reason, format string, args ...any) {
 func (s *step) waitFor(what lack) {
 	cause := what.cause.Bounded()
 	// The cluster still lacks something, and the last known reason stays valid.
-	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
+	if s.seen.QuerySkipped && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
-		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 			Part: what.part(), Name: what.pod, Waits: s.m.Phase != lifecycle.Running, Attempt: s.m.Attempt, Cause: cause,
 		})
 	}
@@ -264,7 +264,7 @@ func (s *step) overdue() bool {
 
 // releasing waits until nothing of a failed cluster is left.
 func (s *step) releasing() bool {
-	if len(s.seen.Members) == 0 && s.seen.Beside == 0 {
+	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.to(lifecycle.Done, s.m.Cause)
 	}
 	s.check(reassert)

@@ -74,7 +74,7 @@ func scheduled(after time.Duration) func(*lifecycle.Member) {
 }
 
 func of(members ...lifecycle.Member) lifecycle.Observed {
-	return lifecycle.Observed{Members: members, Beside: 7}
+	return lifecycle.Observed{Members: members, AuxiliaryCount: 7}
 }
 
 var whole = of(member("master"), member("w-0"), member("w-1"))
@@ -117,13 +117,13 @@ func (r row) run(t *testing.T) {
 	plan := Step(r.want, r.mem, r.seen, r.objects, now)
 	checkPlan(t, r.want, r.mem, r.seen, r.objects, now, plan)
 	var trail, told []string
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		trail = append(trail, string(tr.To))
 	}
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		told = append(told, n.Cause.Reason)
 	}
-	got := []any{strings.Join(trail, " "), strings.Join(told, " "), plan.Next.Cause.Reason, plan.Check}
+	got := []any{strings.Join(trail, " "), strings.Join(told, " "), plan.Next.Cause.Reason, plan.RequeueAfter}
 	if diff := cmp.Diff([]any{r.trail, r.told, r.cause, r.check}, got); diff != "" {
 		t.Errorf("trail, told, cause, check: %s\nnext %+v", diff, plan.Next)
 	}
@@ -132,7 +132,7 @@ func (r row) run(t *testing.T) {
 // unasked are pods whose wait reason may not be queried.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
 	seen := of(members...)
-	seen.Unasked = true
+	seen.QuerySkipped = true
 	return seen
 }
 
@@ -301,7 +301,7 @@ func TestOver(t *testing.T) {
 	none := lifecycle.Observed{}
 	failed := func(phase lifecycle.Phase) Memory { return memory(phase, because(ReasonStartTimedOut)) }
 	for _, r := range []row{
-		{name: "objects are left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{Beside: 1}, cause: ReasonStartTimedOut, check: reassert},
+		{name: "objects are left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{AuxiliaryCount: 1}, cause: ReasonStartTimedOut, check: reassert},
 		{name: "a pod is left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{Members: []lifecycle.Member{member("w-0", going)}},
 			cause: ReasonStartTimedOut, check: reassert},
 		{name: "nothing is left", want: two(), mem: failed(lifecycle.Ended), seen: none, trail: "Done", cause: ReasonStartTimedOut},

@@ -152,17 +152,17 @@ func keys(of map[string]lifecycle.Role) func(func(string) bool) {
 // result, unless the operator dies.
 func (w *world) pass(t *testing.T) {
 	w.Passes++
-	seen := lifecycle.Observed{Members: slices.Clone(w.cache), Beside: w.seen}
+	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen}
 	before := w.stored
 	plan := Step(w.want, before, seen, w.known, w.Now)
 	checkPlan(t, w.want, before, seen, w.known, w.Now, plan)
-	check, trail := plan.Check, plan.Trail
+	check, trail := plan.RequeueAfter, plan.Transitions
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
 	if plan.Next.Wants() && w.want.Invalid == nil {
 		w.known = w.bring()
 		told := Step(w.want, plan.Next, seen, w.known, w.Now)
 		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, told)
-		trail, plan = append(slices.Clone(trail), told.Trail...), told
+		trail, plan = append(slices.Clone(trail), told.Transitions...), told
 	}
 	if !w.kind && w.Chance(0.1) {
 		w.Tell("the operator dies")

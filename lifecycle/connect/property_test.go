@@ -21,10 +21,10 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
-	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
+	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
-	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
 		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
 	}
@@ -43,12 +43,12 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Create {
 			continue
 		}
-		if len(plan.Do) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
-			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Do, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
+		if len(plan.Actions) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
+			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Actions, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
 	m := plan.Next
 	switch {
-	case plan.Check > 0, app.Deleting:
+	case plan.RequeueAfter > 0, app.Deleting:
 	case m.Phase.Terminal(), m.Phase == lifecycle.Suspended:
 	case m.Phase.Live() && seen.Driver(m.Attempt) != nil:
 	default:
@@ -67,20 +67,20 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 
 // checkQuiet checks that a second step with only the memory changed enters no phase, makes nothing and reports nothing.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	refused := seen.Refusal != nil
-	seen.Refusal, seen.Confirmed, seen.Probed = nil, false, nil
+	refused := seen.Rejection != nil
+	seen.Rejection, seen.Confirmed, seen.ProbeResult = nil, false, nil
 	second := Step(app, plan.Next, seen, now)
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
-	if len(second.Trail) > 0 && !due {
-		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
+	if len(second.Transitions) > 0 && !due {
+		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
-	for _, a := range second.Do {
+	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && app.MissingGrace > 0 {
-			t.Fatalf("a second server: %v after %v", second.Do, plan.Do)
+			t.Fatalf("a second server: %v after %v", second.Actions, plan.Actions)
 		}
 	}
-	if len(second.Tell) > 0 && !due && !refused {
-		t.Fatalf("told twice: %v", second.Tell)
+	if len(second.Notices) > 0 && !due && !refused {
+		t.Fatalf("told twice: %v", second.Notices)
 	}
 }
 
@@ -115,7 +115,7 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 		Phase: pick(a, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained,
 			lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing),
 		Since: a.time(now), Attempt: int32(1 + a.IntN(4)), AttemptID: "id", SpecHash: pick(a, "1:a", "1:b", ""),
-		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), Spared: int32(a.IntN(2)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), SuspendedRuns: int32(a.IntN(2)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
 		Outcome: pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused),
 	}
 	if a.IntN(2) == 0 {
@@ -137,7 +137,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		if attempt := int32(a.IntN(6)); seen.Driver(attempt) == nil {
 			seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 				Name: "s-server", Attempt: attempt, Phase: a.phase(), Ready: a.IntN(2) == 0, Deleting: a.IntN(5) == 0, CreatedAt: a.time(now), GoneBy: a.time(now),
-				SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.IntN(4) == 0, SpecHash: pick(a, "", "1:a", "1:b"),
+				NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.IntN(4) == 0, SpecHash: pick(a, "", "1:a", "1:b"),
 			})
 		}
 	}
@@ -145,16 +145,16 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.IntN(6)), Phase: a.phase(), CreatedAt: a.time(now)})
 	}
 	for range a.IntN(2) {
-		seen.Remains = append(seen.Remains, int32(1+a.IntN(4)))
+		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.IntN(4)))
 	}
 	if a.IntN(3) == 0 {
-		seen.Probed = &lifecycle.Cause{Reason: pick(a, "", "QuotaExceeded"), Message: "e"}
+		seen.ProbeResult = &lifecycle.Cause{Reason: pick(a, "", "QuotaExceeded"), Message: "e"}
 	}
 	if a.IntN(5) == 0 {
-		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
 	}
 	if a.IntN(5) == 0 {
-		seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	}
 	return seen
 }
@@ -169,7 +169,7 @@ func TestAnything(t *testing.T) {
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
 		plan := Step(app, mem, seen, now)
 		checkPlan(t, app, mem, seen, now, plan)
-		used.Add(plan.Trail)
+		used.Add(plan.Transitions)
 	}
 	for _, e := range Transitions {
 		used.Holds(t, e.From, e.To, e.When)

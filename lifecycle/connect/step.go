@@ -29,7 +29,7 @@ const (
 // restart is the rule of every server. A rejection by the API server does not end it either: raising a quota needs no
 // edit of the spec.
 var restart = lifecycle.Restart{
-	Policy: lifecycle.Always, FailureInterval: FirstInterval, SubmissionInterval: FirstInterval, Factor: 2, Max: MaxInterval, Settled: Settled,
+	Policy: lifecycle.Always, FailureInterval: FirstInterval, SubmissionInterval: FirstInterval, Factor: 2, Max: MaxInterval, ResetAfter: Settled,
 }
 
 // Step makes one decision, as application.Step does. It reads only the fields of app that a server can have: UID,
@@ -41,6 +41,6 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	return application.Step(lifecycle.App{
 		UID: app.UID, SpecHash: app.SpecHash, Deleting: app.Deleting, Orphan: app.Orphan, Suspend: app.Suspend, Invalid: app.Invalid,
 		MinExecutors: app.MinExecutors, MissingGrace: app.MissingGrace,
-		Serves: true, Restart: restart,
+		IsServer: true, Restart: restart,
 	}, mem, seen, now)
 }

@@ -32,10 +32,10 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	checkPlan(s.t, s.app, s.m, seen, s.now, s.plan)
 	s.m = s.plan.Next
 	// The pass after the status write requests the deletion of a server.
-	if len(s.plan.Trail) > 0 && s.plan.Check == time.Millisecond {
+	if len(s.plan.Transitions) > 0 && s.plan.RequeueAfter == time.Millisecond {
 		next := Step(s.app, s.m, seen, s.now)
 		checkPlan(s.t, s.app, s.m, seen, s.now, next)
-		s.plan.Do, s.plan.Check = next.Do, next.Check
+		s.plan.Actions, s.plan.RequeueAfter = next.Actions, next.RequeueAfter
 	}
 	return s
 }
@@ -44,7 +44,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 func (s *story) is(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
-		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Trail)
+		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Transitions)
 	}
 	return s
 }
@@ -52,8 +52,8 @@ func (s *story) is(phase lifecycle.Phase, reason string) *story {
 // does checks the requested actions.
 func (s *story) does(want ...lifecycle.Action) *story {
 	s.t.Helper()
-	if !slices.Equal(s.plan.Do, want) {
-		s.t.Fatalf("asked for %v, want %v", s.plan.Do, want)
+	if !slices.Equal(s.plan.Actions, want) {
+		s.t.Fatalf("asked for %v, want %v", s.plan.Actions, want)
 	}
 	return s
 }
@@ -93,14 +93,14 @@ func TestServerComesUp(t *testing.T) {
 	s.after(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
 	})).does().is(lifecycle.Launched, "ImagePullBackOff")
-	if len(s.plan.Tell) != 1 || !s.plan.Tell[0].Waits {
-		t.Errorf("told of the image: %+v", s.plan.Tell)
+	if len(s.plan.Notices) != 1 || !s.plan.Notices[0].Waits {
+		t.Errorf("told of the image: %+v", s.plan.Notices)
 	}
 	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).is(lifecycle.Launched, "") // without a time limit
 	s.after(time.Second, server(1, lifecycle.DriverRunning)).is(lifecycle.Started, "")
 	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
-	if s.plan.Check != 0 {
-		t.Errorf("a server that runs is looked at every %s", s.plan.Check)
+	if s.plan.RequeueAfter != 0 {
+		t.Errorf("a server that runs is looked at every %s", s.plan.RequeueAfter)
 	}
 }
 
@@ -113,8 +113,8 @@ func TestBackOff(t *testing.T) {
 		s.after(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
 			d.Why = lifecycle.Cause{Reason: "OOMKilled", Message: "it was too big"}
 		})).does().is(lifecycle.Waiting, "OOMKilled")
-		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.Check != wait {
-			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.Check, want)
+		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.RequeueAfter != wait {
+			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.RequeueAfter, want)
 		}
 		ended := server(attempt, lifecycle.DriverFailed)
 		s.after(want*time.Second-time.Second, ended).does().is(lifecycle.Waiting, "OOMKilled")
@@ -181,7 +181,7 @@ func TestNotReady(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
 		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is not ready any more"}}}
-	if diff := cmp.Diff(want, s.plan.Trail); diff != "" {
+	if diff := cmp.Diff(want, s.plan.Transitions); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
 	s.after(time.Hour, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
@@ -206,15 +206,15 @@ func TestServerThatGoes(t *testing.T) {
 			s := running(t)
 			s.m.Runs, s.m.Submissions = 4, 6
 			s.after(Settled, tc.seen).does().is(lifecycle.Started, tc.reason)
-			if len(s.plan.Trail) != 1 || s.plan.Trail[0].Cause.Reason != tc.reason {
-				t.Errorf("trail: %+v", s.plan.Trail)
+			if len(s.plan.Transitions) != 1 || s.plan.Transitions[0].Cause.Reason != tc.reason {
+				t.Errorf("trail: %+v", s.plan.Transitions)
 			}
 			if s.m.Runs != 1 || s.m.Submissions != 1 {
 				t.Errorf("that it ran well is forgotten: %+v", s.m)
 			}
 			s.after(time.Second, tc.seen).does().is(lifecycle.Started, tc.reason)
-			if len(s.plan.Trail)+len(s.plan.Tell) > 0 {
-				t.Errorf("told again: %+v, %+v", s.plan.Trail, s.plan.Tell)
+			if len(s.plan.Transitions)+len(s.plan.Notices) > 0 {
+				t.Errorf("told again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
 			}
 		})
 	}
@@ -278,7 +278,7 @@ func TestEdit(t *testing.T) {
 	s.app.SpecHash = "1:b"
 	going := server(1, lifecycle.DriverRunning, ready, deleting)
 	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
-	going.Remains = []int32{1}
+	going.RemainingAttempts = []int32{1}
 	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
 	s.after(time.Second, going).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
 	going.Drivers = nil
@@ -296,7 +296,7 @@ func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
 	s.after(2*Settled, serves(1)).is(lifecycle.Editing, lifecycle.ReasonEdited).after(time.Second, nothing).does(makes(2))
-	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.Spared != 0 {
+	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.SuspendedRuns != 0 {
 		t.Errorf("remembered: %+v", s.m)
 	}
 }
@@ -304,7 +304,7 @@ func TestEditOfSettledServer(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	s := running(t)
 	s.app.Suspend = true
-	left := lifecycle.Observed{Remains: []int32{1}, Confirmed: true}
+	left := lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}
 	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
 	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
 	s.after(time.Second, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
@@ -320,7 +320,7 @@ func TestSuspend(t *testing.T) {
 
 // TestRefused retries a creation that the API server rejects, without end: raising a quota needs no edit of the spec.
 func TestRefused(t *testing.T) {
-	refused := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
 		s.after(0, refused).does(deletes(lifecycle.Attempt, int32(i+1))).is(lifecycle.Waiting, "QuotaExceeded")
@@ -343,8 +343,8 @@ func TestInvalid(t *testing.T) {
 			s.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.image: is missing"}
 			s.after(0, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
 			s.after(time.Hour, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
-			if s.plan.Check != 0 {
-				t.Errorf("looked at every %s", s.plan.Check)
+			if s.plan.RequeueAfter != 0 {
+				t.Errorf("looked at every %s", s.plan.RequeueAfter)
 			}
 			mend(&s.app)
 			s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
@@ -370,10 +370,10 @@ func TestShortOfExecutors(t *testing.T) {
 	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
 	s.after(6*time.Second, serves(1)).does(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
 	probed := serves(1)
-	probed.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
+	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.after(0, probed).does().is(lifecycle.Running, "QuotaExceeded")
-	if len(s.plan.Tell) != 1 || s.plan.Tell[0].Part != lifecycle.Executors {
-		t.Errorf("told: %+v", s.plan.Tell)
+	if len(s.plan.Notices) != 1 || s.plan.Notices[0].Part != lifecycle.Executors {
+		t.Errorf("told: %+v", s.plan.Notices)
 	}
 	there := serves(1)
 	for range 2 {
@@ -384,9 +384,9 @@ func TestShortOfExecutors(t *testing.T) {
 
 // TestWeather requests nothing impossible during transient errors, and makes the server afterwards.
 func TestWeather(t *testing.T) {
-	bad := lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
+	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
 	s := tell(t).after(time.Minute, bad).does().is(lifecycle.New, "")
-	if s.plan.Check == 0 {
+	if s.plan.RequeueAfter == 0 {
 		t.Error("nobody looks again")
 	}
 	s.after(time.Minute, nothing).does(makes(1)).is(lifecycle.Launched, "")

@@ -170,7 +170,7 @@ func (w *world) user() {
 }
 
 func (w *world) observed() lifecycle.Observed {
-	seen := lifecycle.Observed{Remains: slices.Clone(w.remains)}
+	seen := lifecycle.Observed{RemainingAttempts: slices.Clone(w.remains)}
 	for i := range w.cache {
 		add(&seen, &w.cache[i])
 	}
@@ -183,13 +183,13 @@ func add(seen *lifecycle.Observed, p *pod) {
 		return
 	}
 	seen.Drivers = append(seen.Drivers, lifecycle.Driver{
-		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, SilentSince: p.silent,
+		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, NodeLostSince: p.silent,
 		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
 	})
 }
 
-// weather fails some calls.
-func (w *world) weather(where string) {
+// injectError fails some calls.
+func (w *world) injectError(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)
 	}
@@ -212,7 +212,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	w.Passes++
 	seen := w.observed()
 	if !w.kind && w.Chance(0.03) {
-		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.Now.Add(-5 * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.Now.Add(-5 * time.Second)}
 	}
 	for range 6 {
 		plan := Step(w.app, w.stored, seen, w.Now)
@@ -221,18 +221,18 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			fact(&seen)
 			continue
 		}
-		w.weather("before the status write")
+		w.injectError("before the status write")
 		if w.conflict(plan) {
 			return time.Second
 		}
 		w.backsOff(plan)
 		w.judge(plan)
 		w.stored = plan.Next
-		for _, tr := range plan.Trail {
+		for _, tr := range plan.Transitions {
 			w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		}
-		w.weather("after the status write")
-		return plan.Check
+		w.injectError("after the status write")
+		return plan.RequeueAfter
 	}
 	w.Fail("no decision holds")
 	return 0
@@ -262,7 +262,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 
 // judge fails if a server that the operator stopped counts as one that ended by itself.
 func (w *world) judge(plan lifecycle.Plan) {
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
 			w.Fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
@@ -271,7 +271,7 @@ func (w *world) judge(plan lifecycle.Plan) {
 
 // backsOff checks the intervals between servers: each is twice the last one, up to the longest.
 func (w *world) backsOff(plan lifecycle.Plan) {
-	for _, tr := range plan.Trail {
+	for _, tr := range plan.Transitions {
 		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
 			if wait := plan.Next.NextAttempt.Sub(plan.Next.EndedAt); wait < FirstInterval || wait > MaxInterval {
 				w.Fail("a back-off of %s after %+v", wait, plan.Next)
@@ -281,8 +281,8 @@ func (w *world) backsOff(plan lifecycle.Plan) {
 }
 
 func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
-	for _, a := range plan.Do {
-		w.weather("before an action")
+	for _, a := range plan.Actions {
+		w.injectError("before an action")
 		switch {
 		case a.Verb == lifecycle.Create:
 			if fact := w.create(a.Attempt, seen); fact != nil {
@@ -293,7 +293,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 			if w.short {
 				answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
 			}
-			return func(o *lifecycle.Observed) { o.Probed = &answer }
+			return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 		case a.Verb == lifecycle.Confirm:
 			for _, p := range w.pods {
 				if p.server && seen.Driver(p.attempt) == nil {
@@ -304,7 +304,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		case a.Verb == lifecycle.Delete:
 			w.delete(a, seen)
 		}
-		w.weather("after an action")
+		w.injectError("after an action")
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
 	}
-	w.weather("between the ConfigMap and the pod")
+	w.injectError("between the ConfigMap and the pod")
 	for _, p := range w.pods {
 		if !p.server {
 			continue
@@ -334,7 +334,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	}
 	if w.quota {
 		return func(o *lifecycle.Observed) {
-			o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
+			o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
 		}
 	}
 	if w.made[attempt] {

@@ -92,7 +92,7 @@ func (s *step) tick() time.Time {
 	late := s.now.Sub(start)
 	expired := s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline
 	if missed := s.want.Times.Next(s.m.Since, s.base()).Before(tick); missed || expired {
-		if s.seen.Weather != nil {
+		if s.seen.TransientError != nil {
 			if !expired {
 				s.plan.NextRun = start
 			}
@@ -206,7 +206,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 				s.check(0) // once that is stored
 			}
 		case i < limit:
-		case s.seen.Weather != nil:
+		case s.seen.TransientError != nil:
 			s.check(reassert)
 		case !s.remembered(run, s.stored):
 			if s.check(lookAgain); s.remembered(run, s.m) {

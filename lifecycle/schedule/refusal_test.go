@@ -28,13 +28,13 @@ func (g *stage) pass(now time.Time) Plan {
 	for {
 		plan := Step(g.want, g.mem, seen, now)
 		again := false
-		for _, a := range plan.Do {
+		for _, a := range plan.Actions {
 			switch {
 			case a.Verb == lifecycle.Confirm:
 				seen.Confirmed, again = true, true
 			case a.Verb == lifecycle.Create && g.refuses != nil && g.refuses(a.Name):
 				g.creates = append(g.creates, a.Name)
-				seen.Refusal, again = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"}, true
+				seen.Rejection, again = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"}, true
 			case a.Verb == lifecycle.Create:
 				g.creates = append(g.creates, a.Name)
 			}
@@ -42,7 +42,7 @@ func (g *stage) pass(now time.Time) Plan {
 		if again {
 			continue
 		}
-		for _, n := range plan.Tell {
+		for _, n := range plan.Notices {
 			g.told[n.Cause.Reason]++
 		}
 		g.mem = plan.Next
@@ -54,7 +54,7 @@ func (g *stage) pass(now time.Time) Plan {
 func (g *stage) until(now, end time.Time) (passes int) {
 	g.told = map[string]int{}
 	for now.Before(end) && passes < 100_000 {
-		now = now.Add(g.pass(now).Check)
+		now = now.Add(g.pass(now).RequeueAfter)
 		passes++
 	}
 	return passes
@@ -182,10 +182,10 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		now, looks := began, 0
 		for looks < 60 {
 			plan := g.pass(now)
-			if looks++; plan.Check <= 0 {
+			if looks++; plan.RequeueAfter <= 0 {
 				break // only a change can end the wait
 			}
-			now = now.Add(plan.Check)
+			now = now.Add(plan.RequeueAfter)
 		}
 		// A tick may be due every second, and the retry of a rejected one comes between two.
 		if took := now.Sub(began); looks == 60 && took < 15*time.Second {

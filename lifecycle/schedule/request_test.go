@@ -26,10 +26,10 @@ func TestRequestAsBefore(t *testing.T) {
 			}
 		})
 		plan := Step(want, mem, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at)
-		if said(plan) != ReasonHonored || plan.Tell[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
+		if said(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
 			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
 		}
-		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Tell != nil || again.Do != nil {
+		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil || again.Actions != nil {
 			t.Errorf("%s: again %s", outcome, said(again))
 		}
 		// If the run is not kept, it is requested normally.
@@ -67,24 +67,24 @@ func TestRequestOvertaken(t *testing.T) {
 		seen  lifecycle.Observed // while it waits
 	}{
 		{"Forbid", busy},
-		{"refused", lifecycle.Observed{Refusal: &lifecycle.Cause{Reason: "QuotaExceeded"}, Confirmed: true}},
-		{"weather", lifecycle.Observed{Weather: &lifecycle.Weather{}}},
+		{"refused", lifecycle.Observed{Rejection: &lifecycle.Cause{Reason: "QuotaExceeded"}, Confirmed: true}},
+		{"transient error", lifecycle.Observed{TransientError: &lifecycle.TransientError{}}},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
 		waits := Step(want, ran(want), test.seen, at)
-		if waits.Do != nil || waits.Next.Asked.Run != a {
+		if waits.Actions != nil || waits.Next.Asked.Run != a {
 			t.Fatalf("%s: %s, %+v", test.about, said(waits), waits.Next)
 		}
 		for _, next := range []string{"b", ""} {
 			want.Request = next
 			plan := Step(want, waits.Next, busy, at)
-			if i := slices.IndexFunc(plan.Tell, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Tell[i].Name != a {
+			if i := slices.IndexFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Notices[i].Name != a {
 				t.Errorf("%s, then %q: %s", test.about, next, said(plan))
 			}
 			if (plan.Next.Asked.Run == "") != (next == "") || !plan.Next.Asked.Since.IsZero() {
 				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Asked)
 			}
-			if again := Step(want, plan.Next, busy, at); again.Tell != nil {
+			if again := Step(want, plan.Next, busy, at); again.Notices != nil {
 				t.Errorf("%s, then %q, told twice: %s", test.about, next, said(again))
 			}
 		}
@@ -99,7 +99,7 @@ func TestRequestOvertaken(t *testing.T) {
 // TestNextRunInBadWeather checks that a waiting run is past its time, even if transient errors leave open whether
 // earlier ticks are skipped.
 func TestNextRunInBadWeather(t *testing.T) {
-	weather := lifecycle.Observed{Weather: &lifecycle.Weather{}}
+	outage := lifecycle.Observed{TransientError: &lifecycle.TransientError{}}
 	for _, test := range []struct {
 		about    string
 		late     time.Duration
@@ -111,7 +111,7 @@ func TestNextRunInBadWeather(t *testing.T) {
 		{"past its deadline: it will not be started", time.Minute, time.Second, noon.Add(time.Hour)},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Deadline = new(test.deadline) })
-		if plan := Step(want, ran(want), weather, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Do != nil || plan.Next.LastTick != ran(want).LastTick {
+		if plan := Step(want, ran(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Actions != nil || plan.Next.LastTick != ran(want).LastTick {
 			t.Errorf("%s: the next run is at %s, want %s; %+v", test.about, plan.NextRun, test.want, plan)
 		}
 	}

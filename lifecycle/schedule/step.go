@@ -15,7 +15,7 @@ const (
 	// reassert is the time after which a deletion without effect is requested again, and an action is retried after a
 	// transient error.
 	reassert = 15 * time.Second
-	// maxRetry is the longest wait before another try to create a run (lifecycle.AskAgain).
+	// maxRetry is the longest wait before another try to create a run (lifecycle.QueryInterval).
 	maxRetry = time.Minute
 	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
 	MaxActive = 100
@@ -63,25 +63,25 @@ type candidate struct {
 }
 
 func (s *step) tell(reason, run, format string, args ...any) {
-	s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{Part: lifecycle.ScheduledRun, Name: run,
+	s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.ScheduledRun, Name: run,
 		Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)}})
 }
 
 // check requests another pass after d at the latest.
 func (s *step) check(d time.Duration) {
 	d = max(d, time.Millisecond)
-	if s.plan.Check == 0 || d < s.plan.Check {
-		s.plan.Check = d
+	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
+		s.plan.RequeueAfter = d
 	}
 }
 
 func (s *step) do(verb lifecycle.Verb, run string) {
-	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
+	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 }
 
 // confirms reports whether the decision waits for a live read. Its other results are then dropped.
 func (s *step) confirms() bool {
-	return slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+	return slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 }
 
 // begin notices changes of the spec. A schedule takes effect at its creation, and an edited one at the edit: runs that
@@ -128,7 +128,7 @@ func (s *step) acceptedTick() {
 // labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
-		if !run.Gone && s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
+		if !run.Deleted && s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
 			s.honored(run)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *step) adopt() {
 	var at time.Time
 	for _, run := range s.seen.Runs {
 		tick := TickOf(s.want.Name, run.Name)
-		if !run.Gone && tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
+		if !run.Deleted && tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
 			newest, at = candidate{run.Name, tick}, s.earlier(run.CreatedAt)
 		}
 	}
@@ -237,7 +237,7 @@ func (s *step) start() {
 		s.idle()
 		return
 	}
-	if s.seen.Weather != nil {
+	if s.seen.TransientError != nil {
 		s.check(reassert)
 		return
 	}
@@ -251,12 +251,12 @@ func (s *step) start() {
 	}
 	c := due[0]
 	switch {
-	case s.seen.Refusal != nil && !s.seen.Confirmed:
+	case s.seen.Rejection != nil && !s.seen.Confirmed:
 		// The second try of an unremembered creation is rejected by the quota that the first one used.
 		s.do(lifecycle.Confirm, c.name)
 		return
-	case s.seen.Refusal != nil:
-		s.refused(c, *s.seen.Refusal)
+	case s.seen.Rejection != nil:
+		s.refused(c, *s.seen.Rejection)
 	case s.others(c), s.doubts(c):
 		return
 	default:
@@ -306,7 +306,7 @@ func (s *step) edited() bool {
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
-	if s.seen.Weather != nil {
+	if s.seen.TransientError != nil {
 		s.m.Generation = s.stored.Generation
 		return false
 	}
@@ -350,7 +350,7 @@ func (s *step) refused(c candidate, why lifecycle.Cause) {
 	if since.IsZero() {
 		since = s.now
 	}
-	retry := s.now.Add(lifecycle.AskAgain(s.now.Sub(since)).Truncate(time.Microsecond)) // the precision of a status
+	retry := s.now.Add(lifecycle.QueryInterval(s.now.Sub(since)).Truncate(time.Microsecond)) // the precision of a status
 	if s.check(retry.Sub(s.now)); c.tick.IsZero() {
 		s.m.Asked = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
 	} else {
@@ -378,7 +378,7 @@ func (s *step) others(c candidate) bool {
 	for _, run := range s.seen.Runs {
 		if run.Outcome == lifecycle.Undecided {
 			name := run.Name
-			if run.Gone {
+			if run.Deleted {
 				name += " (deleted, its pods still stop)"
 			}
 			active = append(active, name)

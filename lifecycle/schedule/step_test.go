@@ -40,7 +40,7 @@ func going(name string) lifecycle.Run {
 // leftOf is a deleted run whose driver still stops.
 func leftOf(name string) lifecycle.Run {
 	run := going(name)
-	run.Deleting, run.Gone = true, true
+	run.Deleting, run.Deleted = true, true
 	return run
 }
 
@@ -51,10 +51,10 @@ func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run
 // said lists the actions and reports of a plan in a short form.
 func said(p Plan) string {
 	var out []string
-	for _, a := range p.Do {
+	for _, a := range p.Actions {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s", a.Verb, a.Name)))
 	}
-	for _, n := range p.Tell {
+	for _, n := range p.Notices {
 		out = append(out, n.Cause.Reason)
 	}
 	return strings.Join(out, ", ")
@@ -70,14 +70,14 @@ func TestEditIsNotLostInWeather(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
 	mem := ran(want, func(m *Memory) { m.Generation = 2 })
 	for _, late := range []time.Duration{-time.Minute, time.Minute} {
-		plan := Step(want, mem, lifecycle.Observed{Weather: &lifecycle.Weather{}}, noon.Add(late))
-		if plan.Next.Generation != 2 || len(plan.Do) > 0 {
-			t.Errorf("%s after noon: generation %d is remembered, do %v", late, plan.Next.Generation, plan.Do)
+		plan := Step(want, mem, lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, noon.Add(late))
+		if plan.Next.Generation != 2 || len(plan.Actions) > 0 {
+			t.Errorf("%s after noon: generation %d is remembered, do %v", late, plan.Next.Generation, plan.Actions)
 		}
 		mem = plan.Next
 	}
 	if got := said(Step(want, mem, lifecycle.Observed{}, noon.Add(2*time.Minute))); got != "Confirm" {
-		t.Errorf("after the weather: %s", got)
+		t.Errorf("after the transient error: %s", got)
 	}
 }
 
@@ -150,8 +150,8 @@ func TestStep(t *testing.T) {
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: reassert},
 		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused: a live read first", seen: lifecycle.Observed{Refusal: quota}, said: "Confirm " + twelve, next: "12:00:00"},
-		{about: "refused", seen: lifecycle.Observed{Refusal: quota, Confirmed: true}, said: "RunRefused", next: "12:00:00", check: 4 * time.Second},
+		{about: "refused: a live read first", seen: lifecycle.Observed{Rejection: quota}, said: "Confirm " + twelve, next: "12:00:00"},
+		{about: "refused", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, said: "RunRefused", next: "12:00:00", check: 4 * time.Second},
 		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			next: "12:00:00", check: 3 * time.Second},
 		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
@@ -162,7 +162,7 @@ func TestStep(t *testing.T) {
 			m.Generation, m.Refused, m.RefusedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
 		},
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "bad weather", seen: lifecycle.Observed{Weather: &lifecycle.Weather{}}, next: "12:00:00", check: reassert},
+		{about: "transient error", seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, next: "12:00:00", check: reassert},
 		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, said: "ScheduleChanged", next: "13:00:00"},
 		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, said: "InvalidSpec"},
 		{about: "invalid, and told", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
@@ -189,8 +189,8 @@ func TestStep(t *testing.T) {
 			if asksLive := strings.HasPrefix(test.said, "Confirm"); next != test.next && !asksLive {
 				t.Errorf("the next run is at %q, want %q", next, test.next)
 			}
-			if test.check != 0 && plan.Check != test.check {
-				t.Errorf("looks again after %s, want %s", plan.Check, test.check)
+			if test.check != 0 && plan.RequeueAfter != test.check {
+				t.Errorf("looks again after %s, want %s", plan.RequeueAfter, test.check)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestNewSchedule(t *testing.T) {
 		t.Errorf("%s, since %s", got, plan.Next.Since)
 	}
 	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock may differ
-	if plan = Step(ahead, Memory{}, lifecycle.Observed{}, noon); !plan.Next.Since.Equal(noon) || plan.Do != nil {
+	if plan = Step(ahead, Memory{}, lifecycle.Observed{}, noon); !plan.Next.Since.Equal(noon) || plan.Actions != nil {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -217,8 +217,8 @@ func TestHistory(t *testing.T) {
 		{Name: "etl-1769932800", Outcome: lifecycle.Failed, Deleting: true},
 	}}
 	first := Step(want, ran(want), seen, now)
-	if got := said(first); got != "RunCompleted, RunCompleted, RunFailed" || first.Check != time.Millisecond {
-		t.Errorf("first the ends are told: %s, after %s", got, first.Check)
+	if got := said(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
+		t.Errorf("first the ends are told: %s, after %s", got, first.RequeueAfter)
 	}
 	second := Step(want, first.Next, seen, now)
 	if got := said(second); got != "Delete etl-1769940000, Delete by-hand" {
@@ -226,13 +226,13 @@ func TestHistory(t *testing.T) {
 	}
 	seen.Runs = []lifecycle.Run{seen.Runs[1], seen.Runs[3]}
 	third := Step(want, second.Next, seen, now)
-	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Do != nil || third.Tell != nil {
+	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Actions != nil || third.Notices != nil {
 		t.Errorf("%s%+v", diff, third)
 	}
 	// A run whose tick is not remembered would start again if it were deleted.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
 	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
-	if plan.Do != nil || plan.Check != lookAgain {
+	if plan.Actions != nil || plan.RequeueAfter != lookAgain {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -273,7 +273,7 @@ func TestJitter(t *testing.T) {
 		want := hourly(t, func(s *Schedule) { s.UID, s.Jitter = fmt.Sprint("u", n), 5*time.Minute })
 		early := Step(want, ran(want), lifecycle.Observed{}, noon)
 		offset := early.NextRun.Sub(noon)
-		if offset > 0 && (early.Do != nil || early.Check > offset) || offset < 0 || offset > 5*time.Minute {
+		if offset > 0 && (early.Actions != nil || early.RequeueAfter > offset) || offset < 0 || offset > 5*time.Minute {
 			t.Fatalf("%s: %+v", offset, early)
 		}
 		plan := Step(want, ran(want), lifecycle.Observed{}, noon.Add(offset))

@@ -193,8 +193,8 @@ func (w *world) writtenDown(name string) bool {
 	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
 }
 
-// weather fails some calls.
-func (w *world) weather(where string) {
+// injectError fails some calls.
+func (w *world) injectError(where string) {
 	often := 0.04
 	if !w.held.IsZero() {
 		often = 0.4
@@ -228,14 +228,14 @@ func (w *world) reconcile() (check time.Duration) {
 		w.shape(plan, seen)
 		fact, failed := w.attempt(plan, seen)
 		switch {
-		case failed != nil && seen.Weather == nil:
+		case failed != nil && seen.TransientError == nil:
 			if w.held.IsZero() {
 				w.held = w.Now
 			}
 			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
-			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
+			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			seen.Confirmed = false
 		case failed != nil:
 			panic(*failed)
@@ -245,10 +245,10 @@ func (w *world) reconcile() (check time.Duration) {
 			return time.Second
 		default:
 			w.record(plan)
-			if seen.Weather == nil {
+			if seen.TransientError == nil {
 				w.held = time.Time{}
 			}
-			return plan.Check
+			return plan.RequeueAfter
 		}
 	}
 	w.Fail("no decision holds")
@@ -265,8 +265,8 @@ func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycl
 }
 
 func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed)) {
-	for _, a := range plan.Do {
-		w.weather("before an action")
+	for _, a := range plan.Actions {
+		w.injectError("before an action")
 		switch a.Verb {
 		case lifecycle.Create:
 			fact = w.create(a.Name)
@@ -282,7 +282,7 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 		if fact != nil {
 			return fact
 		}
-		w.weather("after an action")
+		w.injectError("after an action")
 	}
 	return nil
 }
@@ -307,11 +307,11 @@ func (w *world) deleted(r *run) {
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {
-		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
 	if name == w.taken {
 		w.counts["taken"]++
-		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"} }
+		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"} }
 	}
 	if slices.ContainsFunc(w.runs, func(r *run) bool { return r.name == name }) {
 		w.counts["found"]++
@@ -366,25 +366,25 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 // shape checks every plan for what the controller relies on.
 func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
-	for i, a := range plan.Do {
-		if a.Part != lifecycle.ScheduledRun || seen.Weather != nil {
-			w.Fail("%v in weather %v", a, seen.Weather)
+	for i, a := range plan.Actions {
+		if a.Part != lifecycle.ScheduledRun || seen.TransientError != nil {
+			w.Fail("%v during a transient error %v", a, seen.TransientError)
 		}
 		if a.Verb == lifecycle.Create {
 			creates++
 		}
-		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Do) > 1) {
-			w.Fail("a live read is not alone: %v", plan.Do)
+		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Actions) > 1) {
+			w.Fail("a live read is not alone: %v", plan.Actions)
 		}
-		if seen.Refusal != nil && a.Verb == lifecycle.Create {
-			w.Fail("what was refused is asked for again at once: %v", plan.Do)
+		if seen.Rejection != nil && a.Verb == lifecycle.Create {
+			w.Fail("what was refused is asked for again at once: %v", plan.Actions)
 		}
 	}
 	if creates > 1 {
 		w.Fail("%d runs at once", creates)
 	}
-	if plan.Check < 0 || plan.Check > lookAgain {
-		w.Fail("looks again after %s", plan.Check)
+	if plan.RequeueAfter < 0 || plan.RequeueAfter > lookAgain {
+		w.Fail("looks again after %s", plan.RequeueAfter)
 	}
 }
 
@@ -413,14 +413,14 @@ func (w *world) conflict(plan Plan) bool {
 
 // record is the status write.
 func (w *world) record(plan Plan) {
-	w.weather("before the status write")
+	w.injectError("before the status write")
 	w.told(plan)
 	w.stored = plan.Next
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		w.counts[n.Cause.Reason]++
 		w.Tell("told: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
 	}
-	w.weather("after the status write")
+	w.injectError("after the status write")
 }
 
 // told checks that the last tick only goes forward, and that every tick that it passes was started or reported.
@@ -437,7 +437,7 @@ func (w *world) told(plan Plan) {
 		return
 	}
 	has := func(reason string) bool {
-		return slices.ContainsFunc(plan.Tell, func(n lifecycle.Notice) bool { return n.Cause.Reason == reason })
+		return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == reason })
 	}
 	for tick := w.want.Times.Next(after.Since, base); !tick.After(after.LastTick) && !tick.IsZero(); tick = w.want.Times.Next(after.Since, tick) {
 		started := false

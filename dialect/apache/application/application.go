@@ -65,7 +65,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		built, wanted.Submitter, wanted.Invalid = a.prospect(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
-	built.Offer(plan)
+	built.AttachTo(plan)
 	if plan.Next.AttemptID == lifecycle.AttemptID(string(app.UID), plan.Next.Attempt) {
 		plan.Next.AttemptID = idOf(app, plan.Next.Attempt, seen)
 	}
@@ -73,14 +73,14 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		return plan
 	}
 	if taking(&app.Status) && memory.Attempt > 0 {
-		plan.Tell = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Tell...)
+		plan.Notices = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Notices...)
 	}
 	var conditions []metav1.Condition
-	if seen.Weather != nil {
+	if seen.TransientError != nil {
 		conditions = slices.Clone(app.Status.Conditions)
 	}
-	plan.Tell = append(plan.Tell, a.encode(app, wanted, plan, seen, now)...)
-	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.Weather, conditions, app.Generation, now)
+	plan.Notices = append(plan.Notices, a.encode(app, wanted, plan, seen, now)...)
+	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan
 }
 

@@ -15,7 +15,7 @@ func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycl
 	n := fmt.Sprint(executorsRun)
 	l := begin(b, trimmed, func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = n })
 	l.gone(0)
-	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun), Remains: []int32{1}}
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun), RemainingAttempts: []int32{1}}
 	if l.look(0, seen); l.plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", l.plan.Next.Phase)
 	}
@@ -61,7 +61,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
-			if plan := trimmed.Decide(app, seen, t0); len(plan.Do)+len(plan.Trail) > 0 {
+			if plan := trimmed.Decide(app, seen, t0); len(plan.Actions)+len(plan.Transitions) > 0 {
 				b.Fatalf("something follows: %+v", plan)
 			}
 		}
@@ -71,7 +71,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			app.Status = sparkv1.ApplicationStatus{}
-			if plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Do) == 0 {
+			if plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
 				b.Fatal("it is not launched")
 			}
 		}
@@ -85,7 +85,7 @@ func BenchmarkLaunch(b *testing.B) {
 	for b.Loop() {
 		app.Status = sparkv1.ApplicationStatus{}
 		plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
-		if _, err := trimmed.Render(app, plan.Do[0], t0); err != nil {
+		if _, err := trimmed.Render(app, plan.Actions[0], t0); err != nil {
 			b.Fatal(err)
 		}
 	}

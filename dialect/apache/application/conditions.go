@@ -82,7 +82,7 @@ func uncounted(app *sparkv1.SparkApplication) bool {
 // this decision, or that waits for its launch, uses the edited spec.
 func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool, now time.Time) []lifecycle.Notice {
 	m := plan.Next
-	launched := slices.ContainsFunc(plan.Trail, func(t lifecycle.Transition) bool { return t.To == lifecycle.Launched && t.From != lifecycle.Unknown })
+	launched := slices.ContainsFunc(plan.Transitions, func(t lifecycle.Transition) bool { return t.To == lifecycle.Launched && t.From != lifecycle.Unknown })
 	known := meta.FindStatusCondition(app.Status.Conditions, ConditionEdited) != nil
 	if !m.Phase.Live() || launched || !edited && !known {
 		meta.RemoveStatusCondition(&app.Status.Conditions, ConditionEdited)

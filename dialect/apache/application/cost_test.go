@@ -23,7 +23,7 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 	now, seen := t0, lifecycle.Observed{Confirmed: true}
 	for range 2 {
 		plan := a.Decide(app, seen, now)
-		for _, action := range plan.Do {
+		for _, action := range plan.Actions {
 			if action.Verb == lifecycle.Create {
 				_, _ = a.Render(app, action, now)
 			}
@@ -31,7 +31,7 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 		tell(a, app, plan, now)
 	}
 	_, _ = a.Executor(app, 1, 1, "uid", now)
-	seen = lifecycle.Observed{Remains: []int32{1}, Executors: executors(1, 10), Drivers: []lifecycle.Driver{{
+	seen = lifecycle.Observed{RemainingAttempts: []int32{1}, Executors: executors(1, 10), Drivers: []lifecycle.Driver{{
 		Name: "pi-0-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "pi-0",
 	}}}
 	tell(a, app, a.Decide(app, seen, now), now)
@@ -41,8 +41,8 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 
 func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
-	if s := a.Surroundings(app); s.Told != nil {
-		s.Told(standing(s.Objects), now)
+	if s := a.AuxiliaryObjects(app); s.Record != nil {
+		s.Record(standing(s.Objects), now)
 	}
 	_, _ = json.Marshal(app.Status)
 }
@@ -50,9 +50,9 @@ func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, no
 func standing[T interface {
 	GetName() string
 	runtime.Object
-}](objects []T) (is []lifecycle.Surrounding) {
+}](objects []T) (is []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 	}
 	return is
 }

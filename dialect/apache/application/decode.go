@@ -36,7 +36,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 		Deleting:         app.DeletionTimestamp != nil,
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Restart:          restart(t.RestartConfig),
-		Limits:           limits(t.ApplicationTimeoutConfig),
+		Deadlines:        limits(t.ApplicationTimeoutConfig),
 		InitialExecutors: initial,
 		MinExecutors:     least,
 		TTL:              duration(t.TTLAfterStopMillis),
@@ -45,9 +45,9 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 		Retrace:          true,
 		Retain:           retention(t),
 		ForceAfter:       stage(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
-		CleanAgain:       cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
+		CleanupInterval:  cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
 	}
-	out.Limits.Run = a.Run
+	out.Deadlines.Run = a.Run
 	if app.DeletionTimestamp != nil {
 		out.DeletedAt = app.DeletionTimestamp.UTC()
 	}
@@ -73,20 +73,20 @@ func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
 }
 
 func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
-	r := lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{
-		Most:           defaultMaxRestarts,
-		MostFailures:   c.MaxRestartOnFailure,
-		MostRefusals:   c.MaxRestartOnSchedulingFailure,
-		Backoff:        defaultBackoff,
-		FailureBackoff: interval(c.RestartBackoffMillisForFailure),
-		RefusalBackoff: interval(c.RestartBackoffMillisForSchedulingFailure),
-		ResetAfter:     duration(c.RestartCounterResetMillis),
+	r := lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{
+		MaxRestarts:      defaultMaxRestarts,
+		MaxFailures:      c.MaxRestartOnFailure,
+		MaxRejections:    c.MaxRestartOnSchedulingFailure,
+		Backoff:          defaultBackoff,
+		FailureBackoff:   interval(c.RestartBackoffMillisForFailure),
+		RejectionBackoff: interval(c.RestartBackoffMillisForSchedulingFailure),
+		ResetAfter:       duration(c.RestartCounterResetMillis),
 	}}
 	if c.MaxRestartAttempts != nil {
-		r.Counted.Most = *c.MaxRestartAttempts
+		r.Limits.MaxRestarts = *c.MaxRestartAttempts
 	}
 	if backoff := interval(c.RestartBackoffMillis); backoff != nil {
-		r.Counted.Backoff = *backoff
+		r.Limits.Backoff = *backoff
 	}
 	switch c.RestartPolicy {
 	case sparkv1.RestartAlways:
@@ -101,10 +101,10 @@ func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
 
 func limits(c *sparkv1.ApplicationTimeoutConfig) lifecycle.Deadlines {
 	return lifecycle.Deadlines{
-		DriverStart:    stage(c.DriverStartTimeoutMillis, defaultTimeout),
-		DriverReady:    stage(c.DriverReadyTimeoutMillis, defaultTimeout),
-		ExecutorsStart: stage(c.ExecutorStartTimeoutMillis, defaultTimeout),
-		ScalingAnew:    true,
+		DriverStart:      stage(c.DriverStartTimeoutMillis, defaultTimeout),
+		DriverReady:      stage(c.DriverReadyTimeoutMillis, defaultTimeout),
+		ExecutorsStart:   stage(c.ExecutorStartTimeoutMillis, defaultTimeout),
+		RestartAtScaling: true,
 	}
 }
 
@@ -209,8 +209,8 @@ func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
 	if o == nil {
 		return m
 	}
-	dialect.Recall(&m, &o.OperatorStatus)
-	m.AttemptID, m.Runs, m.Submissions, m.Before = o.AttemptID, o.Runs, o.Submissions, lifecycle.Phase(o.Before)
+	dialect.DecodeMemory(&m, &o.OperatorStatus)
+	m.AttemptID, m.Runs, m.Submissions, m.PhaseBeforeUnknown = o.AttemptID, o.Runs, o.Submissions, lifecycle.Phase(o.Before)
 	m.Restarts = restartsOf(s.CurrentAttemptSummary)
 	return m
 }
@@ -220,5 +220,5 @@ func restartsOf(summary *sparkv1.ApplicationAttemptSummary) lifecycle.Restarts {
 		return lifecycle.Restarts{}
 	}
 	info := summary.AttemptInfo
-	return lifecycle.Restarts{Total: info.RestartCounter, Failures: info.FailureRestartCounter, Refusals: info.SchedulingFailureRestartCounter}
+	return lifecycle.Restarts{Total: info.RestartCounter, Failures: info.FailureRestartCounter, Rejections: info.SchedulingFailureRestartCounter}
 }

@@ -16,10 +16,10 @@ import (
 func TestDefaults(t *testing.T) {
 	want := lifecycle.App{
 		UID:              "11111111-2222-4333-8444-555555555555",
-		Restart:          lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{Most: 3, Backoff: 30 * time.Second}},
-		Limits:           lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute, ExecutorsStart: 5 * time.Minute, ScalingAnew: true},
+		Restart:          lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * time.Second}},
+		Deadlines:        lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute, ExecutorsStart: 5 * time.Minute, RestartAtScaling: true},
 		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{}, Retrace: true,
-		Retain: lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute, CleanAgain: 2 * time.Second,
+		Retain: lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute, CleanupInterval: 2 * time.Second,
 	}
 	for name, change := range map[string]func(*sparkv1.SparkApplication){
 		"none":  func(*sparkv1.SparkApplication) {},
@@ -45,14 +45,16 @@ func TestTolerations(t *testing.T) {
 	}{
 		{"a server that is restarted for ever",
 			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: millis(math.MaxInt64)}},
-			func(a *lifecycle.App) { a.Restart.Policy, a.Restart.Counted.Most = lifecycle.Always, math.MaxInt64 }},
+			func(a *lifecycle.App) {
+				a.Restart.Policy, a.Restart.Limits.MaxRestarts = lifecycle.Always, math.MaxInt64
+			}},
 		{"on failure",
 			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartOnFailure: millis(2),
 				MaxRestartOnSchedulingFailure: millis(0), RestartCounterResetMillis: millis(60_000), RestartBackoffMillis: millis(1),
 				RestartBackoffMillisForFailure: millis(2000), RestartBackoffMillisForSchedulingFailure: millis(-5)}},
 			func(a *lifecycle.App) {
-				a.Restart = lifecycle.Restart{Policy: lifecycle.OnFailure, Counted: &lifecycle.Counted{Most: 3, MostFailures: millis(2), MostRefusals: millis(0),
-					Backoff: time.Millisecond, FailureBackoff: seconds(2), RefusalBackoff: seconds(0), ResetAfter: seconds(60)}}
+				a.Restart = lifecycle.Restart{Policy: lifecycle.OnFailure, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, MaxFailures: millis(2), MaxRejections: millis(0),
+					Backoff: time.Millisecond, FailureBackoff: seconds(2), RejectionBackoff: seconds(0), ResetAfter: seconds(60)}}
 			}},
 		{"on infrastructure failure",
 			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnInfrastructureFailure}},
@@ -61,13 +63,13 @@ func TestTolerations(t *testing.T) {
 			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(0), DriverReadyTimeoutMillis: millis(-1),
 				ExecutorStartTimeoutMillis: millis(math.MinInt64), ForceTerminationGracePeriodMillis: millis(0), TerminationRequeuePeriodMillis: millis(1)}},
 			func(a *lifecycle.App) {
-				a.Limits, a.ForceAfter, a.CleanAgain = lifecycle.Deadlines{ScalingAnew: true}, 0, time.Second
+				a.Deadlines, a.ForceAfter, a.CleanupInterval = lifecycle.Deadlines{RestartAtScaling: true}, 0, time.Second
 			}},
 		{"timeouts beyond what a duration can hold",
 			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(math.MaxInt64),
 				ForceTerminationGracePeriodMillis: millis(500), TerminationRequeuePeriodMillis: millis(30_000)}},
 			func(a *lifecycle.App) {
-				a.Limits.DriverStart, a.ForceAfter, a.CleanAgain = ever, 500*time.Millisecond, 30*time.Second
+				a.Deadlines.DriverStart, a.ForceAfter, a.CleanupInterval = ever, 500*time.Millisecond, 30*time.Second
 			}},
 		{"thresholds",
 			sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(-1), MaxExecutors: millis(math.MaxInt64)}},
@@ -136,7 +138,7 @@ func TestOptionsAndDeletion(t *testing.T) {
 	got := a.app(pi(func(app *sparkv1.SparkApplication) {
 		app.DeletionTimestamp, app.Finalizers = new(metav1.NewTime(t0)), []string{metav1.FinalizerOrphanDependents}
 	}))
-	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Limits.Run != time.Hour || got.MissingGrace != time.Second || got.SpecHash != "" {
+	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Deadlines.Run != time.Hour || got.MissingGrace != time.Second || got.SpecHash != "" {
 		t.Errorf("read %+v", got)
 	}
 }

@@ -25,8 +25,8 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 		s.Executors, s.Operator.Executors = nil, nil // they belong to an earlier attempt
 	}
 	encodeMemory(s, m)
-	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
-	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.Gone)...))
+	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
+	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.UncountedExecutors)...))
 	s.ObservedGeneration = app.Generation
 	encodeConditions(app, wanted, m, now)
 	return append(news, encodeEdit(app, plan, edited, now)...)
@@ -36,11 +36,11 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 // history of that one.
 func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	s := &app.Status
-	if len(plan.Trail) > 0 && current(s) == "" {
+	if len(plan.Transitions) > 0 && current(s) == "" {
 		first := lifecycle.Transition{}
 		enter(s, sparkv1.ApplicationSubmitted, message(sparkv1.ApplicationSubmitted, first, wanted, plan.Next), submittedAt(app, now), nil)
 	}
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		for _, state := range states(current(s), t, wanted) {
 			if state == sparkv1.ApplicationScheduledToRestart {
 				rollOver(s, attemptOver(s, t, plan.Next.Restarts), a.Trim)
@@ -55,7 +55,7 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 func attemptOver(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
-		FailureRestartCounter: max(next.Failures-1, 0), SchedulingFailureRestartCounter: max(next.Refusals-1, 0),
+		FailureRestartCounter: max(next.Failures-1, 0), SchedulingFailureRestartCounter: max(next.Rejections-1, 0),
 	}
 	if t.To == lifecycle.Launched { // a launch that was not stored
 		over.ID = max(over.ID-1, 0)
@@ -94,14 +94,14 @@ func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &sparkv1.OperatorStatus{}
 	}
-	dialect.Remember(&s.Operator.OperatorStatus, m)
-	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions, s.Operator.Before = m.AttemptID, m.Runs, m.Submissions, string(m.Before)
+	dialect.EncodeMemory(&s.Operator.OperatorStatus, m)
+	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions, s.Operator.Before = m.AttemptID, m.Runs, m.Submissions, string(m.PhaseBeforeUnknown)
 	if s.CurrentAttemptSummary == nil {
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{}
 	}
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.AttemptInfo{
 		ID: attemptInfoID(m), RestartCounter: m.Restarts.Total,
-		FailureRestartCounter: m.Restarts.Failures, SchedulingFailureRestartCounter: m.Restarts.Refusals,
+		FailureRestartCounter: m.Restarts.Failures, SchedulingFailureRestartCounter: m.Restarts.Rejections,
 	}
 }
 

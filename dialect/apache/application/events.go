@@ -21,12 +21,12 @@ const (
 // completed.
 func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 	var out []dialect.Event
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		if e, ok := transitionEvent(app, plan, t); ok {
 			out = append(out, e)
 		}
 	}
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		out = append(out, dialect.NoticeEvent(n))
 	}
 	return out
@@ -70,7 +70,7 @@ func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (di
 		return dialect.Event{}, false // the node answers again; nothing was launched
 	case t.Cause.Reason == dialect.ReasonSparkSubmit:
 		return dialect.Normal(dialect.EventSubmitted, "attempt %d is being submitted as driver pod %s; %s", t.Attempt, driver, t.Cause.Message)
-	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+	case slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
 		return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
 	}
 	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)

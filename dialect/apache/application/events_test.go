@@ -53,7 +53,7 @@ func TestEvents(t *testing.T) {
 			func(l *life) {
 				l.gone(0)
 				for _, n := range []int{0, 1, 2, 1, 1} {
-					l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
+					l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 				}
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkExecutorsBelowThreshold", "Normal SparkExecutorsPartialCapacity",

@@ -45,7 +45,7 @@ func TestGoldenObjects(t *testing.T) {
 	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, everything)} {
 		made := rendered(t, Applications{}, app, 1)
 		objects := append(append([]submit.Object{}, made.Before...), made.Driver)
-		objects = append(objects, outside.Surroundings(in(lifecycle.Running, app)).Objects...)
+		objects = append(objects, outside.AuxiliaryObjects(in(lifecycle.Running, app)).Objects...)
 		var got bytes.Buffer
 		for _, object := range objects {
 			text, err := yaml.Marshal(object)

@@ -67,7 +67,7 @@ func TestHistories(t *testing.T) {
 			l.gone(0).drivers(time.Second, running).drivers(6*time.Minute, running).gone(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReadyTimedOut, 4 ResourceReleased"},
 		{"a submission that is refused", nil, func(l *life) {
-			l.look(0, lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).gone(time.Second)
+			l.look(0, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).gone(time.Second)
 		}, "0 Submitted, 1 SchedulingFailure, 2 ResourceReleased"},
 		{"client mode", []func(*sparkv1.SparkApplication){func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }}, func(l *life) {
 			l.gone(0).gone(time.Second).gone(time.Second)
@@ -97,7 +97,7 @@ func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))
 	with := func(n int) lifecycle.Observed {
-		return lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}}
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}}
 	}
 	l.gone(0)
 	for _, n := range []int{0, 1, 1, 2, 3, 2, 2, 0, 0, 3, 0, 3, 0} {
@@ -121,7 +121,7 @@ func TestAwaitedExecutors(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
 		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).gone(0)
 	for n, want := range []string{"0 of 3 executors run", "fewer than 3 executors run; status.executors has the counts"} {
-		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
+		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 		if c := meta.FindStatusCondition(l.app.Status.Conditions, "Ready"); c == nil || c.Message != want {
 			t.Errorf("with %d executors, Ready is %+v, and is to say %q", n, c, want)
 		}
@@ -134,7 +134,7 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says := func(config *sparkv1.InstanceConfig, running int, want string) {
 		t.Helper()
 		l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: config})).gone(0)
-		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), Probed: &lifecycle.Cause{}})
+		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), ProbeResult: &lifecycle.Cause{}})
 		now := l.app.Status.CurrentState
 		if now.CurrentStateSummary != sparkv1.ApplicationRunningHealthy || !strings.Contains(now.Message, want) {
 			t.Errorf("with %d executors it is %s: %s", running, now.CurrentStateSummary, now.Message)

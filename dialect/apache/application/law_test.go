@@ -28,9 +28,9 @@ func FuzzMemory(f *testing.F) {
 		}
 		valid := func(text string) string { return string([]rune(text)) }
 		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(id), Runs: n, Submissions: n + 1, Spared: n / 2,
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(id), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
 			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at),
-			Restarts: lifecycle.Restarts{Total: at, Failures: later, Refusals: int64(n)}, Before: lifecycle.Phase(valid(outcome)),
+			Restarts: lifecycle.Restarts{Total: at, Failures: later, Rejections: int64(n)}, PhaseBeforeUnknown: lifecycle.Phase(valid(outcome)),
 			Outcome: lifecycle.Outcome(valid(outcome)), Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(text)},
 		}
 		var s sparkv1.ApplicationStatus
@@ -114,7 +114,7 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 // checkBuilt compares a launch with what would be rendered if the decision had built nothing. It must be equal each
 // time, and a later launch is built again.
 func checkBuilt(t *testing.T, l *life) {
-	for _, launch := range l.plan.Do {
+	for _, launch := range l.plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
@@ -142,20 +142,20 @@ func checkBuilt(t *testing.T, l *life) {
 // starts no pass (Kind.Concludes): the pass that stored it must requeue.
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
-	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
-		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Do, next.Trail, next.Tell)
+	if l.plan.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Actions, next.Transitions, next.Notices)
 	}
 }
 
 // checkAtRest decides again about the status that was just stored.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
-	if seen.Refusal != nil {
+	if seen.Rejection != nil {
 		return // it was of that pass alone
 	}
-	seen.Confirmed, seen.Reread, seen.Behind, seen.Probed = false, false, false, nil
+	seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = false, false, false, nil
 	again := l.app.DeepCopy()
 	plan := l.a.Decide(again, seen, l.now)
-	if len(plan.Trail) > 0 || asks(plan) {
+	if len(plan.Transitions) > 0 || asks(plan) {
 		return
 	}
 	if diff := cmp.Diff(jsonOf(t, &l.app.Status), jsonOf(t, &again.Status)); diff != "" {
@@ -166,7 +166,7 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 	seen := lifecycle.Observed{Confirmed: r.IntN(2) == 0}
 	if seen.Confirmed {
-		seen.Reread, seen.Behind = r.IntN(2) == 0, r.IntN(3) == 0
+		seen.PodsConfirmed, seen.CacheBehind = r.IntN(2) == 0, r.IntN(3) == 0
 	}
 	attempt := lastAttempt(&l.app.Status)
 	phases := []lifecycle.DriverPhase{
@@ -188,13 +188,13 @@ func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 		})
 	}
 	if r.IntN(3) > 0 {
-		seen.Probed = &lifecycle.Cause{}
+		seen.ProbeResult = &lifecycle.Cause{}
 		if r.IntN(2) == 0 {
-			seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
+			seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
 		}
 	}
 	if r.IntN(8) == 0 {
-		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	return seen
 }

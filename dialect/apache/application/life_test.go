@@ -62,14 +62,14 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
 	before := l.app.DeepCopy()
-	seen.Lacks = l.plan.Lacks
+	seen.Shortages = l.plan.Shortages
 	for range 4 {
 		l.app = before.DeepCopy()
 		l.plan = l.a.Decide(l.app, seen, l.now)
 		if !asks(l.plan) {
 			break
 		}
-		seen.Confirmed, seen.Reread, seen.Probed = true, true, &lifecycle.Cause{}
+		seen.Confirmed, seen.PodsConfirmed, seen.ProbeResult = true, true, &lifecycle.Cause{}
 	}
 	l.told = append(l.told, Events(l.app, l.plan)...)
 	roundTrip(l, &l.app.Status)
@@ -172,7 +172,7 @@ func jsonOf(t testing.TB, s *sparkv1.ApplicationStatus) string {
 }
 
 func asks(plan lifecycle.Plan) bool {
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		if a.Verb == lifecycle.Confirm {
 			return true
 		}

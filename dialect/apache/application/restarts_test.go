@@ -31,7 +31,7 @@ func (l *life) attempt(id, restarts, failures, refusals int64) *life {
 }
 
 func (l *life) refused() *life {
-	return l.look(10*time.Second, lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
+	return l.look(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
 // next waits for the next attempt, and runs it to an end.
@@ -216,8 +216,8 @@ func TestEditBesideARun(t *testing.T) {
 	for range 3 {
 		l.drivers(time.Second, ready)
 	}
-	if len(l.plan.Do) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
-		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Do, edited(), tell())
+	if len(l.plan.Actions) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
+		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Actions, edited(), tell())
 	}
 	l.drivers(time.Second, crashed)
 	if edited() {
@@ -235,12 +235,12 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,
 		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
 	})).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
-	if l.drivers(10*time.Second, crashed); len(l.plan.Do) != 1 || l.plan.Do[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
-		t.Errorf("between attempts: %v", l.plan.Do)
+	if l.drivers(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
+		t.Errorf("between attempts: %v", l.plan.Actions)
 	}
 	l.gone(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
-	if len(l.plan.Do) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
-		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Do)
+	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
+		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
 	}
 	want := "the application has ended and its objects are kept, as long as the application itself; no more than 1 restarts are allowed; " +
 		"the last attempt: Failed, Error: driver container failed with exit code 1"
@@ -253,10 +253,10 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
 		gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
-	if l.gone(58 * time.Second); len(l.plan.Do) > 0 || l.plan.Check != time.Second {
-		t.Errorf("a second before: %v, looked at again after %s", l.plan.Do, l.plan.Check)
+	if l.gone(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
+		t.Errorf("a second before: %v, looked at again after %s", l.plan.Actions, l.plan.RequeueAfter)
 	}
-	if l.gone(time.Second); len(l.plan.Do) != 1 || l.plan.Do[0].Part != lifecycle.Application {
-		t.Errorf("then: %v", l.plan.Do)
+	if l.gone(time.Second); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
+		t.Errorf("then: %v", l.plan.Actions)
 	}
 }

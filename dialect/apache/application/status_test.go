@@ -77,7 +77,7 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	if diff := cmp.Diff(sparkv1.ApplicationStatus{}, l.app.Status); diff != "" {
 		t.Errorf("a look that does nothing writes:\n%s", diff)
 	}
-	l.look(0, lifecycle.Observed{Confirmed: true, Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
+	l.look(0, lifecycle.Observed{Confirmed: true, TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
 	s := l.app.Status
 	if s.CurrentState != nil || s.Operator != nil || shown(s.Conditions) != "Ready-Unavailable" {
 		t.Errorf("held up, it says %+v", s)
@@ -164,7 +164,7 @@ func TestNoRunawayStatus(t *testing.T) {
 		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).gone(0)
 	for range 20 {
 		for n := range 40 {
-			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), Probed: &lifecycle.Cause{}})
+			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
 		}
 		l.drivers(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
 		l.gone(time.Second)
@@ -192,12 +192,12 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 	before := l.app.Status.DeepCopy()
 	l.app.DeletionTimestamp = new(metav1.NewTime(l.now))
 	l.drivers(time.Second, ready)
-	if diff := cmp.Diff(*before, l.app.Status); diff != "" || len(l.plan.Do) != 1 || l.plan.Do[0].Verb != lifecycle.Delete || l.plan.Do[0].Force {
-		t.Errorf("actions %v, status %s", l.plan.Do, diff)
+	if diff := cmp.Diff(*before, l.app.Status); diff != "" || len(l.plan.Actions) != 1 || l.plan.Actions[0].Verb != lifecycle.Delete || l.plan.Actions[0].Force {
+		t.Errorf("actions %v, status %s", l.plan.Actions, diff)
 	}
 	l.drivers(6*time.Minute, ready)
-	if len(l.plan.Do) != 1 || !l.plan.Do[0].Force {
-		t.Errorf("after the grace of its spec: %v", l.plan.Do)
+	if len(l.plan.Actions) != 1 || !l.plan.Actions[0].Force {
+		t.Errorf("after the grace of its spec: %v", l.plan.Actions)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestExecutorCounts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).gone(0)
 	some := executors(1, 3)
 	some[1].Phase, some[1].Why = lifecycle.DriverFailed, lifecycle.Cause{Reason: "OOMKilled", Message: "too big"}
-	l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some, Probed: &lifecycle.Cause{}})
+	l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some, ProbeResult: &lifecycle.Cause{}})
 	if e := l.app.Status.Executors; e == nil || e.Running != 2 || e.Failed != 1 {
 		t.Errorf("counted %+v", e)
 	}

@@ -86,7 +86,7 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 		lastEnd(&m, s)
 	}
 	if m.Phase == lifecycle.Waiting {
-		m.NextAttempt = m.Since.Add(wanted.Restart.Counted.Delay(m.Outcome)) // counted from when it was scheduled
+		m.NextAttempt = m.Since.Add(wanted.Restart.Limits.Delay(m.Outcome)) // counted from when it was scheduled
 	}
 	if m.Outcome == lifecycle.Refused {
 		m.Runs-- // that attempt did not get to run

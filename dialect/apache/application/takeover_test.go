@@ -54,7 +54,7 @@ func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	for _, c := range change {
 		c(&d)
 	}
-	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, Probed: &lifecycle.Cause{}}
+	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, ProbeResult: &lifecycle.Cause{}}
 }
 
 // TestTakeOverEveryState checks that an application continues from every state that another operator leaves: nothing is
@@ -93,11 +93,11 @@ func TestTakeOverEveryState(t *testing.T) {
 					t.Errorf("trimmed %v (-want +got):\n%s", a.Trim, diff)
 				}
 				creates := false
-				for _, action := range l.plan.Do {
+				for _, action := range l.plan.Actions {
 					creates = creates || action.Verb == lifecycle.Create
 				}
 				if creates != launched {
-					t.Errorf("actions %v", l.plan.Do)
+					t.Errorf("actions %v", l.plan.Actions)
 				}
 				if taken := fmt.Sprint(l.told); !strings.Contains(taken, dialect.EventTakenOver) {
 					t.Errorf("nobody is told: %v", taken)
@@ -119,8 +119,8 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 func TestTakenOverNumbersGoOn(t *testing.T) {
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
 	l.look(0, l.theirs(ready)).attempt(2, 2, 2, 0)
-	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Do) > 0 {
-		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Do)
+	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Actions) > 0 {
+		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Actions)
 	}
 	l.look(time.Second, l.theirs(crashed)).attempt(3, 3, 3, 0)
 	if m := l.plan.Next; m.Phase != lifecycle.Waiting || m.Restarts.Total != 3 {
@@ -138,28 +138,28 @@ func TestTakenOverTimes(t *testing.T) {
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
 	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationDriverRequested)...), hour)
-	if l.look(4*time.Second, l.theirs(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.Check != time.Second {
-		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.Check)
+	if l.look(4*time.Second, l.theirs(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
+		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
 	if l.look(time.Second, l.theirs(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
 		t.Errorf("at its deadline it is %+v", l.plan.Next)
 	}
 
 	l = begin(t, trimmed, left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
-	if l.look(19*time.Second, l.theirs(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.Check != time.Second {
-		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.Check)
+	if l.look(19*time.Second, l.theirs(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
+		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
 	if l.look(time.Second, l.theirs(crashed)).gone(time.Second); l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("after its release it is %s", l.plan.Next.Phase)
 	}
-	if l.gone(time.Minute); len(l.plan.Do) != 1 || l.plan.Do[0].Part != lifecycle.Application {
-		t.Errorf("after its time to live: %v", l.plan.Do)
+	if l.gone(time.Minute); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
+		t.Errorf("after its time to live: %v", l.plan.Actions)
 	}
 
 	l = begin(t, trimmed, left(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
 		func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
-	if l.gone(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.Check != time.Second || l.plan.Next.Attempt != 3 {
-		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.Check)
+	if l.gone(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
+		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.RequeueAfter)
 	}
 	if l.gone(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
 		t.Errorf("then it is %+v", l.plan.Next)
@@ -184,8 +184,8 @@ func TestStuckApplicationsEnd(t *testing.T) {
 		t.Errorf("%d states, the last of them %+v", len(past), last)
 	}
 	l = begin(t, whole, left(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
-	if l.gone(0); len(l.plan.Do) > 0 {
-		t.Errorf("its deletion waits for %v", l.plan.Do)
+	if l.gone(0); len(l.plan.Actions) > 0 {
+		t.Errorf("its deletion waits for %v", l.plan.Actions)
 	}
 }
 
@@ -195,8 +195,8 @@ func TestUnknownState(t *testing.T) {
 	before := l.app.Status.DeepCopy()
 	plan := l.a.Decide(l.app, lifecycle.Observed{Confirmed: true}, t0)
 	c := l.app.Status.Conditions
-	if len(plan.Do) > 0 || len(c) != 1 || c[0].Reason != reasonOtherOperator {
-		t.Errorf("actions %v, conditions %+v", plan.Do, c)
+	if len(plan.Actions) > 0 || len(c) != 1 || c[0].Reason != reasonOtherOperator {
+		t.Errorf("actions %v, conditions %+v", plan.Actions, c)
 	}
 	l.app.Status.Conditions = nil
 	if diff := cmp.Diff(*before, l.app.Status); diff != "" {

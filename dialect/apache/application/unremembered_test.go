@@ -16,11 +16,11 @@ func TestUnrememberedLaunches(t *testing.T) {
 		for _, c := range change {
 			c(&d)
 		}
-		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, Probed: &lifecycle.Cause{}}
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, ProbeResult: &lifecycle.Cause{}}
 	}
 	l := begin(t, trimmed).look(0, of(1)).states("0 Submitted, 1 DriverRequested").attempt(0, 0, 0, 0)
-	if len(l.plan.Do) > 0 || l.plan.Next.AttemptID != "pi-0" {
-		t.Errorf("found, it is %q, and %v", l.plan.Next.AttemptID, l.plan.Do)
+	if len(l.plan.Actions) > 0 || l.plan.Next.AttemptID != "pi-0" {
+		t.Errorf("found, it is %q, and %v", l.plan.Next.AttemptID, l.plan.Actions)
 	}
 	l = begin(t, trimmed).look(0, of(1, succeeded)).states(success)
 	if l.gone(time.Second); l.plan.Next.Phase != lifecycle.Done {

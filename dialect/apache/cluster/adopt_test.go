@@ -188,17 +188,17 @@ func TestAdoptClusterPods(t *testing.T) {
 	}
 }
 
-// TestClusterSurroundings checks the labels of a cluster's objects, and when the objects are left alone.
-func TestClusterSurroundings(t *testing.T) {
+// TestClusterAuxiliaryObjects checks the labels of a cluster's objects, and when the objects are left alone.
+func TestClusterAuxiliaryObjects(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(1, 4), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.authenticate.secret": "hush"}
 	})
-	if !w.c.Surroundings(w.sc, w.seen).Unsettled {
+	if !w.c.AuxiliaryObjects(w.sc, w.seen).Unsettled {
 		t.Error("objects of a cluster that nobody decided about")
 	}
 	w.pass()
 	kinds := map[string]int{}
-	for _, object := range w.c.Surroundings(w.sc, w.seen).Objects {
+	for _, object := range w.c.AuxiliaryObjects(w.sc, w.seen).Objects {
 		kinds[object.GetObjectKind().GroupVersionKind().Kind]++
 		labels := object.GetLabels()
 		if labels[lifecycle.ContentLabel] == "" || labels[apache.LabelAppUID] != "uid-c" || labels[apache.LabelOperatorName] != apache.DefaultOperatorName {
@@ -217,7 +217,7 @@ func TestClusterSurroundings(t *testing.T) {
 			t.Errorf("nothing tells what the pods of role %s are made from", role)
 		}
 	}
-	first, again := w.c.Surroundings(w.sc, w.seen).Objects, w.c.Surroundings(w.sc, w.seen).Objects
+	first, again := w.c.AuxiliaryObjects(w.sc, w.seen).Objects, w.c.AuxiliaryObjects(w.sc, w.seen).Objects
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the same spec makes others: %s", diff)
 	}
@@ -228,11 +228,11 @@ func TestClusterRelease(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pass()
 	w.now = w.now.Add(5 * time.Minute)
-	w.seen = lifecycle.Observed{Beside: 7}
+	w.seen = lifecycle.Observed{AuxiliaryCount: 7}
 	object := w.sc.DeepCopy()
 	w.c.Decide(object, w.seen, w.now)
-	s := w.c.Surroundings(object, w.seen)
-	s.Told([]lifecycle.Surrounding{{Kind: "Service", Name: "c-master-svc", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
+	s := w.c.AuxiliaryObjects(object, w.seen)
+	s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "c-master-svc", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
 	w.store(object)
 	got := w.condition(dialect.ConditionReconciling)
 	if got.Reason != "Forbidden" || got.Message != "7 objects and 0 pods of the cluster are being deleted; Service c-master-svc: may not delete" {
@@ -240,20 +240,20 @@ func TestClusterRelease(t *testing.T) {
 	}
 }
 
-// TestClusterWeather checks that a transient error is reported, on a running cluster by Degraded.
-func TestClusterWeather(t *testing.T) {
-	weather := &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
+// TestClusterTransientError checks that a transient error is reported, on a running cluster by Degraded.
+func TestClusterTransientError(t *testing.T) {
+	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
 	w := newClusterWorld(t)
-	w.seen.Weather = weather
+	w.seen.TransientError = transient
 	w.pass()
 	w.wantConditions("Ready=False(WebhookFailed)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
-	w.seen.Weather = nil
+	w.seen.TransientError = nil
 	w.pods(2)
 	w.pass()
-	w.seen.Weather = weather
+	w.seen.TransientError = transient
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Degraded=True(WebhookFailed)", "Progressing=False(Complete)")
-	w.seen.Weather = nil
+	w.seen.TransientError = nil
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 }

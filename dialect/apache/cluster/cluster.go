@@ -42,7 +42,7 @@ type Clusters struct{ Options }
 const maxClusterWarnings = 5
 
 // Decide reads the cluster, runs the state machine with what is known of the objects, and writes the result into the
-// status, in memory. A cluster that is being deleted keeps its status. Surroundings.Decides handles the state of the
+// status, in memory. A cluster that is being deleted keeps its status. AuxiliaryObjects.Decide handles the state of the
 // objects in the same pass.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
@@ -65,7 +65,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
 	}
-	plan.Tell = append(news, plan.Tell...)
+	plan.Notices = append(news, plan.Notices...)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)
 	return asPlan(plan)
 }
@@ -74,7 +74,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 // are its auxiliary objects.
 func asPlan(plan cluster.Plan) lifecycle.Plan {
 	m := plan.Next
-	return lifecycle.Plan{Trail: plan.Trail, Tell: plan.Tell, Check: plan.Check,
+	return lifecycle.Plan{Transitions: plan.Transitions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter,
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
@@ -108,33 +108,33 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// Surroundings returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases the
+// AuxiliaryObjects returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases the
 // set is empty, so that all objects are deleted. If a spec is invalid, the objects of a running cluster stay as they
 // are.
 //
 // Inherited objects of the same cluster are kept: the StatefulSets have equal selectors, and their pods continue as
 // they are until the cluster is edited. A StatefulSet that cannot be updated to an edit is replaced by another one of
 // its name, which takes over its pods.
-func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.Surroundings {
+func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
-		return dialect.Surroundings{Unsettled: true}
+		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
 	if !decodeCluster(sc, seen).Wants() {
-		return dialect.Surroundings{Told: func(live []lifecycle.Surrounding, now time.Time) []dialect.Event {
+		return dialect.AuxiliaryObjects{Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 			encodeRelease(sc, seen, live, now)
 			return nil
 		}}
 	}
 	want, _, made := c.want(sc)
 	if want.Invalid != nil {
-		return dialect.Surroundings{Unsettled: true} // Decide reports it
+		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports it
 	}
 	var all []submit.Object
 	for _, object := range made {
 		dialect.MarkContent(object)
 		all = append(all, object)
 	}
-	return dialect.Surroundings{Objects: all, Decides: func(live []lifecycle.Surrounding, now time.Time) lifecycle.Plan {
+	return dialect.AuxiliaryObjects{Objects: all, Decide: func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan {
 		objects := stateOfObjects(all, live)
 		plan := cluster.Step(want, decodeCluster(sc, seen), seen, objects, now)
 		encodeObjects(sc, objects, now)
@@ -145,7 +145,7 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 
 // stateOfObjects returns the state of all objects together. A rejected object is reported before one that only needs
 // time.
-func stateOfObjects(all []submit.Object, live []lifecycle.Surrounding) cluster.Objects {
+func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) cluster.Objects {
 	if causes := dialect.ObjectFailures(live); len(causes) > 0 {
 		cause := causes[0]
 		for _, other := range causes[1:] {
@@ -155,8 +155,8 @@ func stateOfObjects(all []submit.Object, live []lifecycle.Surrounding) cluster.O
 		return cluster.Objects{Refused: &cause}
 	}
 	return cluster.Objects{Stand: !slices.ContainsFunc(all, func(object submit.Object) bool {
-		made := dialect.Named(live, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
-		return made == nil || !made.Stands
+		made := dialect.FindObject(live, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
+		return made == nil || !made.Current
 	})}
 }
 

@@ -92,12 +92,12 @@ func (w *clusterWorld) pods(workers int) {
 }
 
 // results returns the state of the objects.
-func (w *clusterWorld) results(s dialect.Surroundings) []lifecycle.Surrounding {
-	var is []lifecycle.Surrounding
+func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.AuxiliaryObject {
+	var is []lifecycle.AuxiliaryObject
 	for i, object := range s.Objects {
-		result := lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: !w.late}
+		result := lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: !w.late}
 		if i == 0 && w.refused.Reason != "" {
-			result.Stands, result.Cause = false, w.refused
+			result.Current, result.Cause = false, w.refused
 		}
 		is = append(is, result)
 	}
@@ -109,22 +109,22 @@ func (w *clusterWorld) pass() {
 	w.t.Helper()
 	object := w.sc.DeepCopy()
 	plan := w.c.Decide(object, w.seen, w.now)
-	s := w.c.Surroundings(object, w.seen)
-	w.seen.Beside = len(s.Objects)
+	s := w.c.AuxiliaryObjects(object, w.seen)
+	w.seen.AuxiliaryCount = len(s.Objects)
 	is := w.results(s)
 	switch {
-	case s.Decides != nil:
-		more := s.Decides(is, w.now)
-		plan.Trail, plan.Tell, plan.Next = append(plan.Trail, more.Trail...), append(plan.Tell, more.Tell...), more.Next
-		if more.Check > 0 && (plan.Check == 0 || more.Check < plan.Check) {
-			plan.Check = more.Check
+	case s.Decide != nil:
+		more := s.Decide(is, w.now)
+		plan.Transitions, plan.Notices, plan.Next = append(plan.Transitions, more.Transitions...), append(plan.Notices, more.Notices...), more.Next
+		if more.RequeueAfter > 0 && (plan.RequeueAfter == 0 || more.RequeueAfter < plan.RequeueAfter) {
+			plan.RequeueAfter = more.RequeueAfter
 		}
 		told := object.DeepCopy()
-		if again := s.Decides(is, w.now); len(again.Trail)+len(again.Tell) > 0 || !cmp.Equal(told.Status, object.Status) {
+		if again := s.Decide(is, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(told.Status, object.Status) {
 			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(told.Status, object.Status))
 		}
-	case s.Told != nil:
-		if events := s.Told(is, w.now); len(events) > 0 {
+	case s.Record != nil:
+		if events := s.Record(is, w.now); len(events) > 0 {
 			w.t.Errorf("events of what is released: %v", events)
 		}
 	case !s.Unsettled:
@@ -136,10 +136,10 @@ func (w *clusterWorld) pass() {
 			w.t.Errorf("event without words: %+v", e)
 		}
 	}
-	if object.DeletionTimestamp == nil && plan.Check <= 0 && plan.Next.Phase != lifecycle.Running && plan.Next.Phase != lifecycle.Done {
+	if object.DeletionTimestamp == nil && plan.RequeueAfter <= 0 && plan.Next.Phase != lifecycle.Running && plan.Next.Phase != lifecycle.Done {
 		w.t.Fatalf("nobody looks again in %s", plan.Next.Phase)
 	}
-	w.check = plan.Check
+	w.check = plan.RequeueAfter
 	w.store(object)
 }
 
@@ -299,7 +299,7 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "within 5m0s") || !strings.Contains(text, "image nowhere:1 cannot be pulled") {
 		t.Errorf("message %q", text)
 	}
-	if s := w.c.Surroundings(w.sc, w.seen); s.Unsettled || len(s.Objects) > 0 {
+	if s := w.c.AuxiliaryObjects(w.sc, w.seen); s.Unsettled || len(s.Objects) > 0 {
 		t.Fatal("what failed is not released")
 	}
 	w.seen = lifecycle.Observed{}
@@ -478,7 +478,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	if text := w.condition(dialect.ConditionReady).Message; !strings.Contains(text, "initWorkers") {
 		t.Errorf("Ready says %q", text)
 	}
-	if s := w.c.Surroundings(w.sc, w.seen); !s.Unsettled {
+	if s := w.c.AuxiliaryObjects(w.sc, w.seen); !s.Unsettled {
 		t.Error("what a cluster runs of is touched")
 	}
 	if w.sc.Status.Workers.Desired != 2 || w.sc.Status.ObservedGeneration != 2 {
@@ -527,7 +527,7 @@ func TestClusterIsDeleted(t *testing.T) {
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 			t.Errorf("the status of one that is being deleted: %s", diff)
 		}
-		if !w.c.Surroundings(w.sc, w.seen).Unsettled {
+		if !w.c.AuxiliaryObjects(w.sc, w.seen).Unsettled {
 			t.Error("its objects are Kubernetes' to delete")
 		}
 	}
@@ -594,7 +594,7 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 		}
 	}
 	if !decodeCluster(w.sc, w.seen).Wants() {
-		w.seen.Members, w.seen.Beside = nil, 0
+		w.seen.Members, w.seen.AuxiliaryCount = nil, 0
 	}
 }
 

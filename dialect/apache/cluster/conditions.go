@@ -43,7 +43,7 @@ var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dial
 // encodeClusterConditions sets the conditions that hold and removes the others.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	var before []metav1.Condition
-	if seen.Weather != nil {
+	if seen.TransientError != nil {
 		before = slices.Clone(sc.Status.Conditions)
 	}
 	hold := map[string]lifecycle.Cause{}
@@ -77,7 +77,7 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	}
 	setCluster(sc, ConditionProgressing, progress, why, now)
 	encodeClusterReady(sc, m, why, now)
-	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.Weather, before, sc.Generation, now)
+	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
 // holdRunning adds the conditions of a cluster that has run, and reports whether an edit is being rolled out.
@@ -152,11 +152,11 @@ func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.T
 }
 
 // encodeRelease reports what remains of a failed cluster, and what keeps it from being deleted.
-func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lifecycle.Surrounding, now time.Time) {
+func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lifecycle.AuxiliaryObject, now time.Time) {
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
 		return
 	}
-	why := lifecycle.Cause{Reason: reasonReleasing, Message: fmt.Sprintf("%d objects and %d pods of the cluster are being deleted", seen.Beside, len(seen.Members))}
+	why := lifecycle.Cause{Reason: reasonReleasing, Message: fmt.Sprintf("%d objects and %d pods of the cluster are being deleted", seen.AuxiliaryCount, len(seen.Members))}
 	for _, cause := range dialect.ObjectFailures(live) {
 		why.Reason, why.Message = cause.Reason, why.Message+"; "+cause.Message
 	}

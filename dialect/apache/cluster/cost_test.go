@@ -20,9 +20,9 @@ import (
 func standing[T interface {
 	GetName() string
 	runtime.Object
-}](objects []T) (is []lifecycle.Surrounding) {
+}](objects []T) (is []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 	}
 	return is
 }
@@ -31,9 +31,9 @@ func standing[T interface {
 func clusterPasses(sc *sparkv1.SparkCluster) {
 	for range 2 {
 		plan := testClusters.Decide(sc, lifecycle.Observed{}, clusterNoon)
-		s := testClusters.Surroundings(sc, lifecycle.Observed{})
-		if s.Decides != nil {
-			s.Decides(standing(s.Objects), clusterNoon)
+		s := testClusters.AuxiliaryObjects(sc, lifecycle.Observed{})
+		if s.Decide != nil {
+			s.Decide(standing(s.Objects), clusterNoon)
 		}
 		testClusters.Events(sc, plan)
 		_, _ = json.Marshal(sc.Status)

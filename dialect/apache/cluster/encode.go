@@ -27,7 +27,7 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 	if s.CurrentState == nil {
 		enterCluster(s, sparkv1.ClusterSubmitted, "the cluster is submitted", firstSeen(sc, now))
 	}
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		if t.To == lifecycle.Resuming {
 			rollClusterOver(s, c.Trim)
 		}
@@ -135,8 +135,8 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 // rememberCluster stores a memory. decodeCluster reads it back unchanged.
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.Operator = &sparkv1.ClusterOperatorStatus{
-		Phase: string(m.Phase), Since: dialect.Stored(m.Since), Generation: m.Generation, Adopted: m.Adopted,
-		BegunAt: dialect.Stored(m.Begun), CompleteAt: dialect.Stored(m.Complete), Cause: dialect.StoredCause(m.Cause),
+		Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation, Adopted: m.Adopted,
+		BegunAt: dialect.EncodeTime(m.Begun), CompleteAt: dialect.EncodeTime(m.Complete), Cause: dialect.EncodeCause(m.Cause),
 	}
 	if s.CurrentAttemptSummary == nil {
 		s.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{}

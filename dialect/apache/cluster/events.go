@@ -28,13 +28,13 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events returns the events of a plan as Decide and Surroundings.Decides left it, oldest first.
+// Events returns the events of a plan as Decide and AuxiliaryObjects.Decide left it, oldest first.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
-	tell := plan.Tell
+	tell := plan.Notices
 	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the take-over comes first
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		if e, ok := clusterEvent(sc, t); ok {
 			out = append(out, e)
 		}

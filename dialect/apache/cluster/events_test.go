@@ -17,10 +17,10 @@ import (
 func TestClusterEvents(t *testing.T) {
 	cause := lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
 	of := func(from, to lifecycle.Phase, reason string) lifecycle.Plan {
-		return lifecycle.Plan{Trail: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
+		return lifecycle.Plan{Transitions: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
 	}
 	notice := func(part lifecycle.Part, waits bool, reason string) lifecycle.Plan {
-		return lifecycle.Plan{Tell: []lifecycle.Notice{{Part: part, Name: "c-worker-0", Waits: waits, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
+		return lifecycle.Plan{Notices: []lifecycle.Notice{{Part: part, Name: "c-worker-0", Waits: waits, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
 	}
 	const good, bad = corev1.EventTypeNormal, corev1.EventTypeWarning
 	for _, tc := range []struct {

@@ -73,14 +73,14 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		built, wanted.Submitter, wanted.Invalid = d.prospect(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
-	built.Offer(plan)
+	built.AttachTo(plan)
 	if taking(&app.Status) {
-		plan.Tell = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Tell...)
+		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
 	}
 	if !wanted.Deleting {
 		before := slices.Clone(app.Status.Conditions)
-		plan.Tell = append(plan.Tell, d.encode(app, wanted, plan, seen, now)...)
-		encodeTransientError(app, plan.Next, seen.Weather, before, now)
+		plan.Notices = append(plan.Notices, d.encode(app, wanted, plan, seen, now)...)
+		encodeTransientError(app, plan.Next, seen.TransientError, before, now)
 	}
 	return plan
 }

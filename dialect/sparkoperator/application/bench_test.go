@@ -23,7 +23,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 	}
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
-	}}, Remains: []int32{1}}
+	}}, RemainingAttempts: []int32{1}}
 	for i := range executors {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
@@ -75,7 +75,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
-			if plan := measured.Decide(app, seen, t0); len(plan.Do)+len(plan.Trail) > 0 {
+			if plan := measured.Decide(app, seen, t0); len(plan.Actions)+len(plan.Transitions) > 0 {
 				b.Fatalf("something follows: %+v", plan)
 			}
 		}
@@ -85,7 +85,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			app.Status = v1beta2.SparkApplicationStatus{}
-			if plan := measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Do) == 0 {
+			if plan := measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
 				b.Fatal("it is not launched")
 			}
 		}
@@ -100,7 +100,7 @@ func BenchmarkLaunch(b *testing.B) {
 	for b.Loop() {
 		app.Status = v1beta2.SparkApplicationStatus{}
 		plan := measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
-		if _, err := measured.Render(app, plan.Do[0], t0); err != nil {
+		if _, err := measured.Render(app, plan.Actions[0], t0); err != nil {
 			b.Fatal(err)
 		}
 	}

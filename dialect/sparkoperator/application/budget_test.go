@@ -93,8 +93,8 @@ func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
 	app := sample()
 	usual := Dialect{Options{MissingGrace: 10 * time.Second}}
 	usual.Decide(app, lifecycle.Observed{}, t0)
-	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, Remains: []int32{1}}
-	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Do }
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, RemainingAttempts: []int32{1}}
+	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Actions }
 	if got := do(); len(got) > 0 {
 		t.Errorf("nobody asked, and it does %v", got)
 	}

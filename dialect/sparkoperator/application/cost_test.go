@@ -28,7 +28,7 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
 	for range 2 {
 		plan := d.Decide(app, seen, now)
-		for _, action := range plan.Do {
+		for _, action := range plan.Actions {
 			if action.Verb == lifecycle.Create {
 				_, _ = d.Render(app, action, now)
 			}
@@ -38,7 +38,7 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 	_, _ = d.Executor(app, 1, 1, "uid", now)
 	seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
-	}}, Remains: []int32{1}}
+	}}, RemainingAttempts: []int32{1}}
 	for i := range 10 {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
@@ -51,13 +51,13 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 
 func (d Dialect) told(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
-	s := d.Surroundings(app, seen)
-	var is []lifecycle.Surrounding
+	s := d.AuxiliaryObjects(app, seen)
+	var is []lifecycle.AuxiliaryObject
 	for _, object := range s.Objects {
-		is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true, Address: "10.0.0.1"})
+		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true, Address: "10.0.0.1"})
 	}
-	if s.Told != nil {
-		s.Told(is, now)
+	if s.Record != nil {
+		s.Record(is, now)
 	}
 	_, _ = json.Marshal(app.Status)
 }

@@ -29,7 +29,7 @@ const (
 func onePass(app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
 	plan := costly.Decide(app, seen, t0)
-	for _, action := range plan.Do {
+	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
 			_, _ = costly.Render(app, action, t0)
 		}

@@ -29,7 +29,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:          spec.Suspend != nil && *spec.Suspend,
 		Restart:          restart(&spec.RestartPolicy),
-		Limits:           limits(spec.Timeouts, d.Limits),
+		Deadlines:        limits(spec.Timeouts, d.Limits),
 		InitialExecutors: initialExecutors(spec),
 		MinExecutors:     minExecutors(spec),
 		Budget:           budgeted(spec),
@@ -151,6 +151,6 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 		adoptState(&m, s)
 		return m
 	}
-	dialect.Recall(&m, o)
+	dialect.DecodeMemory(&m, o)
 	return m
 }

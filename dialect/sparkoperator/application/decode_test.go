@@ -62,7 +62,7 @@ func TestTimeouts(t *testing.T) {
 		{`{timeouts: {driverStartSeconds: 0, runSeconds: 0}}`, operators, lifecycle.Deadlines{DriverReady: 2 * time.Minute, ExecutorsStart: 3 * time.Minute}},
 	} {
 		d := Dialect{Options{Limits: c.operator}}
-		if diff := cmp.Diff(c.want, d.app(appOf(t, "spec: "+c.piece)).Limits); diff != "" {
+		if diff := cmp.Diff(c.want, d.app(appOf(t, "spec: "+c.piece)).Deadlines); diff != "" {
 			t.Errorf("%s, the operator's %+v (-want +got):\n%s", c.piece, c.operator, diff)
 		}
 	}

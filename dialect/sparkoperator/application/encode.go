@@ -24,7 +24,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		meta.RemoveStatusCondition(&s.Conditions, ConditionSparkVersionMismatch)
 	}
 	encodeMemory(s, m)
-	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
+	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.ObservedGeneration = app.Generation
 	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
@@ -33,7 +33,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
-		news = trackExecutors(s, m, seen.Executors, seen.Gone, d.MaxTrackedExecutors)
+		news = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, d.MaxTrackedExecutors)
 	}
 	mismatch := versionMismatch(app, m, seen)
 	news = append(news, mismatchNews(s, m.Attempt, mismatch)...)
@@ -68,7 +68,7 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	}
 	s.SubmissionID, s.ExecutionAttempts, s.SubmissionAttempts = m.AttemptID, m.Runs, m.Submissions
 	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
-	dialect.Remember(s.Operator, m)
+	dialect.EncodeMemory(s.Operator, m)
 }
 
 // hasAttempt reports whether there is an attempt to describe: a running or finished one, not one whose objects are
@@ -91,7 +91,7 @@ func hasAttempt(m lifecycle.Memory) bool {
 // beside a driver that may still run (the sensor of Airflow's provider does). Conditions and events report the node.
 func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifecycle.Observed) v1beta2.ApplicationStateType {
 	driver := seen.Driver(m.Attempt)
-	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.SilentSince.IsZero() {
+	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.NodeLostSince.IsZero() {
 		return state(m)
 	}
 	switch before {

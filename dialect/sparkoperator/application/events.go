@@ -14,7 +14,7 @@ import (
 // Events returns the events of a plan, oldest first. A successful life has three: submitted, running, completed.
 func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		e, ok := transitionEvent(app, t)
 		if t.To == lifecycle.Launched {
 			e, ok = launchEvent(app, plan, t)
@@ -23,7 +23,7 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 			out = append(out, e)
 		}
 	}
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		out = append(out, dialect.NoticeEvent(n))
 	}
 	return out
@@ -72,7 +72,7 @@ func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle
 	case t.Cause.Reason == dialect.ReasonSparkSubmit:
 		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
 			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
-	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+	case slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
 		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
 	}
 	return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)

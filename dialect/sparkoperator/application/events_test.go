@@ -13,11 +13,11 @@ import (
 func TestEvents(t *testing.T) {
 	cause := lifecycle.Cause{Reason: "R", Message: "why"}
 	to := func(from, to lifecycle.Phase, o lifecycle.Outcome) lifecycle.Plan {
-		return lifecycle.Plan{Trail: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Outcome: o, Cause: cause}}, Next: in(to)}
+		return lifecycle.Plan{Transitions: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Outcome: o, Cause: cause}}, Next: in(to)}
 	}
 	tell := func(phase lifecycle.Phase, part lifecycle.Part, name string) lifecycle.Plan {
 		notice := lifecycle.Notice{Part: part, Name: name, Waits: phase == lifecycle.Launched || phase == lifecycle.Scaling, Attempt: 2, Cause: cause}
-		return lifecycle.Plan{Tell: []lifecycle.Notice{notice}, Next: in(phase)}
+		return lifecycle.Plan{Notices: []lifecycle.Notice{notice}, Next: in(phase)}
 	}
 	for _, c := range []struct {
 		name string
@@ -28,12 +28,12 @@ func TestEvents(t *testing.T) {
 		{"launched", to(lifecycle.New, lifecycle.Launched, ""), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver"}}},
 		{"launched by the operator", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
-			p.Do = []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
+			p.Actions = []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
 			return p
 		}(), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
 		{"launched by spark-submit", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
-			p.Trail[0].Cause = *dialect.BySparkSubmit("somebody wants it")
+			p.Transitions[0].Cause = *dialect.BySparkSubmit("somebody wants it")
 			p.Next.AttemptID = "an id"
 			return p
 		}(), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted",

@@ -185,7 +185,7 @@ func TestCountsAreExact(t *testing.T) {
 				reported[n.Name]++
 			}
 			for i := range gone {
-				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(news) < dialect.MaxExecutorNews {
+				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(news) < dialect.MaxExecutorNotices {
 					t.Fatalf("life %d: %s, which was taken away, is reported %d times", seed, gone[i].Name, reported[gone[i].Name])
 				}
 			}
@@ -312,7 +312,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 	for i := range 500 {
 		pods = append(pods, executor(fmt.Sprint("e", i), lifecycle.DriverFailed))
 	}
-	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != dialect.MaxExecutorNews || s.Executors.Failed != 500 {
+	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != dialect.MaxExecutorNotices || s.Executors.Failed != 500 {
 		t.Errorf("%d events, %d counted", len(news), s.Executors.Failed)
 	}
 }

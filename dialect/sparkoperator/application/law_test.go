@@ -47,7 +47,7 @@ func FuzzMemory(f *testing.F) {
 			return time.UnixMicro(us % (1 << 52)).UTC()
 		}
 		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
 			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
 			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
 		}
@@ -114,7 +114,7 @@ func TestLawOverLives(t *testing.T) {
 }
 
 func asks(plan lifecycle.Plan) bool {
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		if a.Verb == lifecycle.Confirm {
 			return true
 		}
@@ -124,13 +124,13 @@ func asks(plan lifecycle.Plan) bool {
 
 // checkAtRest decides again about what was just stored.
 func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) {
-	if seen.Refusal != nil {
+	if seen.Rejection != nil {
 		return // it was of that pass alone
 	}
-	seen.Confirmed, seen.Probed = false, nil
+	seen.Confirmed, seen.ProbeResult = false, nil
 	again := app.DeepCopy()
 	plan := d.Decide(again, seen, now)
-	if len(plan.Trail) > 0 || asks(plan) {
+	if len(plan.Transitions) > 0 || asks(plan) {
 		return
 	}
 	roundTrip(t, &again.Status)
@@ -142,7 +142,7 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 // checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each
 // time, and a later one is built anew.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
-	for _, launch := range plan.Do {
+	for _, launch := range plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
@@ -171,8 +171,8 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 // status, which starts no pass (Kind.Concludes). The pass that stored the status must request the next one.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
-	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
-		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Do, next.Trail, next.Tell)
+	if first.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Actions, next.Transitions, next.Notices)
 	}
 }
 
@@ -217,13 +217,13 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 		})
 	}
 	if r.IntN(3) > 0 {
-		seen.Probed = &lifecycle.Cause{}
+		seen.ProbeResult = &lifecycle.Cause{}
 		if r.IntN(2) == 0 {
-			seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
+			seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
 		}
 	}
 	if r.IntN(6) == 0 {
-		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	return seen
 }

@@ -36,7 +36,7 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 		plan := Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, time.Unix(0, 0).UTC())
 		message := app.Status.AppState.ErrorMessage
 		if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(message, field+": ") || !strings.Contains(message, "at most 2 digits") {
-			t.Errorf("%s: %s, %q, %v", field, app.Status.AppState.State, message, plan.Do)
+			t.Errorf("%s: %s, %q, %v", field, app.Status.AppState.State, message, plan.Actions)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	app.OutOfBounds, app.Spec = "spec.driver.env: has more than 1000 items; make the list shorter", v1beta2.SparkApplicationSpec{}
 	hash := app.Status.Operator.SpecHash
 	plan := Dialect{}.Decide(app, seen, now.Add(time.Hour))
-	if app.Status.AppState.State != v1beta2.ApplicationStateRunning || len(plan.Do) > 0 || app.Status.DriverInfo.PodName != "mine" || app.Status.Operator.SpecHash != hash {
-		t.Errorf("it is %+v with %v, %v", app.Status.AppState, app.Status.DriverInfo, plan.Do)
+	if app.Status.AppState.State != v1beta2.ApplicationStateRunning || len(plan.Actions) > 0 || app.Status.DriverInfo.PodName != "mine" || app.Status.Operator.SpecHash != hash {
+		t.Errorf("it is %+v with %v, %v", app.Status.AppState, app.Status.DriverInfo, plan.Actions)
 	}
-	if beside := (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).Surroundings(app, seen); !beside.Unsettled {
+	if beside := (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(app, seen); !beside.Unsettled {
 		t.Errorf("what stands beside it is %+v", beside)
 	}
 

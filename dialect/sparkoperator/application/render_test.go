@@ -82,7 +82,7 @@ func TestExamples(t *testing.T) {
 			}
 			app.Spec.Suspend = nil // of the queue's example
 			plan := usual.Decide(&app, lifecycle.Observed{Confirmed: true}, t0)
-			if len(plan.Do) != 1 {
+			if len(plan.Actions) != 1 {
 				t.Fatalf("it is not launched: %+v", plan)
 			}
 			checkBuilt(t, usual, &app, plan, t0)

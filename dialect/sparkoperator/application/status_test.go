@@ -48,7 +48,7 @@ func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Messa
 // TestStateOfASilentNode: the state keeps its value for as long as Kubernetes keeps the pod's phase. Tools of this API
 // read the state UNKNOWN as a failure.
 func TestStateOfASilentNode(t *testing.T) {
-	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, SilentSince: t0}
+	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, NodeLostSince: t0}
 	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
 	called := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown}
 	for _, c := range []struct {
@@ -283,8 +283,8 @@ func TestDegradedByACause(t *testing.T) {
 		}
 		waits := lifecycle.Executor{Name: "e2", Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: t0, Why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"}}
 		seen.Executors = append(seen.Executors, waits)
-		if plan := d.Decide(app, seen, t0.Add(time.Second)); len(Events(app, plan)) > 0 || plan.Check == 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
-			t.Errorf("dynamic %v: a second old, the executor makes %+v, to be looked at again in %s", dynamic, app.Status.Conditions, plan.Check)
+		if plan := d.Decide(app, seen, t0.Add(time.Second)); len(Events(app, plan)) > 0 || plan.RequeueAfter == 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
+			t.Errorf("dynamic %v: a second old, the executor makes %+v, to be looked at again in %s", dynamic, app.Status.Conditions, plan.RequeueAfter)
 		}
 		plan := d.Decide(app, seen, t0.Add(time.Minute))
 		want := []sparkoperator.Event{{Type: "Warning", Reason: sparkoperator.EventExecutorPending, Message: "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
@@ -298,8 +298,8 @@ func TestDegradedByACause(t *testing.T) {
 			t.Errorf("dynamic %v: Ready is %+v, errorMessage %q", dynamic, c, app.Status.AppState.ErrorMessage)
 		}
 		seen.Executors[1].Phase, seen.Executors[1].Why = lifecycle.DriverRunning, lifecycle.Cause{}
-		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Tell) > 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
-			t.Errorf("dynamic %v: when it runs the conditions are %+v, told is %v", dynamic, app.Status.Conditions, plan.Tell)
+		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Notices) > 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
+			t.Errorf("dynamic %v: when it runs the conditions are %+v, told is %v", dynamic, app.Status.Conditions, plan.Notices)
 		}
 		seen.Drivers[0].Deleting = true
 		d.Decide(app, seen, t0.Add(time.Hour))
@@ -335,7 +335,7 @@ func TestDriverInfo(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	app := sample()
 	for i := range 30 {
-		plan := lifecycle.Plan{Next: in(lifecycle.Running), Trail: []lifecycle.Transition{{To: lifecycle.Started, Attempt: int32(i), At: t0}}}
+		plan := lifecycle.Plan{Next: in(lifecycle.Running), Transitions: []lifecycle.Transition{{To: lifecycle.Started, Attempt: int32(i), At: t0}}}
 		usual.encode(app, lifecycle.App{}, plan, lifecycle.Observed{}, t0)
 	}
 	h := app.Status.Operator.History
@@ -366,8 +366,8 @@ func TestInvalidSpecs(t *testing.T) {
 		t.Run(c.field, func(t *testing.T) {
 			app := sample(c.edit, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 			plan := usual.Decide(app, lifecycle.Observed{}, t0)
-			if len(plan.Do) > 0 || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
-				t.Errorf("state %s, actions %v", app.Status.AppState.State, plan.Do)
+			if len(plan.Actions) > 0 || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
+				t.Errorf("state %s, actions %v", app.Status.AppState.State, plan.Actions)
 			}
 			for _, c2 := range app.Status.Conditions {
 				if c2.Type == sparkoperator.ConditionFailed && c2.Reason == lifecycle.ReasonInvalid && strings.HasPrefix(c2.Message, c.field+":") {
@@ -386,7 +386,7 @@ func TestEditRepairs(t *testing.T) {
 	app.Spec.Driver.Memory = new("1g")
 	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0.Add(time.Minute))
 	want := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
-	if diff := cmp.Diff(want, plan.Do, cmpopts.IgnoreFields(lifecycle.Action{}, "Built")); diff != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
+	if diff := cmp.Diff(want, plan.Actions, cmpopts.IgnoreFields(lifecycle.Action{}, "Built")); diff != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("state %s, actions (-want +got):\n%s", app.Status.AppState.State, diff)
 	}
 }
@@ -424,13 +424,13 @@ func TestPreempted(t *testing.T) {
 func TestDeleting(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	plan := usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
-	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 1 {
-		t.Errorf("actions %v, status %s", plan.Do, diff)
+	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Actions) != 1 {
+		t.Errorf("actions %v, status %s", plan.Actions, diff)
 	}
 	app.Finalizers = []string{metav1.FinalizerOrphanDependents}
 	plan = usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
-	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 0 {
-		t.Errorf("with --cascade=orphan: actions %v, status %s", plan.Do, diff)
+	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Actions) != 0 {
+		t.Errorf("with --cascade=orphan: actions %v, status %s", plan.Actions, diff)
 	}
 }
 
@@ -447,8 +447,8 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	}
 	seen.Drivers[0].Phase = lifecycle.DriverSucceeded
 	plan := usual.Decide(app, seen, t0)
-	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Do) > 0 {
-		t.Errorf("after it the state is %+v, actions %v", got, plan.Do)
+	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Actions) > 0 {
+		t.Errorf("after it the state is %+v, actions %v", got, plan.Actions)
 	}
 	app.Labels = nil
 	for phase, want := range map[lifecycle.Phase]bool{

@@ -195,8 +195,8 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 func TestStatusOfASubmission(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
-	if len(plan.Do) != 1 || app.Status.SparkApplicationID != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
-		t.Errorf("launched: plan %+v, id %q, state %s", plan.Do, app.Status.SparkApplicationID, app.Status.AppState.State)
+	if len(plan.Actions) != 1 || app.Status.SparkApplicationID != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("launched: plan %+v, id %q, state %s", plan.Actions, app.Status.SparkApplicationID, app.Status.AppState.State)
 	}
 	ready := metav1.Condition{}
 	for _, c := range app.Status.Conditions {

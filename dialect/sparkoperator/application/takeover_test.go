@@ -193,8 +193,8 @@ func TestTakeOverStates(t *testing.T) {
 			if c.state == "SUSPENDING" { // which is stored before the driver is stopped
 				then = "Delete DriverPod 2"
 			}
-			if rest := usual.Decide(app, again, t0); len(rest.Trail) > 0 || actions(rest) != then {
-				t.Errorf("the second decision enters %v and does %q", rest.Trail, actions(rest))
+			if rest := usual.Decide(app, again, t0); len(rest.Transitions) > 0 || actions(rest) != then {
+				t.Errorf("the second decision enters %v and does %q", rest.Transitions, actions(rest))
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestTakeOverStates(t *testing.T) {
 
 func actions(plan lifecycle.Plan) string {
 	var out []string
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		out = append(out, fmt.Sprintf("%s %s %d", a.Verb, a.Part, a.Attempt))
 	}
 	return strings.Join(out, ", ")
@@ -264,8 +264,8 @@ func TestTakeOverCounts(t *testing.T) {
 	})
 	t.Run("time to live", func(t *testing.T) {
 		app := leftIn("COMPLETED", func(a *v1beta2.SparkApplication) { a.Spec.TimeToLiveSeconds = new(int64(3600)) })
-		if plan := usual.Decide(app, lifecycle.Observed{}, t0); plan.Check != 59*time.Minute || len(plan.Do) > 0 {
-			t.Errorf("look again after %s, do %v", plan.Check, plan.Do)
+		if plan := usual.Decide(app, lifecycle.Observed{}, t0); plan.RequeueAfter != 59*time.Minute || len(plan.Actions) > 0 {
+			t.Errorf("look again after %s, do %v", plan.RequeueAfter, plan.Actions)
 		}
 		if plan := usual.Decide(app, lifecycle.Observed{}, endedThen.Add(time.Hour)); actions(plan) != "Delete Application 0" {
 			t.Errorf("at the end of its time: %q", actions(plan))
@@ -410,8 +410,8 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverRunning}}}
 		plan := usual.Decide(app, seen, t0)
-		if m := plan.Next; m.Attempt != attempt || m.Submissions != 2 || m.Runs != 2 || len(plan.Do) > 0 || app.Status.AppState.State != "RUNNING" {
-			t.Errorf("attempt %d: remembered %+v, does %v", attempt, m, plan.Do)
+		if m := plan.Next; m.Attempt != attempt || m.Submissions != 2 || m.Runs != 2 || len(plan.Actions) > 0 || app.Status.AppState.State != "RUNNING" {
+			t.Errorf("attempt %d: remembered %+v, does %v", attempt, m, plan.Actions)
 		}
 	}
 }
@@ -420,7 +420,7 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 func TestUnknownState(t *testing.T) {
 	app := leftIn("ANOTHER")
 	before := app.DeepCopy()
-	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Do)+len(plan.Trail)+len(plan.Tell) > 0 {
+	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Actions)+len(plan.Transitions)+len(plan.Notices) > 0 {
 		t.Errorf("it does %v", plan)
 	}
 	if len(app.Status.Conditions) != 1 || app.Status.Conditions[0].Reason != ReasonOtherOperator || !strings.Contains(app.Status.Conditions[0].Message, `"ANOTHER"`) {
@@ -431,8 +431,8 @@ func TestUnknownState(t *testing.T) {
 		t.Errorf("what is theirs was changed:\n%s", diff)
 	}
 	app.DeletionTimestamp = new(metav1.NewTime(t0))
-	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Do) > 0 || len(app.Status.Conditions) > 0 {
-		t.Errorf("being deleted: it does %v", plan.Do)
+	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Actions) > 0 || len(app.Status.Conditions) > 0 {
+		t.Errorf("being deleted: it does %v", plan.Actions)
 	}
 }
 

@@ -12,6 +12,6 @@ import (
 
 // encodeTransientError reports a transient error in the conditions (dialect.EncodeTransientError). Before holds the
 // previous conditions.
-func encodeTransientError(app *v1beta2.SparkApplication, m lifecycle.Memory, weather *lifecycle.Weather, before []metav1.Condition, now time.Time) {
-	dialect.EncodeTransientError(&app.Status.Conditions, m.Phase, weather, before, app.Generation, now)
+func encodeTransientError(app *v1beta2.SparkApplication, m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition, now time.Time) {
+	dialect.EncodeTransientError(&app.Status.Conditions, m.Phase, transient, before, app.Generation, now)
 }

@@ -36,7 +36,7 @@ func TestWeatherIsShown(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{}
 		encodeConditions(app, lifecycle.App{}, test.memory, "", t0)
-		encodeTransientError(app, test.memory, &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
+		encodeTransientError(app, test.memory, &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
 		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
 		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {
 			t.Errorf("%s: %+v", test.memory.Phase, c)
@@ -48,12 +48,12 @@ func TestWeatherIsShown(t *testing.T) {
 // operator. Its condition does not change until the reason changes or the transient error ends.
 func TestWeatherOfALaunch(t *testing.T) {
 	app := sample()
-	decide := func(second int, weather *lifecycle.Weather) v1beta2.SparkApplicationStatus {
-		usual.Decide(app, lifecycle.Observed{Weather: weather}, t0.Add(time.Duration(second)*time.Second))
+	decide := func(second int, transient *lifecycle.TransientError) v1beta2.SparkApplicationStatus {
+		usual.Decide(app, lifecycle.Observed{TransientError: transient}, t0.Add(time.Duration(second)*time.Second))
 		return *app.Status.DeepCopy()
 	}
-	words := func(reason, message string) *lifecycle.Weather {
-		return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: reason, Message: message}, Since: t0}
+	words := func(reason, message string) *lifecycle.TransientError {
+		return &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: reason, Message: message}, Since: t0}
 	}
 	ready := func(s v1beta2.SparkApplicationStatus) metav1.Condition {
 		return *meta.FindStatusCondition(s.Conditions, sparkoperator.ConditionReady)

@@ -68,14 +68,14 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 // service returns what all Services of an attempt's driver share.
 func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32) expose.Service {
 	return expose.Service{
-		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
 		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
 	}
 }
 
-// surroundingLabels returns the labels of an attempt's auxiliary objects, with the one by which tools of this API find
+// auxiliaryLabels returns the labels of an attempt's auxiliary objects, with the one by which tools of this API find
 // an operator's objects.
-func surroundingLabels(app *v1beta2.SparkApplication, id string, attempt int32) map[string]string {
+func auxiliaryLabels(app *v1beta2.SparkApplication, id string, attempt int32) map[string]string {
 	labels := attemptLabels(app, attempt, id)
 	labels[sparkoperator.LabelCreatedBy] = "true"
 	return labels

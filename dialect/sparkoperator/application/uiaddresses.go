@@ -34,7 +34,7 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 // operator; the two are not merged.
 func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
 	i := expose.Ingress{
-		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
 		ClassName: d.UI.Ingress.ClassName, Annotations: d.UI.Ingress.Annotations, TLS: d.UI.Ingress.TLS,
 	}
 	if len(annotations) > 0 {
@@ -51,7 +51,7 @@ func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplicatio
 	d.UI.AddRoute(e, sparkoperator.RouteWish{
 		Asked: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
 		Route: expose.Route{
-			Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIRouteSuffix), Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+			Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIRouteSuffix), Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
 		},
 	})
 }

@@ -15,7 +15,7 @@ import (
 // TestServerExposedIsBounded checks that a long rejection of an Ingress fits into the condition and is reported once.
 func TestServerExposedIsBounded(t *testing.T) {
 	sc := &v1alpha1.SparkConnect{}
-	refused := []lifecycle.Surrounding{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}
+	refused := []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}
 	for i, want := range []int{1, 0} {
 		if events := tellServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
 			t.Errorf("look %d: %d events, want %d", i, len(events), want)

@@ -42,9 +42,9 @@ var ownConditions = append([]string{
 
 // encodeConnectConditions sets the conditions of a phase. It returns a notice if an edited spec is newly found to be
 // invalid while the server of the previous spec continues (outlived). Others set the conditions about auxiliary objects
-// (Connects.Surroundings).
-func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weather *lifecycle.Weather, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
-	why := connectAccount(m, weather, sc.Status.Conditions)
+// (Connects.AuxiliaryObjects).
+func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
+	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
 	case lifecycle.Running:
@@ -80,7 +80,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
 	} else {
 		unready := why
-		if m.Cause.Reason == "" && weather == nil {
+		if m.Cause.Reason == "" && transient == nil {
 			unready.Reason = v1alpha1.ReasonServerPodNotReady
 		}
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
@@ -161,9 +161,9 @@ var awaitedServer = map[lifecycle.Phase]string{
 // connectAccount returns why a server is not Ready, or what degrades a Ready one; the zero Cause if nothing does. A
 // transient error keeps its message while its reason stays: each answer of the API server may be worded differently,
 // and that is no news.
-func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []metav1.Condition) lifecycle.Cause {
-	if weather != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
-		why := weather.Cause
+func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
+	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
+		why := transient.Cause
 		i := slices.IndexFunc(before, func(c metav1.Condition) bool {
 			return c.Reason == why.Reason && (c.Type == sparkoperator.ConditionReady || c.Type == sparkoperator.ConditionDegraded)
 		})

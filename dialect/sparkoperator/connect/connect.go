@@ -80,15 +80,15 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		return plan
 	}
 	if taken {
-		plan.Tell = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Tell...)
+		plan.Notices = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Notices...)
 	}
 	stampChange(sc, now, func() {
 		if unread {
-			plan.Tell = append(plan.Tell, c.serviceWarnings(sc)...)
+			plan.Notices = append(plan.Notices, c.serviceWarnings(sc)...)
 		}
-		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
-		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen)...)
-		plan.Tell = append(plan.Tell, encodeConnectConditions(sc, plan.Next, seen.Weather, outlived(wanted, plan.Next), now)...)
+		plan.Notices = append(plan.Notices, c.encodeService(sc, now)...)
+		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
+		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, outlived(wanted, plan.Next), now)...)
 	})
 	return plan
 }

@@ -54,7 +54,7 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 
 // look makes a pass after some time; around are the states of the auxiliary objects, and if there are none, all wanted
 // ones exist. A second pass with the same facts must change nothing.
-func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.Surrounding) *stay {
+func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	s.plan, s.told = s.connects.Decide(s.sc, seen, s.now), nil
@@ -63,13 +63,13 @@ func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	}
 	s.told = append(s.told, s.surround(around)...)
 	s.store()
-	if slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Refusal != nil {
+	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Rejection != nil {
 		return s
 	}
 	before := s.sc.Status.DeepCopy()
-	seen.Probed = nil
+	seen.ProbeResult = nil
 	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
-	if asks := slices.ContainsFunc(again.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
+	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
 		s.surround(around)
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 			s.t.Fatalf("a second look changes the status:\n%s", diff)
@@ -79,17 +79,17 @@ func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	return s
 }
 
-func (s *stay) surround(around []lifecycle.Surrounding) (told []string) {
-	wanted := s.connects.Surroundings(s.sc)
+func (s *stay) surround(around []lifecycle.AuxiliaryObject) (told []string) {
+	wanted := s.connects.AuxiliaryObjects(s.sc)
 	if wanted.Unsettled {
 		return nil
 	}
 	if len(around) == 0 {
 		for _, object := range wanted.Objects {
-			around = append(around, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+			around = append(around, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
 	}
-	for _, event := range wanted.Told(around, s.now) {
+	for _, event := range wanted.Record(around, s.now) {
 		told = append(told, event.Reason)
 	}
 	return told
@@ -218,8 +218,8 @@ func TestConnectEnds(t *testing.T) {
 		tells(EventServerFailed, EventServerBackOff)
 	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.says(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
-	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.Check != 10*time.Second {
-		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.Check)
+	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
+		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
 	s.look(10*time.Second, aServer(1, lifecycle.DriverFailed)).tells()
 	s.look(time.Second, noServer).tells(EventServerCreated)
@@ -275,7 +275,7 @@ func TestConnectSuspends(t *testing.T) {
 
 func TestConnectRefused(t *testing.T) {
 	refused := noServer
-	refused.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
+	refused.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
 	s := stays(t, aConnect()).look(0, refused).tells(EventServerRefused, EventServerBackOff)
 	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
 	s.look(10*time.Second, noServer).tells(EventServerCreated)
@@ -300,12 +300,12 @@ func TestConnectUnusableEdit(t *testing.T) {
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
 	s.is(v1alpha1.SparkConnectStateReady, stalled...)
 	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").says(sparkoperator.ConditionReady, "spec.executor.memory").says(ConditionProgressing, "spec.executor.memory")
-	if len(s.plan.Do) > 0 || s.sc.Status.ObservedGeneration != 2 {
-		t.Errorf("asked for %v, observedGeneration %d", s.plan.Do, s.sc.Status.ObservedGeneration)
+	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
+		t.Errorf("asked for %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
 	s.look(time.Hour, ready).tells().is(v1alpha1.SparkConnectStateReady, stalled...)
-	if len(s.plan.Do) > 0 {
-		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Do)
+	if len(s.plan.Actions) > 0 {
+		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Actions)
 	}
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
@@ -343,7 +343,7 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s := runs(t)
 	s.look(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
-	probed.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
+	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.look(time.Second, probed).tells(sparkoperator.EventExecutorPending)
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
 	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
@@ -372,7 +372,7 @@ func TestConnectExecutorFails(t *testing.T) {
 	for i := range 100 {
 		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
-	if s.look(time.Second, many); len(s.told) != dialect.MaxExecutorNews {
+	if s.look(time.Second, many); len(s.told) != dialect.MaxExecutorNotices {
 		t.Errorf("%d events of one pass", len(s.told))
 	}
 	s.look(time.Second, many).tells()
@@ -380,16 +380,16 @@ func TestConnectExecutorFails(t *testing.T) {
 
 func TestConnectWeather(t *testing.T) {
 	bad := noServer
-	bad.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
+	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
 	s := stays(t, aConnect()).look(time.Minute, bad)
 	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
-	bad.Weather.Cause.Message = "slow: 2"
+	bad.TransientError.Cause.Message = "slow: 2"
 	s.look(time.Minute, bad).says(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
 // TestConnectService checks that Ready is False if the Service cannot be created, with its reason.
 func TestConnectService(t *testing.T) {
-	taken := lifecycle.Surrounding{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
+	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s := stays(t, aConnect()).look(0, noServer, taken).tells(EventServerCreated, "NameTaken")
 	s.look(time.Second, ready, taken).tells(EventServerReady)
@@ -432,7 +432,7 @@ func TestConnectDeleted(t *testing.T) {
 	if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 		t.Errorf("the status changed:\n%s", diff)
 	}
-	if !s.connects.Surroundings(s.sc).Unsettled {
+	if !s.connects.AuxiliaryObjects(s.sc).Unsettled {
 		t.Error("something is wanted beside it")
 	}
 }

@@ -30,19 +30,19 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 	seen := lifecycle.Observed{Confirmed: true}
 	for range 3 {
 		plan := c.Decide(sc, seen, now)
-		for _, action := range plan.Do {
+		for _, action := range plan.Actions {
 			if action.Verb == lifecycle.Create {
 				_, _ = c.Render(sc, action, now)
 			}
 		}
 		c.Events(sc, plan)
-		s := c.Surroundings(sc)
-		var is []lifecycle.Surrounding
+		s := c.AuxiliaryObjects(sc)
+		var is []lifecycle.AuxiliaryObject
 		for _, object := range s.Objects {
-			is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+			is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
-		if s.Told != nil {
-			s.Told(is, now)
+		if s.Record != nil {
+			s.Record(is, now)
 		}
 		_, _ = json.Marshal(sc.Status)
 		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}

@@ -17,7 +17,7 @@ import (
 // server is found by its pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
-		dialect.Recall(&m, &o.OperatorStatus)
+		dialect.DecodeMemory(&m, &o.OperatorStatus)
 		m.AttemptID, m.Runs, m.Submissions = o.AttemptID, o.Runs, o.Submissions
 	}
 	return m
@@ -28,7 +28,7 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
 	}
-	dialect.Remember(&s.Operator.OperatorStatus, m)
+	dialect.EncodeMemory(&s.Operator.OperatorStatus, m)
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
@@ -47,7 +47,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	s, m := &sc.Status, plan.Next
 	told := toldFailures(s, m)
 	rememberConnect(s, m)
-	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
+	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.ObservedGeneration = sc.Generation
 	s.State = connectState(s.State, m)
 	s.Server.PodName, s.Server.PodIP = "", ""
@@ -87,7 +87,7 @@ func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle
 		}
 		id := dialect.ExecutorID(e.Name)
 		failed.Add(id)
-		if !told.Has(id) && len(told) < dialect.MaxRanges && len(news) < dialect.MaxExecutorNews {
+		if !told.Has(id) && len(told) < dialect.MaxRanges && len(news) < dialect.MaxExecutorNotices {
 			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
 		}
 	}

@@ -34,12 +34,12 @@ const (
 // Events returns the events of a plan of a SparkConnect as Decide left it, oldest first.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
-	for _, t := range plan.Trail {
+	for _, t := range plan.Transitions {
 		if e, ok := serverEvent(sc, plan, t); ok {
 			out = append(out, e)
 		}
 	}
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		out = append(out, serverNotice(n))
 	}
 	return out

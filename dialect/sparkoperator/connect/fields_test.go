@@ -104,7 +104,7 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	s.serverContainer, s.executorSpark = fieldtable.SparkContainer(t, s.server, 0), fieldtable.SparkContainer(t, s.executor, -1)
 	delete(s.serverContainer, "args") // which is the configuration
 	c.Decide(sc, noServer, connectBegan)
-	for _, object := range c.Surroundings(sc).Objects {
+	for _, object := range c.AuxiliaryObjects(sc).Objects {
 		there := fieldtable.Plain(t, object)
 		delete(there["metadata"].(map[string]any)["labels"].(map[string]any), lifecycle.ContentLabel)
 		s.beside[object.GetObjectKind().GroupVersionKind().Kind] = there

@@ -52,10 +52,10 @@ func FuzzConnectSpecs(f *testing.F) {
 		decide := func() lifecycle.Plan {
 			plan := c.Decide(sc, lifecycle.Observed{Confirmed: true}, connectBegan)
 			c.Events(sc, plan)
-			if wanted := c.Surroundings(sc); !wanted.Unsettled {
-				wanted.Told(nil, connectBegan)
+			if wanted := c.AuxiliaryObjects(sc); !wanted.Unsettled {
+				wanted.Record(nil, connectBegan)
 			}
-			for _, action := range plan.Do {
+			for _, action := range plan.Actions {
 				if action.Verb != lifecycle.Create {
 					continue
 				}
@@ -76,7 +76,7 @@ func FuzzConnectSpecs(f *testing.F) {
 			t.Errorf("remembered (-decided +read):\n%s", diff)
 		}
 		before := sc.Status.DeepCopy()
-		if again := decide(); len(again.Do) == 0 {
+		if again := decide(); len(again.Actions) == 0 {
 			if diff := cmp.Diff(*before, sc.Status); diff != "" {
 				t.Errorf("a second look changes the status:\n%s", diff)
 			}

@@ -272,14 +272,14 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
-	events := s.connects.Events(s.sc, lifecycle.Plan{Tell: s.connects.serviceWarnings(s.sc)})
+	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("told: %+v", events)
 	}
 	s.sc.Generation = 3
 	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
 	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
-	events = s.connects.Events(s.sc, lifecycle.Plan{Tell: s.connects.serviceWarnings(s.sc)})
+	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
 		t.Errorf("told: %+v", events)
 	}
@@ -419,8 +419,8 @@ func TestConnectTakeOver(t *testing.T) {
 	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
 	s.look(0, theirs).tells(EventServerReady, EventConnectTakenOver)
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	if len(s.plan.Do) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
-		t.Errorf("asked for %v, started %s", s.plan.Do, s.sc.Status.StartTime)
+	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
+		t.Errorf("asked for %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
 	}
 	s.look(time.Hour, theirs).tells()
 	s.sc.Spec.Image = new("docker.io/apache/spark:4.1.5")
@@ -438,7 +438,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	})
 	c := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
-	if !c.Surroundings(sc).Unsettled {
+	if !c.AuxiliaryObjects(sc).Unsettled {
 		t.Error("something is wanted before the first decision")
 	}
 	contents := map[string]bool{}
@@ -448,7 +448,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	} {
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: phase, Attempt: int32(i)})
 		sc.Spec.SparkVersion = fmt.Sprint("4.1.", i)
-		wanted := c.Surroundings(sc)
+		wanted := c.AuxiliaryObjects(sc)
 		if len(wanted.Objects) != 1 {
 			t.Fatalf("%s: wanted %v", phase, wanted.Objects)
 		}
@@ -457,7 +457,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	if len(contents) != 1 {
 		t.Errorf("%d different Services", len(contents))
 	}
-	service := c.Surroundings(sc).Objects[0].(*corev1.Service)
+	service := c.AuxiliaryObjects(sc).Objects[0].(*corev1.Service)
 	selector := map[string]string{LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
@@ -479,7 +479,7 @@ func TestConnectServiceInside(t *testing.T) {
 		}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
-	s := Connects{}.Surroundings(sc)
+	s := Connects{}.AuxiliaryObjects(sc)
 	service := s.Objects[0].(*corev1.Service)
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.LoadBalancerSourceRanges) > 0 || service.Spec.Selector["app"] != "" {
 		t.Errorf("Service %+v", service.Spec)
@@ -489,14 +489,14 @@ func TestConnectServiceInside(t *testing.T) {
 			t.Errorf("port %+v", port)
 		}
 	}
-	news := s.Told([]lifecycle.Surrounding{{Kind: "Service", Name: service.Name, Stands: true}}, connectBegan)
+	news := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
 	told := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
 	if len(news) != 1 || told == nil || told.Status != metav1.ConditionFalse || told.Reason != sparkoperator.ReasonSwitchedOff ||
 		!strings.Contains(told.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(told.Message, "exposure.enabled: true") {
 		t.Errorf("told %v, %+v", news, told)
 	}
 	outside := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
-	if made := outside.Surroundings(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
+	if made := outside.AuxiliaryObjects(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		t.Errorf("with exposure: %+v", made.Spec)
 	}
 	for field, change := range map[string]func(*corev1.ServiceSpec){
@@ -506,7 +506,7 @@ func TestConnectServiceInside(t *testing.T) {
 	} {
 		other := sc.DeepCopy()
 		change(&other.Spec.Server.Service.Spec)
-		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.Surroundings(other).Unsettled {
+		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.AuxiliaryObjects(other).Unsettled {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -592,7 +592,7 @@ func TestConnectUIObjects(t *testing.T) {
 		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"}, IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
-	objects := c.Surroundings(sc).Objects
+	objects := c.AuxiliaryObjects(sc).Objects
 	if len(objects) != 4 || objects[0].GetName() != "link" || objects[1].GetName() != "hub-server-ui-svc" {
 		t.Fatalf("wanted %v", objects)
 	}
@@ -645,7 +645,7 @@ func TestConnectUIService(t *testing.T) {
 			}
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 			var got []string
-			for _, object := range (Connects{Options{UI: tc.options}}).Surroundings(sc).Objects {
+			for _, object := range (Connects{Options{UI: tc.options}}).AuxiliaryObjects(sc).Objects {
 				got = append(got, object.GetName())
 				if s, ok := object.(*corev1.Service); ok && len(s.Spec.Ports) != 1 {
 					t.Errorf("Service %s has ports %+v, want one", s.Name, s.Spec.Ports)
@@ -662,13 +662,13 @@ func TestConnectUIService(t *testing.T) {
 func TestConnectExposed(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}
-	stands := lifecycle.Surrounding{Kind: "Service", Name: "hub-server", Stands: true}
+	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Current: true}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	refused := lifecycle.Surrounding{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
+	refused := lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
 	s.look(0, noServer, stands, refused).tells(EventServerCreated, "Forbidden")
 	s.look(time.Second, ready, stands, refused).tells(EventServerReady)
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
-	s.look(time.Second, ready, stands, lifecycle.Surrounding{Kind: "Ingress", Name: "hub-ui-ingress", Stands: true}).tells()
+	s.look(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).tells()
 	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
 	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
 		t.Errorf("address %q", got)
@@ -693,7 +693,7 @@ func FuzzConnectMemory(f *testing.F) {
 			return time.UnixMicro(us % (1 << 52)).UTC()
 		}
 		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
+			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
 			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(asStored(outcome)),
 			Cause: lifecycle.Cause{Reason: asStored(reason), Message: asStored(message)},
 		}

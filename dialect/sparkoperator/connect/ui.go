@@ -142,17 +142,17 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 
 // tellServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
 // something is wrong. If the spec asks for nothing, there is no condition.
-func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""
 	standing := 0
 	for _, link := range e.Links {
-		if made := dialect.Named(live, link.Kind, link.Name); made != nil && made.Stands {
+		if made := dialect.FindObject(live, link.Kind, link.Name); made != nil && made.Current {
 			standing++
 			server.WebUIAddress = cmp.Or(server.WebUIAddress, link.Address.String())
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(live), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != e.Service })
+	others := slices.DeleteFunc(slices.Clone(live), func(s lifecycle.AuxiliaryObject) bool { return s.Kind == "Service" && s.Name != e.Service })
 	why := lifecycle.Cause{}
 	for _, cause := range append(slices.Clone(e.Wrong), dialect.ObjectFailures(others)...) {
 		if why.Message != "" {

@@ -30,7 +30,7 @@ func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 				for i := range 3 {
 					now := morning.Add(time.Duration(i) * time.Hour)
 					plan := d.Decide(s, lifecycle.Observed{Confirmed: true}, now)
-					for _, action := range plan.Do {
+					for _, action := range plan.Actions {
 						if action.Verb == lifecycle.Create {
 							_, _ = d.RenderRun(s, action)
 						}

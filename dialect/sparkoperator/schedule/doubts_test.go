@@ -56,8 +56,8 @@ func TestScheduleDoubts(t *testing.T) {
 			}
 			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(30*time.Minute))
 			storedSchedule(t, s)
-			if again := toldBy(d, s, plan); len(plan.Do) != 1 || !strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
-				t.Errorf("when a run is due: %v, told %s", plan.Do, again)
+			if again := toldBy(d, s, plan); len(plan.Actions) != 1 || !strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
+				t.Errorf("when a run is due: %v, told %s", plan.Actions, again)
 			}
 			mended := nightly()
 			mended.Status, mended.Generation = s.Status, 2
@@ -90,7 +90,7 @@ func TestLocalIsNoEdit(t *testing.T) {
 	d.Decide(s, lifecycle.Observed{}, morning)
 	s.Spec.TimeZone, s.Spec.Schedule, s.Generation = "UTC", "0  *   * * *", 2
 	plan := d.Decide(s, lifecycle.Observed{}, morning.Add(40*time.Minute))
-	if len(plan.Do) != 1 || strings.Contains(toldBy(d, s, plan), "ScheduleChanged") {
-		t.Errorf("%v, told %s", plan.Do, toldBy(d, s, plan))
+	if len(plan.Actions) != 1 || strings.Contains(toldBy(d, s, plan), "ScheduleChanged") {
+		t.Errorf("%v, told %s", plan.Actions, toldBy(d, s, plan))
 	}
 }

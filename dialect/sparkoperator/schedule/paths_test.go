@@ -66,8 +66,8 @@ func TestAScheduleBeyondTheLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := Schedules{}.Decide(&s, lifecycle.Observed{}, time.Unix(1_000_000, 0).UTC())
-	if len(plan.Do) > 0 || s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || s.Status.Operator.Schedule != "old key" ||
+	if len(plan.Actions) > 0 || s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || s.Status.Operator.Schedule != "old key" ||
 		!strings.Contains(s.Status.Reason, "spec.template.volumes[0].emptyDir.sizeLimit: the exponent of a quantity has at most 2 digits") {
-		t.Errorf("%+v, %v", s.Status, plan.Do)
+		t.Errorf("%+v, %v", s.Status, plan.Actions)
 	}
 }

@@ -50,11 +50,11 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	taken := s.Status.Operator == nil && s.Status.ScheduleState != v1beta2.ScheduleStateNew
 	plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
 	if taken {
-		plan.Tell = append([]lifecycle.Notice{{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: schedule.ReasonTakenOver,
-			Message: "taken over from another operator; the last run was " + cmp.Or(s.Status.LastRunName, "none")}}}, plan.Tell...)
+		plan.Notices = append([]lifecycle.Notice{{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: schedule.ReasonTakenOver,
+			Message: "taken over from another operator; the last run was " + cmp.Or(s.Status.LastRunName, "none")}}}, plan.Notices...)
 	}
-	plan.Tell = append(plan.Tell, encodeSchedule(s, want, plan, doubts, seen.Weather, now)...)
-	return lifecycle.Plan{Do: plan.Do, Tell: plan.Tell, Check: plan.Check}
+	plan.Notices = append(plan.Notices, encodeSchedule(s, want, plan, doubts, seen.TransientError, now)...)
+	return lifecycle.Plan{Actions: plan.Actions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter}
 }
 
 // schedule reads the custom resource's wishes. Doubts are about settings that the user may have meant differently; they
@@ -194,7 +194,7 @@ var normalNews = []string{
 // Events returns the events of a plan, oldest first.
 func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
-	for _, n := range plan.Tell {
+	for _, n := range plan.Notices {
 		kind, message := "Warning", n.Cause.Message
 		if slices.Contains(normalNews, n.Cause.Reason) {
 			kind = "Normal"

@@ -80,7 +80,7 @@ func TestScheduleLife(t *testing.T) {
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
 	storedSchedule(t, s)
 	next := time.Date(2026, 2, 1, 11, 0, 0, 0, time.UTC)
-	if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(next) || plan.Do != nil || plan.Check != 10*time.Minute {
+	if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(next) || plan.Actions != nil || plan.RequeueAfter != 10*time.Minute {
 		t.Errorf("a new schedule: %+v, %+v", s.Status, plan)
 	}
 	if got := conditionsOf(s.Status.Conditions); got != "Ready=True(Scheduled)" {
@@ -90,7 +90,7 @@ func TestScheduleLife(t *testing.T) {
 	now := next.Add(20 * time.Millisecond)
 	plan = d.Decide(s, lifecycle.Observed{}, now)
 	storedSchedule(t, s)
-	if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"}}, plan.Do); diff != "" {
+	if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"}}, plan.Actions); diff != "" {
 		t.Fatal(diff)
 	}
 	if st := s.Status; !st.LastRun.Time.Equal(next) || st.LastRunName != "nightly-1769943600" || !st.NextRun.Time.Equal(next.Add(time.Hour)) {
@@ -100,7 +100,7 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("told: %s", got)
 	}
 
-	run, err := d.RenderRun(s, plan.Do[0])
+	run, err := d.RenderRun(s, plan.Actions[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestScheduleRefusals(t *testing.T) {
 			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") || !strings.Contains(got, test.says) {
 				t.Errorf("told: %s", got)
 			}
-			if plan.Do != nil || plan.Check != 0 {
+			if plan.Actions != nil || plan.RequeueAfter != 0 {
 				t.Errorf("something is done: %+v", plan)
 			}
 			mended := nightly()
@@ -282,7 +282,7 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 		}
 		started := ""
 		for i := range 2 {
-			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(time.Duration(30+i)*time.Minute)).Do {
+			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(time.Duration(30+i)*time.Minute)).Actions {
 				started += " " + action.Name
 			}
 		}
@@ -308,8 +308,8 @@ func TestUnknownPolicy(t *testing.T) {
 		t.Error(got)
 	}
 	going := lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other", CreatedAt: morning}}}
-	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Do != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no run goes on: other" {
-		t.Errorf("%v %s", plan.Do, toldBy(d, s, plan))
+	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no run goes on: other" {
+		t.Errorf("%v %s", plan.Actions, toldBy(d, s, plan))
 	}
 }
 
@@ -324,9 +324,9 @@ func TestScheduleConditions(t *testing.T) {
 		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, lifecycle.Observed{}, "Ready=False(Suspended) Suspended=True(Suspended)"},
 		{"suspended and wrong", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend, s.Spec.Schedule = new(true), "x" }, lifecycle.Observed{},
 			"Ready=False(InvalidSpec) Stalled=True(InvalidSpec) Suspended=True(Suspended)"},
-		{"refused", nil, lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}},
+		{"refused", nil, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}},
 			"Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)"},
-		{"weather", nil, lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "w"}}}, "Ready=False(Timeout) Reconciling=True(Timeout)"},
+		{"transient error", nil, lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "w"}}}, "Ready=False(Timeout) Reconciling=True(Timeout)"},
 		{"replacing", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace },
 			lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other"}}}, "Ready=True(Replacing) Reconciling=True(Replacing)"},
 		{"forbidden", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid },
@@ -382,7 +382,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 				seen := lifecycle.Observed{Runs: test.runs, Confirmed: true}
 				plan := Schedules{}.Decide(s, seen, now)
 				storedSchedule(t, s)
-				for _, a := range plan.Do {
+				for _, a := range plan.Actions {
 					start = append(start, a.Name)
 				}
 				told += toldBy(Schedules{}, s, plan)
@@ -416,14 +416,14 @@ func TestScheduleLawOverLives(t *testing.T) {
 			want, _ := d.schedule(s, now)
 			plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
 			told := d.Decide(s, seen, now)
-			if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
+			if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				continue // never stored
 			}
 			storedSchedule(t, s)
 			if diff := cmp.Diff(plan.Next, decodeSchedule(s, want, now), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
 			}
-			for _, n := range told.Tell {
+			for _, n := range told.Notices {
 				reasons[n.Cause.Reason]++
 			}
 			checkSchedule(t, d, s, seen, now)
@@ -462,10 +462,10 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: name, CreatedAt: now.Add(-time.Minute).Truncate(time.Second), Outcome: outcomes[r.IntN(3)], Deleting: r.IntN(5) == 0})
 	}
 	if r.IntN(6) == 0 {
-		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	if r.IntN(9) == 0 {
-		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: fmt.Sprint(r.Int())}, Since: now}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: fmt.Sprint(r.Int())}, Since: now}
 	}
 	return seen
 }
@@ -481,10 +481,10 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 	if meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
 		t.Fatalf("%+v", s.Status)
 	}
-	seen.Refusal, seen.Confirmed = nil, false
+	seen.Rejection, seen.Confirmed = nil, false
 	again := s.DeepCopy()
 	plan := d.Decide(again, seen, now)
-	if len(plan.Do) > 0 || len(plan.Tell) > 0 {
+	if len(plan.Actions) > 0 || len(plan.Notices) > 0 {
 		return
 	}
 	storedSchedule(t, again)

@@ -56,7 +56,7 @@ func TestScheduleSituations(t *testing.T) {
 		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
 			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
 			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},
-		{about: "the run is refused", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
+		{about: "the run is refused", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
 			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", told: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "it is suspended", edit: func(s *app) { s.Spec.Suspend = new(true) }, after: 31 * time.Minute,
 			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", told: []string{"Normal ScheduleSuspended: "}},
@@ -77,10 +77,10 @@ func TestScheduleSituations(t *testing.T) {
 			told: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is none from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
 		{about: "it is wrong and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
 			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", told: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
-		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
+		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
 			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
 		{about: "its clock went back", after: -2 * time.Hour, edit: func(s *app) {
-			s.Status.Operator.LastTick = dialect.Stored(morning.Add(-30 * time.Minute))
+			s.Status.Operator.LastTick = dialect.EncodeTime(morning.Add(-30 * time.Minute))
 		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", told: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
 		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
 			conditions: ready, told: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
@@ -119,11 +119,11 @@ func TestScheduleSituations(t *testing.T) {
 			if got := utc(s.Status.NextRun); !got.Equal(next) {
 				t.Errorf("the next run is %s, want %s", got, next)
 			}
-			if plan.Check != 0 && plan.Check < time.Second && len(plan.Do) == 0 && test.then == "" {
-				t.Errorf("looked at again after %s", plan.Check)
+			if plan.RequeueAfter != 0 && plan.RequeueAfter < time.Second && len(plan.Actions) == 0 && test.then == "" {
+				t.Errorf("looked at again after %s", plan.RequeueAfter)
 			}
 			if test.then != "" {
-				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.Check)); doneBy(again) != test.then {
+				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.RequeueAfter)); doneBy(again) != test.then {
 					t.Errorf("then done is %q, want %q", doneBy(again), test.then)
 				}
 			}
@@ -138,7 +138,7 @@ func TestScheduleSituations(t *testing.T) {
 
 func doneBy(plan lifecycle.Plan) string {
 	var do []string
-	for _, a := range plan.Do {
+	for _, a := range plan.Actions {
 		do = append(do, string(a.Verb)+" "+a.Name)
 	}
 	return strings.Join(do, " ")

@@ -28,11 +28,11 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		takeScheduleOver(&m, st, want, now)
 		return m
 	}
-	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.Moment(o.Since), dialect.Moment(o.LastTick), o.LastRunRequest
-	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.Moment(o.RefusedSince), dialect.Moment(o.RetryTime)
-	m.Cause = dialect.CauseOf(o.Cause)
+	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.DecodeTime(o.Since), dialect.DecodeTime(o.LastTick), o.LastRunRequest
+	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.DecodeTime(o.RefusedSince), dialect.DecodeTime(o.RetryTime)
+	m.Cause = dialect.DecodeCause(o.Cause)
 	if asked := o.WaitingRequest; asked != nil {
-		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.Moment(asked.RefusedSince), Retry: dialect.Moment(asked.RetryTime), Cause: dialect.CauseOf(asked.Cause)}
+		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.DecodeTime(asked.RefusedSince), Retry: dialect.DecodeTime(asked.RetryTime), Cause: dialect.DecodeCause(asked.Cause)}
 	}
 	return m
 }
@@ -68,11 +68,11 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	o := st.Operator
 	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
-	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.Stored(m.Since), dialect.Stored(m.LastTick), m.LastRequest
-	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.Stored(m.RefusedSince), dialect.Stored(m.Retry)
-	o.Cause, o.WaitingRequest = dialect.StoredCause(m.Cause), nil
+	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.EncodeTime(m.Since), dialect.EncodeTime(m.LastTick), m.LastRequest
+	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.EncodeTime(m.RefusedSince), dialect.EncodeTime(m.Retry)
+	o.Cause, o.WaitingRequest = dialect.EncodeCause(m.Cause), nil
 	if asked := m.Asked; asked.Run != "" {
-		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.Stored(asked.Since), RetryTime: dialect.Stored(asked.Retry), Cause: dialect.StoredCause(asked.Cause)}
+		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.EncodeTime(asked.Since), RetryTime: dialect.EncodeTime(asked.Retry), Cause: dialect.EncodeCause(asked.Cause)}
 	}
 }
 
@@ -84,7 +84,7 @@ const (
 
 // encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns the
 // notices.
-func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, weather *lifecycle.Weather,
+func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, transient *lifecycle.TransientError,
 	now time.Time) (news []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
 	rememberSchedule(st, m)
@@ -98,14 +98,14 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
 		}
 	}
-	hold := scheduleConditions(want, m, doubts, weather)
+	hold := scheduleConditions(want, m, doubts, transient)
 	before := slices.Clone(st.Conditions)
 	st.Conditions = slices.DeleteFunc(st.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
 	})
 	for _, c := range hold {
 		// Each failure of the API server may be worded differently, and that is no news.
-		if old := meta.FindStatusCondition(before, c.Type); old != nil && weather != nil && old.Reason == c.Reason && c.Reason == weather.Cause.Reason {
+		if old := meta.FindStatusCondition(before, c.Type); old != nil && transient != nil && old.Reason == c.Reason && c.Reason == transient.Cause.Reason {
 			c.Message = old.Message
 		}
 		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
@@ -116,7 +116,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 
 // scheduleConditions returns the conditions that hold. A schedule is Ready if its runs start when they are due. It
 // stays Ready while its concurrency policy makes the next run wait for the last.
-func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, weather *lifecycle.Weather) []metav1.Condition {
+func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, transient *lifecycle.TransientError) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
 	var more []metav1.Condition
@@ -127,8 +127,8 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 	switch {
 	case want.Invalid != nil:
 		trouble(sparkoperator.ConditionStalled, m.Cause)
-	case weather != nil:
-		trouble(sparkoperator.ConditionReconciling, weather.Cause)
+	case transient != nil:
+		trouble(sparkoperator.ConditionReconciling, transient.Cause)
 	case m.Cause.Reason == schedule.ReasonReplacing:
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})

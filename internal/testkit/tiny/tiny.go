@@ -35,7 +35,7 @@ func Kind() kind.Kind {
 		Render:   typed.Renders(Render),
 		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
 			var events []kind.Event
-			for _, t := range plan.Trail {
+			for _, t := range plan.Transitions {
 				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
 			}
 			return events
@@ -51,9 +51,9 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 		was = lifecycle.Phase(app.Status.Operator.Phase)
 	}
 	to := func(phase lifecycle.Phase, state v1beta2.ApplicationStateType, outcome lifecycle.Outcome, cause lifecycle.Cause, do ...lifecycle.Action) lifecycle.Plan {
-		plan.Next.Phase, plan.Do = phase, do
+		plan.Next.Phase, plan.Actions = phase, do
 		if phase != was {
-			plan.Trail = []lifecycle.Transition{{From: was, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
+			plan.Transitions = []lifecycle.Transition{{From: was, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
 		}
 		app.Status.AppState = v1beta2.ApplicationState{State: state, ErrorMessage: cause.Message}
 		app.Status.SubmissionID = cause.Reason // tests read the reason here
@@ -66,11 +66,11 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	case was.Terminal():
 		plan.Next.Phase = was
 		return plan
-	case seen.Refusal != nil:
-		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Refused, *seen.Refusal, whole)
-	case was == lifecycle.New && len(seen.Remains) > 0 && seen.Remains[0] != 1 || was == lifecycle.New && seen.Driver(7) != nil:
+	case seen.Rejection != nil:
+		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Refused, *seen.Rejection, whole)
+	case was == lifecycle.New && len(seen.RemainingAttempts) > 0 && seen.RemainingAttempts[0] != 1 || was == lifecycle.New && seen.Driver(7) != nil:
 		plan.Next.Phase = was // the objects of an older attempt are deleted first
-		plan.Do = []lifecycle.Action{{Part: lifecycle.Attempt, Attempt: 7, Verb: lifecycle.Delete}}
+		plan.Actions = []lifecycle.Action{{Part: lifecycle.Attempt, Attempt: 7, Verb: lifecycle.Delete}}
 		return plan
 	case was == lifecycle.New:
 		return to(lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", lifecycle.Cause{},
@@ -79,7 +79,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Lost, lifecycle.Cause{Reason: "Lost"}, whole)
 	case driver == nil:
 		plan.Next.Phase = was
-		plan.Do = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
+		plan.Actions = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
 		return plan
 	}
 	phase, state, outcome, cause := whereIs(driver)
@@ -156,7 +156,7 @@ func Schedules() kind.Kind {
 		},
 		Events: typed.With(func(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []kind.Event {
 			var events []kind.Event
-			for _, action := range plan.Do {
+			for _, action := range plan.Actions {
 				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
 			}
 			return events
@@ -188,15 +188,15 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 			s.Status.PastSuccessfulRunNames = append(s.Status.PastSuccessfulRunNames, run.Name)
 		}
 		if s.Spec.Suspend != nil && *s.Spec.Suspend {
-			plan.Do = append(plan.Do, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.ScheduledRun, Name: run.Name})
+			plan.Actions = append(plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.ScheduledRun, Name: run.Name})
 		}
 	}
 	next := s.Name + "-" + s.Spec.Schedule
 	last := s.Status.LastRunName
 	switch {
-	case seen.Refusal != nil:
-		s.Status.Reason = seen.Refusal.Reason + ": " + seen.Refusal.Message
-		plan.Do, plan.Check = nil, 100*time.Millisecond
+	case seen.Rejection != nil:
+		s.Status.Reason = seen.Rejection.Reason + ": " + seen.Rejection.Message
+		plan.Actions, plan.RequeueAfter = nil, 100*time.Millisecond
 		return plan
 	case last == next:
 		return plan
@@ -205,12 +205,12 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 			return plan
 		}
 		if !seen.Confirmed && !slices.ContainsFunc(seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }) {
-			plan.Do = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: last}}
+			plan.Actions = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: last}}
 			return plan
 		}
 	}
 	s.Status.LastRunName, s.Status.ScheduleState = next, v1beta2.ScheduleStateScheduled
-	plan.Do = append(plan.Do, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: next})
+	plan.Actions = append(plan.Actions, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: next})
 	return plan
 }
 

@@ -11,18 +11,20 @@ import (
 // minorPaths are the fields that a minor transition changes in addition to the kind's fields of executor churn.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// OfTheCrowd reports whether executor churn is the only result of a pass. In that case, the status patch contains
+// OnlyExecutorChurn reports whether executor churn is the only result of a pass. In that case, the status patch contains
 // nothing else, and no event is urgent.
-func OfTheCrowd(crowd kind.Crowd, plan lifecycle.Plan, patch []byte) bool {
+func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
-	major := func(t lifecycle.Transition) bool { return crowd.Minor == nil || !crowd.Minor(t) }
+	major := func(t lifecycle.Transition) bool { return churn.Minor == nil || !churn.Minor(t) }
 	// The next pass repeats a debounced event, because failed executors are remembered until they are stored.
-	pressing := func(n lifecycle.Notice) bool { return !crowd.News || n.Part != lifecycle.Executors || n.Waits }
-	if len(crowd.Fields) == 0 || slices.ContainsFunc(plan.Tell, pressing) || slices.ContainsFunc(plan.Trail, major) {
+	pressing := func(n lifecycle.Notice) bool {
+		return !churn.DebounceEvents || n.Part != lifecycle.Executors || n.Waits
+	}
+	if len(churn.Fields) == 0 || slices.ContainsFunc(plan.Notices, pressing) || slices.ContainsFunc(plan.Transitions, major) {
 		return false
 	}
-	paths := crowd.Fields
-	if len(plan.Trail) > 0 {
+	paths := churn.Fields
+	if len(plan.Transitions) > 0 {
 		paths = slices.Concat(paths, minorPaths)
 	}
 	var change map[string]any

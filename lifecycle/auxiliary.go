@@ -5,20 +5,20 @@ package lifecycle
 // do not delay the end of an attempt: no decision waits for them.
 const ContentLabel = "sparkoperator.dev/content"
 
-// ReasonLeft is the reason of the Cause of an inherited object: another operator made it for a driver that this
+// ReasonInherited is the reason of the Cause of an inherited object: another operator made it for a driver that this
 // operator took over. The object does what is wanted, stays unchanged, and is deleted with that driver.
-const ReasonLeft = "LeftByAnotherOperator"
+const ReasonInherited = "LeftByAnotherOperator"
 
-// Surrounding is the state of one auxiliary object.
-type Surrounding struct {
+// AuxiliaryObject is the state of one auxiliary object.
+type AuxiliaryObject struct {
 	Kind, Name string
-	// Stands reports that the live object equals the wanted one. An object that does not stand and has no cause is
+	// Current reports that the live object equals the wanted one. An object that does not stand and has no cause is
 	// being created.
-	Stands bool
-	// Old reports that the live object still does what it did before, but differs from the wanted one. Either the
-	// update failed, or the object is kept until its replacement stands. Old is set only for objects that clients
+	Current bool
+	// Outdated reports that the live object still does what it did before, but differs from the wanted one. Either the
+	// update failed, or the object is kept until its replacement stands. Outdated is set only for objects that clients
 	// depend on.
-	Old bool
+	Outdated bool
 	// Address is the cluster address of a Service, if it was read. An object that is known to stand is not read again.
 	Address string
 	// Cause is why the object is missing, differs from the wanted one, or exists although it is no longer wanted.

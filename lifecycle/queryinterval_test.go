@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// TestAskAgain checks the intervals: 4 s for the first minute, then growing, a minute at most.
-func TestAskAgain(t *testing.T) {
+// TestQueryInterval checks the intervals: 4 s for the first minute, then growing, a minute at most.
+func TestQueryInterval(t *testing.T) {
 	for _, test := range []struct{ amiss, again time.Duration }{
 		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},
 		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
 	} {
-		if got := AskAgain(test.amiss); got != test.again {
+		if got := QueryInterval(test.amiss); got != test.again {
 			t.Errorf("amiss for %s it is asked again after %s, want %s", test.amiss, got, test.again)
 		}
 	}

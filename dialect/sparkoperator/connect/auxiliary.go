@@ -24,31 +24,31 @@ const connectServiceField = "spec.server.service.spec"
 // reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
-// Surroundings returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every phase,
+// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every phase,
 // so that clients keep their address while servers are replaced or missing. The others are the web UI's Service and
 // what the spec asks for to reach it from outside. If the spec describes no valid Service, the existing one stays,
 // because clients may be connected through it.
-func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) sparkoperator.Surroundings {
+func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
-		return sparkoperator.Surroundings{Unsettled: true}
+		return sparkoperator.AuxiliaryObjects{Unsettled: true}
 	}
 	service, err := c.service(sc)
 	if err != nil {
-		return sparkoperator.Surroundings{Unsettled: true} // Decide reports it
+		return sparkoperator.AuxiliaryObjects{Unsettled: true} // Decide reports it
 	}
 	e := c.exposure(sc, service.Name)
 	objects := append([]submit.Object{service}, e.Objects...)
 	if c.Policy != "" {
 		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
 		if err != nil {
-			return sparkoperator.Surroundings{Unsettled: true} // it depends on the ports, like the Service
+			return sparkoperator.AuxiliaryObjects{Unsettled: true} // it depends on the ports, like the Service
 		}
 		objects = append(objects, policy)
 	}
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return sparkoperator.Surroundings{Objects: objects, Told: func(live []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
+	return sparkoperator.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
 		stampChange(sc, now, func() {
 			news = slices.Concat(tellService(sc, service.Name, live, now), tellServerExposed(sc, e, live, now))
 		})
@@ -97,8 +97,8 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 
 // tellService writes the state of the Service, and returns a warning event if something is wrong. While the Service is
 // being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
-func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Surrounding, now time.Time) (news []sparkoperator.Event) {
-	service := dialect.Named(live, "Service", name)
+func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
+	service := dialect.FindObject(live, "Service", name)
 	switch {
 	case service == nil:
 		return nil
@@ -109,7 +109,7 @@ func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Surrou
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = serving(live, uiServiceName(sc))
-	case service.Stands:
+	case service.Current:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
 	}
@@ -121,8 +121,10 @@ func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Surrou
 
 // serving returns the name of the Service that leads clients to the server, even if it differs from the wanted one;
 // empty if there is none. The web UI's Service does not count.
-func serving(live []lifecycle.Surrounding, ui string) string {
-	i := slices.IndexFunc(live, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != ui && (s.Stands || s.Old) })
+func serving(live []lifecycle.AuxiliaryObject, ui string) string {
+	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
+		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
+	})
 	if i < 0 {
 		return ""
 	}

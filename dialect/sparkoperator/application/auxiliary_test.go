@@ -160,14 +160,14 @@ func TestExposure(t *testing.T) {
 			}
 			d := Dialect{Options{UI: test.ui}}
 			var got []string
-			for _, object := range d.Surroundings(app, lifecycle.Observed{}).Objects {
+			for _, object := range d.AuxiliaryObjects(app, lifecycle.Observed{}).Objects {
 				got = append(got, brief(t, object))
 				checkIdentity(t, app, object)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
-			d.Surroundings(app, lifecycle.Observed{}).Told(nil, t0)
+			d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(nil, t0)
 			told := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
 			if len(test.wrong) == 0 {
 				if told != nil {
@@ -234,7 +234,7 @@ func TestUIExample(t *testing.T) {
 		t.Errorf("it is refused: %v", wrong)
 	}
 	var got []string
-	for _, object := range (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).Surroundings(standingIn(app, lifecycle.Launched), lifecycle.Observed{}).Objects {
+	for _, object := range (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(standingIn(app, lifecycle.Launched), lifecycle.Observed{}).Objects {
 		got = append(got, brief(t, object))
 	}
 	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-9999 ClusterIP events 9999->9999"}
@@ -250,7 +250,7 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServiceLabels: theirs, ServiceAnnotations: map[string]string{"a": "b"}}
 		a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(1)), ServicePortName: new("p"), ServiceLabels: theirs}}
 	}), lifecycle.Running)
-	objects := Dialect{Options{UI: everything()}}.Surroundings(app, lifecycle.Observed{}).Objects
+	objects := Dialect{Options{UI: everything()}}.AuxiliaryObjects(app, lifecycle.Observed{}).Objects
 	for _, object := range objects {
 		checkIdentity(t, app, object)
 	}
@@ -259,9 +259,9 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestSurroundingsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is
+// TestAuxiliaryObjectsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is
 // there.
-func TestSurroundingsByPhase(t *testing.T) {
+func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	beside := func(attempt int32) lifecycle.Observed {
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverSucceeded}}}
@@ -282,8 +282,8 @@ func TestSurroundingsByPhase(t *testing.T) {
 			if phase.Live() {
 				test.objects, test.stays = 1, false
 			}
-			got := d.Surroundings(standingIn(sample(), phase), test.seen)
-			if got.Unsettled || len(got.Objects) != test.objects || got.Stays != test.stays {
+			got := d.AuxiliaryObjects(standingIn(sample(), phase), test.seen)
+			if got.Unsettled || len(got.Objects) != test.objects || got.KeepServices != test.stays {
 				t.Errorf("%q, %s: %+v, want %d, which stays: %v", phase, name, got, test.objects, test.stays)
 			}
 		}
@@ -293,7 +293,7 @@ func TestSurroundingsByPhase(t *testing.T) {
 	foreign := sample()
 	foreign.Status.AppState.State = v1beta2.ApplicationStateRunning // and nobody decided about it yet
 	for name, app := range map[string]*v1beta2.SparkApplication{"deleted": deleted, "another operator's": foreign} {
-		if got := d.Surroundings(app, lifecycle.Observed{}); !got.Unsettled {
+		if got := d.AuxiliaryObjects(app, lifecycle.Observed{}); !got.Unsettled {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -303,7 +303,7 @@ func TestSurroundingsByPhase(t *testing.T) {
 func TestContentTellsDifferences(t *testing.T) {
 	d := Dialect{Options{UI: everything()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {
-		for _, object := range d.Surroundings(standingIn(sample(change...), lifecycle.Running), lifecycle.Observed{}).Objects {
+		for _, object := range d.AuxiliaryObjects(standingIn(sample(change...), lifecycle.Running), lifecycle.Observed{}).Objects {
 			all = append(all, object.GetLabels()[lifecycle.ContentLabel])
 		}
 		return all
@@ -397,10 +397,10 @@ func uiKeys(objects submit.Objects) string {
 // TestSurrounded: the status and one event report the result of ensuring the auxiliary objects. A name or address in
 // the status is neither lost nor invented.
 func TestSurrounded(t *testing.T) {
-	stands := func(kind, name string) lifecycle.Surrounding {
-		return lifecycle.Surrounding{Kind: kind, Name: name, Stands: true}
+	stands := func(kind, name string) lifecycle.AuxiliaryObject {
+		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: true}
 	}
-	service := lifecycle.Surrounding{Kind: "Service", Name: "pi-ui-svc", Stands: true, Address: "10.0.0.7"}
+	service := lifecycle.AuxiliaryObject{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}
 	ingress, route := stands("Ingress", "pi-ui-ingress"), stands("HTTPRoute", "pi-ui-route")
 	const address = "https://spark.example.com/jobs/pi"
 	d := Dialect{Options{UI: everything()}}
@@ -408,7 +408,7 @@ func TestSurrounded(t *testing.T) {
 	now := t0
 	for i, step := range []struct {
 		name                    string
-		is                      []lifecycle.Surrounding
+		is                      []lifecycle.AuxiliaryObject
 		service, address        string
 		ingress, ingressAddress string
 		status                  metav1.ConditionStatus // of Exposed
@@ -416,24 +416,24 @@ func TestSurrounded(t *testing.T) {
 		events                  int
 		says                    string
 	}{
-		{"on its way", []lifecycle.Surrounding{{Kind: "Service", Name: "pi-ui-svc"}, {Kind: "Ingress", Name: "pi-ui-ingress"}}, "", "", "", "", "", "", 0, ""},
-		{"made", []lifecycle.Surrounding{service, ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"there", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"the Ingress is refused", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
+		{"on its way", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc"}, {Kind: "Ingress", Name: "pi-ui-ingress"}}, "", "", "", "", "", "", 0, ""},
+		{"made", []lifecycle.AuxiliaryObject{service, ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"there", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"the Ingress is refused", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "Forbidden", 1, "Ingress pi-ui-ingress: no"},
-		{"still", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
+		{"still", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "Forbidden", 0, "the application continues to run; "},
-		{"for another reason", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "theirs"}}, route},
+		{"for another reason", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "theirs"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "NameTaken", 1, "theirs"},
-		{"tried again", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress"}, route},
+		{"tried again", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress"}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "NameTaken", 0, "theirs"},
-		{"put right", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"another address", []lifecycle.Surrounding{{Kind: "Service", Name: "pi-ui-svc", Stands: true, Address: "fd00::7"}, ingress, route},
+		{"put right", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"another address", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "fd00::7"}, ingress, route},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"what is not wanted stays", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), ingress, route, {Kind: "Ingress", Name: "pi-ing-1", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
+		{"what is not wanted stays", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route, {Kind: "Ingress", Name: "pi-ing-1", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ing-1: may not delete"},
 		{"over", nil, "pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, "", "", 0, ""},
-		{"over, and something stays", []lifecycle.Surrounding{{Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
+		{"over, and something stays", []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ui-ingress: may not delete"},
 		{"suspended", nil, "", "", "", "", "", "", 0, ""},
 	} {
@@ -444,7 +444,7 @@ func TestSurrounded(t *testing.T) {
 			standingIn(app, lifecycle.Suspended)
 		}
 		now = now.Add(time.Minute)
-		told := d.Surroundings(app, lifecycle.Observed{}).Told(step.is, now)
+		told := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.is, now)
 		info := app.Status.DriverInfo
 		got := [4]string{info.WebUIServiceName, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress}
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
@@ -464,7 +464,7 @@ func TestSurrounded(t *testing.T) {
 		}
 		// The same again changes nothing, so that nothing is written.
 		settled := app.Status.DeepCopy()
-		if again := d.Surroundings(app, lifecycle.Observed{}).Told(step.is, now.Add(time.Hour)); len(again) > 0 {
+		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.is, now.Add(time.Hour)); len(again) > 0 {
 			t.Errorf("%d, %s: told again: %v", i, step.name, again)
 		}
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
@@ -478,8 +478,8 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	app := sample()
 	d.Decide(app, lifecycle.Observed{}, t0)
-	is := []lifecycle.Surrounding{{Kind: "Service", Name: "pi-ui-svc", Stands: true, Address: "10.0.0.7"}}
-	d.Surroundings(app, lifecycle.Observed{}).Told(is, t0)
+	is := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}}
+	d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(is, t0)
 	want := app.Status.DriverInfo
 	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, sparkoperator.ConditionExposed) {
 		t.Fatalf("%+v, %+v", want, app.Status.Conditions)
@@ -490,11 +490,11 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	if app.Status.DriverInfo != want || c == nil || !c.LastTransitionTime.Time.Equal(t0) {
 		t.Errorf("%+v, %+v", app.Status.DriverInfo, c)
 	}
-	if wanted := d.Surroundings(app, lifecycle.Observed{}); len(wanted.Read) > 0 {
-		t.Errorf("%v is read again", wanted.Read)
+	if wanted := d.AuxiliaryObjects(app, lifecycle.Observed{}); len(wanted.ReadAddresses) > 0 {
+		t.Errorf("%v is read again", wanted.ReadAddresses)
 	}
 	app.Status.DriverInfo.WebUIAddress = ""
-	if wanted := d.Surroundings(app, lifecycle.Observed{}); !slices.Equal(wanted.Read, []string{"pi-ui-svc"}) {
-		t.Errorf("what the status lacks is not read: %v", wanted.Read)
+	if wanted := d.AuxiliaryObjects(app, lifecycle.Observed{}); !slices.Equal(wanted.ReadAddresses, []string{"pi-ui-svc"}) {
+		t.Errorf("what the status lacks is not read: %v", wanted.ReadAddresses)
 	}
 }

@@ -16,7 +16,7 @@ func TestOfTheCrowd(t *testing.T) {
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`
 	const scales = `{"status":{"conditions":[],"executors":{"pending":1},"operator":{"executors":{"seen":"1"},"phase":"Scaling","since":"s","history":[]}}}`
 	scaling := func(plan *lifecycle.Plan) {
-		plan.Trail = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
+		plan.Transitions = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	}
 	kind := kinds.SparkApplications(config.Default())
 	for _, test := range []struct {
@@ -34,15 +34,15 @@ func TestOfTheCrowd(t *testing.T) {
 		{"an attempt's executors are forgotten", `{"status":{"executors":null,"operator":{"executors":null}}}`, nil, false},
 		{"nothing", `{"status":{}}`, nil, false},
 		{"no patch", `{`, nil, false},
-		{"a transition", comes, func(plan *lifecycle.Plan) { plan.Trail = []lifecycle.Transition{{}} }, false},
+		{"a transition", comes, func(plan *lifecycle.Plan) { plan.Transitions = []lifecycle.Transition{{}} }, false},
 		{"the first executors are there", scales, scaling, true},
 		{"and there is a state", `{"status":{"applicationState":{"state":"RUNNING"},"operator":{"phase":"Scaling"}}}`, scaling, false},
 		{"and another transition", scales, func(plan *lifecycle.Plan) {
 			scaling(plan)
-			plan.Trail = append(plan.Trail, lifecycle.Transition{})
+			plan.Transitions = append(plan.Transitions, lifecycle.Transition{})
 		}, false},
 		{"what it changes, without it", scales, nil, false},
-		{"an event", comes, func(plan *lifecycle.Plan) { plan.Tell = []lifecycle.Notice{{}} }, false},
+		{"an event", comes, func(plan *lifecycle.Plan) { plan.Notices = []lifecycle.Notice{{}} }, false},
 		{"there are too few from now on", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon }, true},
 		{"there were too few already", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon.Add(-time.Second) }, true},
 	} {
@@ -51,13 +51,13 @@ func TestOfTheCrowd(t *testing.T) {
 			if test.change != nil {
 				test.change(&plan)
 			}
-			crowd := kind.Crowd
-			if got := OfTheCrowd(crowd, plan, []byte(test.patch)); got != test.want {
+			churn := kind.ExecutorChurn
+			if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
 				t.Errorf("got %v", got)
 			}
-			crowd.Fields = nil
-			if OfTheCrowd(crowd, plan, []byte(test.patch)) {
-				t.Error("a kind without a crowd has something put off")
+			churn.Fields = nil
+			if OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
+				t.Error("a kind without a churn has something put off")
 			}
 		})
 	}

@@ -10,25 +10,25 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Surroundings are the auxiliary objects of an application, which accompany its driver, such as Services and Ingresses.
+// AuxiliaryObjects are the auxiliary objects of an application, which accompany its driver, such as Services and Ingresses.
 // A SparkCluster has no driver; all its objects are auxiliary.
-type Surroundings struct {
+type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
 	Objects []submit.Object
 	// Unsettled leaves all objects as they are in this pass.
 	Unsettled bool
-	// Stays leaves Services as they are although no object is wanted: they are deleted with the driver's pod. Ingresses
+	// KeepServices leaves Services as they are although no object is wanted: they are deleted with the driver's pod. Ingresses
 	// and routes are deleted at once, since the next application may want the same address.
-	Stays bool
-	// Read names the Services among Objects whose address is missing in the status.
-	Read []string
-	// Told writes the state of the objects into the status of the custom resource, and returns the events to emit after
+	KeepServices bool
+	// ReadAddresses names the Services among Objects whose address is missing in the status.
+	ReadAddresses []string
+	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit after
 	// the status is stored. It is idempotent. It is nil if Unsettled.
-	Told func(live []lifecycle.Surrounding, now time.Time) []Event
-	// Decides replaces Told if the state of the objects decides about the custom resource, in the same pass. It writes
+	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
+	// Decide replaces Told if the state of the objects decides about the custom resource, in the same pass. It writes
 	// the result into the status, and returns additions to the plan of Decide: transitions, notices and the time of the
 	// requeue.
-	Decides func(live []lifecycle.Surrounding, now time.Time) lifecycle.Plan
+	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }
 
 // MarkContent labels an object with a digest of its content.
@@ -47,7 +47,7 @@ func MarkContent(object submit.Object) {
 }
 
 // ObjectFailures returns the causes for which objects could not be created or updated.
-func ObjectFailures(live []lifecycle.Surrounding) (causes []lifecycle.Cause) {
+func ObjectFailures(live []lifecycle.AuxiliaryObject) (causes []lifecycle.Cause) {
 	for _, s := range live {
 		if s.Cause.Reason != "" {
 			causes = append(causes, lifecycle.Cause{Reason: s.Cause.Reason, Message: s.Kind + " " + s.Name + ": " + s.Cause.Message})

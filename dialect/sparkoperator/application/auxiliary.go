@@ -11,16 +11,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Surroundings returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch on.
+// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch on.
 // After the driver has ended, its Service stays as long as the pod, so that an end costs no deletion; the next attempt
 // takes the Service over. The number of addresses is limited by the number of driver pods.
-func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.Surroundings {
+func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
-		return sparkoperator.Surroundings{Unsettled: true}
+		return sparkoperator.AuxiliaryObjects{Unsettled: true}
 	case !m.Phase.Live():
-		return sparkoperator.Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+		return sparkoperator.AuxiliaryObjects{KeepServices: seen.Driver(m.Attempt) != nil, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // the address of the UI stays in the status after the end
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}
@@ -31,20 +31,20 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 	for _, object := range e.Objects {
 		dialect.MarkContent(object)
 	}
-	wanted := sparkoperator.Surroundings{Objects: e.Objects, Told: func(live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+	wanted := sparkoperator.AuxiliaryObjects{Objects: e.Objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, live)
 		return tellExposed(app, e, live, now)
 	}}
 	if info := app.Status.DriverInfo; e.Service != "" && (info.WebUIServiceName != e.Service || info.WebUIPort != e.Port || info.WebUIAddress == "") {
-		wanted.Read = []string{e.Service}
+		wanted.ReadAddresses = []string{e.Service}
 	}
 	return wanted
 }
 
 // uiOf returns the driver's status with the address of the UI, once it is known which objects exist.
-func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.Surrounding) v1beta2.DriverInfo {
+func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.AuxiliaryObject) v1beta2.DriverInfo {
 	info := withoutUI(known)
-	if service := dialect.Named(live, "Service", e.Service); service != nil && service.Stands {
+	if service := dialect.FindObject(live, "Service", e.Service); service != nil && service.Current {
 		info.WebUIServiceName, info.WebUIPort = e.Service, e.Port
 		switch {
 		case service.Address != "":
@@ -54,7 +54,7 @@ func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.
 		}
 	}
 	for _, link := range e.Links {
-		if made := dialect.Named(live, link.Kind, link.Name); made != nil && made.Stands {
+		if made := dialect.FindObject(live, link.Kind, link.Name); made != nil && made.Current {
 			info.WebUIIngressName, info.WebUIIngressAddress = link.Name, link.Address.String()
 			break
 		}
@@ -75,7 +75,7 @@ func hostPort(host string, port int32) string {
 }
 
 // tellExposed sets the condition Exposed, and returns a warning event if something is wrong.
-func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
-	told := dialect.Exposed{Objects: e.Objects, Wrong: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
-	return told.Tell(&app.Status.Conditions, live, now)
+func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+	told := dialect.Exposed{Objects: e.Objects, Problems: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
+	return told.Record(&app.Status.Conditions, live, now)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file counts restarts for lifecycle.Counted.
+// This file counts restarts for lifecycle.RestartLimits.
 
 // asksFor reports whether a policy wants another attempt after an outcome, apart from any limit.
 func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
@@ -24,7 +24,7 @@ func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 
 // count counts the restart that follows an outcome.
 func (s *step) count(outcome lifecycle.Outcome) {
-	if s.app.Restart.Counted != nil {
+	if s.app.Restart.Limits != nil {
 		s.m.Restarts = s.next(outcome)
 	}
 }
@@ -45,7 +45,7 @@ func (s *step) countUnremembered() {
 // enough, the count starts again: the following restart is the first one, and all earlier failures are forgotten,
 // including the failure of that attempt.
 func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
-	if after := s.app.Restart.Counted.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
+	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}
 	}
 	next := lifecycle.Restarts{Total: more(s.m.Restarts.Total)}
@@ -53,7 +53,7 @@ func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
 		next.Failures = more(s.m.Restarts.Failures)
 	}
 	if outcome == lifecycle.Refused {
-		next.Refusals = more(s.m.Restarts.Refusals)
+		next.Rejections = more(s.m.Restarts.Rejections)
 	}
 	return next
 }
@@ -62,7 +62,7 @@ func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
 // attempt that ended was rejected for the same spec.
 func (s *step) unfit() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
-	if s.app.Invalid == nil || s.app.Restart.Counted == nil || ofIt {
+	if s.app.Invalid == nil || s.app.Restart.Limits == nil || ofIt {
 		return ""
 	}
 	fit := *s
@@ -84,28 +84,28 @@ func more(n int64) int64 {
 // exhausted returns the limit that prevents another attempt; empty if no limit does, or if no attempt is wanted.
 func (s *step) exhausted() string {
 	rule := s.app.Restart
-	if rule.Counted == nil || s.app.Invalid != nil || !asksFor(rule.Policy, s.m.Outcome) {
+	if rule.Limits == nil || s.app.Invalid != nil || !asksFor(rule.Policy, s.m.Outcome) {
 		return ""
 	}
 	next := s.m.Restarts // in Waiting it is counted already
 	if s.m.Phase != lifecycle.Waiting {
 		next = s.next(s.m.Outcome)
 	}
-	return exceeded(rule.Counted, next, s.m.Outcome)
+	return exceeded(rule.Limits, next, s.m.Outcome)
 }
 
 // exceeded returns the limit that a restart after an outcome exceeds, or "". The limit on rejections replaces the limit
 // on failures.
-func exceeded(c *lifecycle.Counted, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
+func exceeded(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
-	case next.Total > c.Most:
-		return fmt.Sprintf("no more than %d restarts are allowed", c.Most)
-	case outcome == lifecycle.Refused && c.MostRefusals != nil:
-		if next.Refusals > *c.MostRefusals {
-			return fmt.Sprintf("no more than %d restarts in a row are allowed after submissions that were refused", *c.MostRefusals)
+	case next.Total > c.MaxRestarts:
+		return fmt.Sprintf("no more than %d restarts are allowed", c.MaxRestarts)
+	case outcome == lifecycle.Refused && c.MaxRejections != nil:
+		if next.Rejections > *c.MaxRejections {
+			return fmt.Sprintf("no more than %d restarts in a row are allowed after submissions that were refused", *c.MaxRejections)
 		}
-	case outcome != lifecycle.Succeeded && c.MostFailures != nil && next.Failures > *c.MostFailures:
-		return fmt.Sprintf("no more than %d restarts in a row are allowed after failures", *c.MostFailures)
+	case outcome != lifecycle.Succeeded && c.MaxFailures != nil && next.Failures > *c.MaxFailures:
+		return fmt.Sprintf("no more than %d restarts in a row are allowed after failures", *c.MaxFailures)
 	}
 	return ""
 }

@@ -26,28 +26,28 @@ const (
 	reasonSwitchedOff = "SwitchedOff"
 )
 
-// Surroundings returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses and
+// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses and
 // routes that the spec lists. They exist from the attempt's launch until its objects are released. While objects are
 // retained, the existing auxiliary objects stay.
-func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surroundings {
+func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
-		return dialect.Surroundings{Unsettled: true}
+		return dialect.AuxiliaryObjects{Unsettled: true}
 	case !m.Phase.Live():
-		return dialect.Surroundings{Told: tellExposed(app, dialect.Exposed{})}
+		return dialect.AuxiliaryObjects{Record: tellExposed(app, dialect.Exposed{})}
 	}
 	told := dialect.Exposed{Live: true, Generation: app.Generation}
-	told.Objects, told.Wrong = a.beside(app, m.Attempt)
+	told.Objects, told.Problems = a.beside(app, m.Attempt)
 	for _, object := range told.Objects {
 		dialect.MarkContent(object)
 	}
-	return dialect.Surroundings{Objects: told.Objects, Told: tellExposed(app, told)}
+	return dialect.AuxiliaryObjects{Objects: told.Objects, Record: tellExposed(app, told)}
 }
 
-func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.Surrounding, time.Time) []dialect.Event {
-	return func(live []lifecycle.Surrounding, now time.Time) []dialect.Event {
-		return told.Tell(&app.Status.Conditions, live, now)
+func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.AuxiliaryObject, time.Time) []dialect.Event {
+	return func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
+		return told.Record(&app.Status.Conditions, live, now)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // TestCrowdOfAServer checks that only the counts of a server's status are debounced.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
-	crowd := kinds.SparkConnects(config.Default()).Crowd
+	churn := kinds.SparkConnects(config.Default()).ExecutorChurn
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
 		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,
@@ -21,7 +21,7 @@ func TestCrowdOfAServer(t *testing.T) {
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","server":{"podIp":"10.0.0.1"}}}`: false,
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
 	} {
-		if got := OfTheCrowd(crowd, lifecycle.Plan{}, []byte(patch)); got != want {
+		if got := OnlyExecutorChurn(churn, lifecycle.Plan{}, []byte(patch)); got != want {
 			t.Errorf("%s: it is put off: %t", patch, got)
 		}
 	}

@@ -10,23 +10,23 @@ import (
 
 // in adds transient errors since some second after t0.
 func in(seen lifecycle.Observed, since int) lifecycle.Observed {
-	seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: at(since)}
+	seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: at(since)}
 	return seen
 }
 
 func startsIn(limit time.Duration) func(*lifecycle.App) {
-	return func(a *lifecycle.App) { a.Limits.DriverStart = limit }
+	return func(a *lifecycle.App) { a.Deadlines.DriverStart = limit }
 }
 
 func runsFor(limit time.Duration) func(*lifecycle.App) {
-	return func(a *lifecycle.App) { a.Limits.Run = limit }
+	return func(a *lifecycle.App) { a.Deadlines.Run = limit }
 }
 
 // TestWeather checks a decision during transient errors: it requests nothing impossible, its other results stay, and
 // deadlines still pass.
 func TestWeather(t *testing.T) {
 	fresh := lifecycle.Memory{}
-	left := lifecycle.Observed{Remains: []int32{1}}
+	left := lifecycle.Observed{RemainingAttempts: []int32{1}}
 	limited := appWith(startsIn(30 * second))
 	run(t, []row{
 		{name: "a launch is held", app: appWith(), mem: fresh, seen: in(nothing, 50),
@@ -39,9 +39,9 @@ func TestWeather(t *testing.T) {
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Done}, do: []lifecycle.Action{remove(1)}, outcome: lifecycle.Refused, reason: lifecycle.ReasonStartTimedOut}},
 		{name: "and is made again by policy", app: appWith(startsIn(30*second), retries(1)), mem: fresh, seen: in(confirmed, 30),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Waiting}, do: []lifecycle.Action{remove(1)}, check: 20 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonStartTimedOut}},
-		{name: "a refusal is one in any weather", app: appWith(), mem: fresh, seen: in(refused(true), 50),
+		{name: "a rejection counts during transient errors", app: appWith(), mem: fresh, seen: in(refused(true), 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Done}, do: []lifecycle.Action{remove(1)}, outcome: lifecycle.Refused, reason: "Forbidden"}},
-		{name: "an invalid spec is one in any weather", app: appWith(func(a *lifecycle.App) { a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid} }), mem: fresh, seen: in(nothing, 50),
+		{name: "an invalid spec is rejected during transient errors", app: appWith(func(a *lifecycle.App) { a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid} }), mem: fresh, seen: in(nothing, 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Done}, outcome: lifecycle.Refused, reason: lifecycle.ReasonInvalid}},
 		{name: "a resumed launch is held where it is", app: appWith(), mem: memoryIn(lifecycle.Suspended), seen: in(nothing, 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Resuming}, check: recheck}},

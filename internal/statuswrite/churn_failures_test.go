@@ -33,12 +33,12 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 		{"the spec has", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		crowd := kinds.SparkConnects(config.Default()).Crowd
-		plan := lifecycle.Plan{Tell: test.tell}
-		if got := OfTheCrowd(crowd, plan, []byte(test.patch)); got != test.want {
+		churn := kinds.SparkConnects(config.Default()).ExecutorChurn
+		plan := lifecycle.Plan{Notices: test.tell}
+		if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)
 		}
-		if crowd.News = false; len(test.tell) > 0 && OfTheCrowd(crowd, plan, []byte(test.patch)) {
+		if churn.DebounceEvents = false; len(test.tell) > 0 && OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
 			t.Errorf("%s: put off for a kind whose failures are told at once", test.name)
 		}
 	}

@@ -66,7 +66,7 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 		last = &statusv1.ExecutorCounts{}
 	}
 	now, counted := before.Next(*last, pods)
-	most := MaxExecutorNews
+	most := MaxExecutorNotices
 	if len(before.Failed) >= MaxRanges {
 		most = 0 // the set is full: executors that were reported may be missing from it
 	}
@@ -149,9 +149,9 @@ var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverUnknown:   statusv1.ExecutorStateUnknown,
 }
 
-// MaxExecutorNews is the maximum number of failed executors that one pass reports as events. When a node fails,
+// MaxExecutorNotices is the maximum number of failed executors that one pass reports as events. When a node fails,
 // hundreds may fail at once. The counts include all of them.
-const MaxExecutorNews = 10
+const MaxExecutorNotices = 10
 
 // Count adds one executor of a state to the counts.
 func Count(c *statusv1.ExecutorCounts, state statusv1.ExecutorState) {

@@ -44,26 +44,28 @@ func TestPolicies(t *testing.T) {
 func TestRestartsAreCounted(t *testing.T) {
 	type counts [3]int64 // all, failures, refusals
 	of := func(c counts) lifecycle.Restarts {
-		return lifecycle.Restarts{Total: c[0], Failures: c[1], Refusals: c[2]}
+		return lifecycle.Restarts{Total: c[0], Failures: c[1], Rejections: c[2]}
 	}
-	none := func(*lifecycle.Counted) {}
-	limits := func(change func(c *lifecycle.Counted)) func(*lifecycle.Counted) { return change }
-	failuresAt := func(n int64) func(*lifecycle.Counted) {
-		return limits(func(c *lifecycle.Counted) { c.MostFailures = new(n) })
+	none := func(*lifecycle.RestartLimits) {}
+	limits := func(change func(c *lifecycle.RestartLimits)) func(*lifecycle.RestartLimits) { return change }
+	failuresAt := func(n int64) func(*lifecycle.RestartLimits) {
+		return limits(func(c *lifecycle.RestartLimits) { c.MaxFailures = new(n) })
 	}
-	refusalsAt := func(n int64) func(*lifecycle.Counted) {
-		return limits(func(c *lifecycle.Counted) { c.MostRefusals = new(n) })
+	refusalsAt := func(n int64) func(*lifecycle.RestartLimits) {
+		return limits(func(c *lifecycle.RestartLimits) { c.MaxRejections = new(n) })
 	}
-	bothAt := func(failures, refusals int64) func(*lifecycle.Counted) {
-		return limits(func(c *lifecycle.Counted) { c.MostFailures, c.MostRefusals = new(failures), new(refusals) })
+	bothAt := func(failures, refusals int64) func(*lifecycle.RestartLimits) {
+		return limits(func(c *lifecycle.RestartLimits) { c.MaxFailures, c.MaxRejections = new(failures), new(refusals) })
 	}
-	most := func(n int64) func(*lifecycle.Counted) { return limits(func(c *lifecycle.Counted) { c.Most = n }) }
-	reset := func(seconds int) func(*lifecycle.Counted) {
-		return limits(func(c *lifecycle.Counted) { c.Most, c.ResetAfter = 3, new(time.Duration(seconds)*second) })
+	most := func(n int64) func(*lifecycle.RestartLimits) {
+		return limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts = n })
+	}
+	reset := func(seconds int) func(*lifecycle.RestartLimits) {
+		return limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.ResetAfter = 3, new(time.Duration(seconds)*second) })
 	}
 	for _, c := range []struct {
 		name   string
-		limits func(*lifecycle.Counted)
+		limits func(*lifecycle.RestartLimits)
 		before counts
 		how    lifecycle.Outcome // after 50 s of life
 		want   counts            // of the next attempt
@@ -84,7 +86,7 @@ func TestRestartsAreCounted(t *testing.T) {
 		{"the last that the limit allows", most(2), counts{1, 0, 0}, lifecycle.Succeeded, counts{2, 0, 0}, ""},
 		{"one beyond it", most(2), counts{2, 0, 0}, lifecycle.Succeeded, counts{}, "no more than 2 restarts are allowed; the last attempt: Succeeded"},
 		{"none allowed", most(0), counts{}, lifecycle.Failed, counts{}, "no more than 0 restarts"},
-		{"the limit of all comes first", limits(func(c *lifecycle.Counted) { c.Most, c.MostFailures = 2, new(int64(1)) }), counts{2, 2, 0}, lifecycle.Failed,
+		{"the limit of all comes first", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.MaxFailures = 2, new(int64(1)) }), counts{2, 2, 0}, lifecycle.Failed,
 			counts{}, "no more than 2 restarts are allowed; the last attempt: Failed, r: m"},
 		{"the last failure that is allowed", failuresAt(2), counts{4, 1, 0}, lifecycle.Failed, counts{5, 2, 0}, ""},
 		{"one more", failuresAt(2), counts{4, 2, 0}, lifecycle.Failed, counts{}, "no more than 2 restarts in a row are allowed after failures; the last attempt: Failed"},
@@ -101,12 +103,12 @@ func TestRestartsAreCounted(t *testing.T) {
 		{"longer", reset(30), counts{3, 2, 1}, lifecycle.Refused, counts{1, 0, 0}, ""},
 		{"success, too, forgets", reset(0), counts{3, 0, 0}, lifecycle.Succeeded, counts{1, 0, 0}, ""},
 		{"not long enough", reset(51), counts{3, 3, 3}, lifecycle.Failed, counts{}, "no more than 3 restarts are allowed"},
-		{"no restart at all, however long it lived", limits(func(c *lifecycle.Counted) { c.Most, c.ResetAfter = 0, new(second) }), counts{}, lifecycle.Failed, counts{}, "no more than 0"},
+		{"no restart at all, however long it lived", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.ResetAfter = 0, new(second) }), counts{}, lifecycle.Failed, counts{}, "no more than 0"},
 		{"as many as there are numbers", most(math.MaxInt64), counts{math.MaxInt64, math.MaxInt64, 0}, lifecycle.Failed, counts{math.MaxInt64, math.MaxInt64, 0}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := secondFamily(restarts(lifecycle.Always, math.MaxInt64))
-			c.limits(app.Restart.Counted)
+			c.limits(app.Restart.Limits)
 			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50), func(m *lifecycle.Memory) { m.Restarts, m.Submissions = of(c.before), 9 })
 			plan := Step(app, mem, nothing, at(51))
 			checkPlan(t, app, mem, nothing, at(51), plan)
@@ -162,16 +164,16 @@ func TestBackoffs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := secondFamily(restarts(lifecycle.Always, 9))
-			app.Restart.Counted.FailureBackoff, app.Restart.Counted.RefusalBackoff = c.failure, c.refusal
+			app.Restart.Limits.FailureBackoff, app.Restart.Limits.RejectionBackoff = c.failure, c.refusal
 			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50))
 			plan := Step(app, mem, nothing, at(50))
 			checkPlan(t, app, mem, nothing, at(50), plan)
-			if next := at(50).Add(c.want); !plan.Next.NextAttempt.Equal(next) || plan.Check != c.want {
-				t.Fatalf("next attempt at %s, look after %s; want %s", plan.Next.NextAttempt, plan.Check, c.want)
+			if next := at(50).Add(c.want); !plan.Next.NextAttempt.Equal(next) || plan.RequeueAfter != c.want {
+				t.Fatalf("next attempt at %s, look after %s; want %s", plan.Next.NextAttempt, plan.RequeueAfter, c.want)
 			}
 			early, due := plan.Next.NextAttempt.Add(-time.Millisecond), plan.Next.NextAttempt
-			if plan := Step(app, plan.Next, confirmed, early); len(plan.Do) > 0 || plan.Check != time.Millisecond {
-				t.Errorf("a millisecond before: %v, look after %s", plan.Do, plan.Check)
+			if plan := Step(app, plan.Next, confirmed, early); len(plan.Actions) > 0 || plan.RequeueAfter != time.Millisecond {
+				t.Errorf("a millisecond before: %v, look after %s", plan.Actions, plan.RequeueAfter)
 			}
 			if plan := Step(app, plan.Next, confirmed, due); plan.Next.Phase != lifecycle.Launched || plan.Next.Attempt != 2 {
 				t.Errorf("when it is due: %s of attempt %d", plan.Next.Phase, plan.Next.Attempt)
@@ -208,7 +210,7 @@ func TestLimitsWhileWaiting(t *testing.T) {
 // status write.
 func TestUnrememberedRestarts(t *testing.T) {
 	app := secondFamily(restarts(lifecycle.Always, 9))
-	before := lifecycle.Restarts{Total: 3, Failures: 1, Refusals: 1}
+	before := lifecycle.Restarts{Total: 3, Failures: 1, Rejections: 1}
 	counted := func(m *lifecycle.Memory) { m.Restarts = before }
 	newer := driver(lifecycle.DriverPending, attempt(2))
 	for _, c := range []struct {

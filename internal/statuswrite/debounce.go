@@ -19,36 +19,36 @@ import (
 const (
 	// Quiet is how long the content must stay the same before it is written.
 	Quiet = 2 * time.Second
-	// Patience is the longest wait for that.
-	Patience = 10 * time.Second
-	// Arrival is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. A
+	// MaxDelay is the longest wait for that.
+	MaxDelay = 10 * time.Second
+	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. A
 	// shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not report zero
 	// executors early for applications whose minimum is above zero. The cause may be a driver that stops, and its end is
 	// written at once.
-	Arrival = 30 * time.Second
-	// FirstArrival is the longest wait for the first executor to run; after that, Arrival applies to the others. Image
+	ArrivalDelay = 30 * time.Second
+	// FirstArrivalDelay is the longest wait for the first executor to run; after that, Arrival applies to the others. Image
 	// pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more than none at all,
 	// and their wait reason is written at once.
-	FirstArrival = 2 * time.Minute
+	FirstArrivalDelay = 2 * time.Minute
 	// slower multiplies all these times if there are more executors than manyOfThem, because their status is large.
-	slower     = 2
-	manyOfThem = 200
+	slower        = 2
+	manyExecutors = 200
 )
 
-// Paces remembers since when a status write is debounced for executor churn.
-type Paces struct {
+// Debouncer remembers since when a status write is debounced for executor churn.
+type Debouncer struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// news is the time of the last write for executor churn alone, if the kind debounces the events of failed executors
+	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed executors
 	// (News). Such events follow after Quiet at the earliest, and each write reports only a few of them.
-	news memory.ByKey[types.NamespacedName, time.Time]
+	lastChurnWrite memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
 	// moving with each pass. It is zero if there are enough.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
-// NewsRest returns how long the events of failed executors must wait after the last write for executor churn.
-func (p *Paces) NewsRest(key types.NamespacedName, now time.Time) time.Duration {
-	last, known := p.news.Get(key)
+// EventDelay returns how long the events of failed executors must wait after the last write for executor churn.
+func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Duration {
+	last, known := p.lastChurnWrite.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < Quiet {
 		return Quiet - since
 	}
@@ -57,23 +57,23 @@ func (p *Paces) NewsRest(key types.NamespacedName, now time.Time) time.Duration 
 
 // Wrote records that a status was written with all debounced changes. After a write for executor churn alone, the
 // events of failed executors wait.
-func (p *Paces) Wrote(key types.NamespacedName, now time.Time, crowd bool) {
-	p.Over(key)
-	if crowd {
-		p.news.Set(key, now)
+func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
+	p.Reset(key)
+	if churn {
+		p.lastChurnWrite.Set(key, now)
 	}
 }
 
-// Over records that nothing is debounced.
-func (p *Paces) Over(key types.NamespacedName) {
+// Reset records that nothing is debounced.
+func (p *Debouncer) Reset(key types.NamespacedName) {
 	p.ByKey.Forget(key)
 	p.shorts.Forget(key)
 }
 
 // Forget drops everything that is remembered of a key.
-func (p *Paces) Forget(key types.NamespacedName) {
-	p.Over(key)
-	p.news.Forget(key)
+func (p *Debouncer) Forget(key types.NamespacedName) {
+	p.Reset(key)
+	p.lastChurnWrite.Forget(key)
 }
 
 // unwritten is a debounced change.
@@ -87,16 +87,16 @@ type unwritten struct {
 // digests are valid in this process only.
 var digests = maphash.MakeSeed()
 
-// Pause is how long a write waits: until the content has not changed for Quiet, and at most for Most.
-type Pause struct {
-	Quiet, Most time.Duration
-	First       bool // waits for the first initial executor; the next pause then counts from its own start
+// Window is how long a write waits: until the content has not changed for Quiet, and at most for Most.
+type Window struct {
+	Quiet, Max time.Duration
+	First      bool // waits for the first initial executor; the next pause then counts from its own start
 }
 
-// Rest returns how long a write of this content must wait, for an object with so many executors; 0 means write now.
-func (p *Paces) Rest(key types.NamespacedName, now time.Time, until Pause, executors int, content []byte) (rest time.Duration) {
+// Delay returns how long a write of this content must wait, for an object with so many executors; 0 means write now.
+func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
-	if executors > manyOfThem {
+	if executors > manyExecutors {
 		times = slower
 	}
 	p.Update(key, func(is unwritten, known bool) (unwritten, bool) {
@@ -110,24 +110,24 @@ func (p *Paces) Rest(key types.NamespacedName, now time.Time, until Pause, execu
 			is.changed, is.content = now, digest
 		}
 		is.first = until.First && (is.first || !known)
-		rest = max(0, min(is.changed.Add(until.Quiet*times).Sub(now), is.since.Add(until.Most*times).Sub(now)))
+		rest = max(0, min(is.changed.Add(until.Quiet*times).Sub(now), is.since.Add(until.Max*times).Sub(now)))
 		return is, rest > 0
 	})
 	return rest
 }
 
-// PauseOf returns the debounce of a pass. It is long if more changes are likely: after a minor transition, if an
+// WindowOf returns the debounce of a pass. It is long if more changes are likely: after a minor transition, if an
 // application that needs executors has none left, and while executors start or end.
-func PauseOf(plan lifecycle.Plan, executors []lifecycle.Executor) Pause {
+func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	switch next := plan.Next; {
-	case len(plan.Trail) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):
-		return Pause{Quiet: FirstArrival, Most: FirstArrival, First: true}
-	case len(plan.Trail) > 0, next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(executors, goesOn):
-		return Pause{Quiet: Arrival, Most: Arrival}
+	case len(plan.Transitions) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):
+		return Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}
+	case len(plan.Transitions) > 0, next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(executors, goesOn):
+		return Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
 	case !settled(executors):
-		return Pause{Quiet: Patience, Most: Patience}
+		return Window{Quiet: MaxDelay, Max: MaxDelay}
 	}
-	return Pause{Quiet: Quiet, Most: Patience}
+	return Window{Quiet: Quiet, Max: MaxDelay}
 }
 
 // begun reports whether an executor is past its creation.
@@ -146,10 +146,12 @@ func settled(executors []lifecycle.Executor) bool {
 }
 
 // ShortSince returns since when there are too few executors, for a debounced status.
-func (p *Paces) ShortSince(key types.NamespacedName) time.Time {
+func (p *Debouncer) ShortSince(key types.NamespacedName) time.Time {
 	since, _ := p.shorts.Get(key)
 	return since
 }
 
-// Rests records since when there are too few executors of an object with a debounced status; zero if there are enough.
-func (p *Paces) Rests(key types.NamespacedName, shortSince time.Time) { p.shorts.Set(key, shortSince) }
+// SetShortSince records since when there are too few executors of an object with a debounced status; zero if there are enough.
+func (p *Debouncer) SetShortSince(key types.NamespacedName, shortSince time.Time) {
+	p.shorts.Set(key, shortSince)
+}

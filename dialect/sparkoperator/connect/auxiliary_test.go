@@ -14,28 +14,28 @@ import (
 // one.
 func TestServiceThatServes(t *testing.T) {
 	refused := lifecycle.Cause{Reason: "Invalid", Message: "no"}
-	stands := lifecycle.Surrounding{Kind: "Service", Name: "sql", Stands: true}
+	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "sql", Current: true}
 	for _, test := range []struct {
 		name         string
-		is           []lifecycle.Surrounding
+		is           []lifecycle.AuxiliaryObject
 		service      string // in the status
 		wanted, done bool   // ServiceReady, Ready
 		told         int
 	}{
-		{"it stands", []lifecycle.Surrounding{stands}, "sql", true, true, 0},
+		{"it stands", []lifecycle.AuxiliaryObject{stands}, "sql", true, true, 0},
 		{"it is on its way", nil, "before", true, true, 0},
-		{"it is on its way, the old one stands", []lifecycle.Surrounding{{Kind: "Service", Name: "before", Old: true}}, "before", true, true, 0},
-		{"it is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
-		{"its update is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused, Old: true}}, "sql", false, true, 1},
-		{"it is refused, the old one stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Old: true}}, "before", false, true, 1},
-		{"it is refused, the web UI's stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Stands: true}}, "", false, false, 1},
-		{"it is refused, an Ingress stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Stands: true}}, "", false, false, 1},
+		{"it is on its way, the old one stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Outdated: true}}, "before", true, true, 0},
+		{"it is refused", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
+		{"its update is refused", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused, Outdated: true}}, "sql", false, true, 1},
+		{"it is refused, the old one stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Outdated: true}}, "before", false, true, 1},
+		{"it is refused, the web UI's stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Current: true}}, "", false, false, 1},
+		{"it is refused, an Ingress stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Current: true}}, "", false, false, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sc := aConnect()
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			tellService(sc, "before", []lifecycle.Surrounding{{Kind: "Service", Name: "before", Stands: true}}, now)
+			tellService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
 			if news := tellService(sc, "sql", test.is, now); len(news) != test.told {
 				t.Errorf("told %+v", news)
 			}

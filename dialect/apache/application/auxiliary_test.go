@@ -93,7 +93,7 @@ HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
 		if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
 			t.Fatal(err)
 		}
-		got := outside.Surroundings(in(lifecycle.Running, app))
+		got := outside.AuxiliaryObjects(in(lifecycle.Running, app))
 		if diff := cmp.Diff(want, specsOf(t, got.Objects)); diff != "" || got.Unsettled {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -109,7 +109,7 @@ spec: {driverServiceIngressList: [{
 // driver does not delete them.
 func TestExposedEntriesAreOurs(t *testing.T) {
 	app := in(lifecycle.Launched, written(t, oneDoor))
-	objects := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
+	objects := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if len(objects) != 2 {
 		t.Fatalf("%d objects", len(objects))
 	}
@@ -131,12 +131,12 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 		t.Errorf("%v", objects[0].GetAnnotations())
 	}
 	first := objects[0].GetLabels()[lifecycle.ContentLabel]
-	again := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
+	again := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if again[0].GetLabels()[lifecycle.ContentLabel] != first {
 		t.Error("the same Service has another digest")
 	}
 	app.Spec.DriverServiceIngressList[0].ServiceSpec.Raw = []byte(`{"ports":[{"port":81}]}`)
-	if (Applications{Options{OperatorName: "ours", Outside: true}}).Surroundings(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
+	if (Applications{Options{OperatorName: "ours", Outside: true}}).AuxiliaryObjects(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
 		t.Error("another Service has the same digest")
 	}
 }
@@ -145,12 +145,12 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
-	spec := specsOf(t, by.Surroundings(app).Objects)["Service ui"].(map[string]any)
+	spec := specsOf(t, by.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	native := rendered(t, Applications{}, app, 1).Driver
-	selector := specsOf(t, Applications{}.Surroundings(app).Objects)["Service ui"].(map[string]any)["selector"].(map[string]any)
+	selector := specsOf(t, Applications{}.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)["selector"].(map[string]any)
 	for label, value := range selector {
 		if native.Labels[label] != value {
 			t.Errorf("the Service selects %s=%v, which the driver does not have", label, value)
@@ -167,7 +167,7 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
 	} {
 		app := in(phase, written(t, oneDoor))
-		s := outside.Surroundings(app)
+		s := outside.AuxiliaryObjects(app)
 		got := "none"
 		switch {
 		case s.Unsettled:
@@ -175,11 +175,11 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 		case len(s.Objects) > 0:
 			got = "stand"
 		}
-		if got != want || (s.Told == nil) != s.Unsettled {
+		if got != want || (s.Record == nil) != s.Unsettled {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}
 		app.DeletionTimestamp = &metav1.Time{Time: noon}
-		if s := outside.Surroundings(app); !s.Unsettled {
+		if s := outside.AuxiliaryObjects(app); !s.Unsettled {
 			t.Errorf("%s, being deleted: %v", phase, s.Objects)
 		}
 	}
@@ -188,17 +188,17 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 // TestExposed checks that a condition reports the state of the objects, and that an event reports a failure once.
 func TestExposed(t *testing.T) {
 	app := in(lifecycle.Running, written(t, oneDoor))
-	tell := func(is ...lifecycle.Surrounding) []dialect.Event {
-		return outside.Surroundings(app).Told(is, noon)
+	tell := func(is ...lifecycle.AuxiliaryObject) []dialect.Event {
+		return outside.AuxiliaryObjects(app).Record(is, noon)
 	}
 	if news := tell(); len(news) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before anything is known: %v, %v", news, app.Status.Conditions)
 	}
-	service, door := lifecycle.Surrounding{Kind: "Service", Name: "ui", Stands: true}, lifecycle.Surrounding{Kind: "Ingress", Name: "door", Stands: true}
+	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
 	if news := tell(service, door); len(news) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
 		t.Errorf("as wanted: %v, %v", news, app.Status.Conditions)
 	}
-	door.Stands, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
+	door.Current, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
 	for i, want := range []int{1, 0} {
 		news := tell(service, door)
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
@@ -208,13 +208,13 @@ func TestExposed(t *testing.T) {
 	}
 	// An edit of a running application may contain anything: its valid entries are created.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
-	s := outside.Surroundings(app)
-	news := s.Told([]lifecycle.Surrounding{service, {Kind: "Ingress", Name: "door", Stands: true}}, noon)
+	s := outside.AuxiliaryObjects(app)
+	news := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
 	if len(s.Objects) != 2 || len(news) != 1 || !strings.Contains(news[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
 		t.Errorf("%d objects, %v", len(s.Objects), news)
 	}
 	app.Status.Operator.Phase = string(lifecycle.Done)
-	if news := outside.Surroundings(app).Told(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
+	if news := outside.AuxiliaryObjects(app).Record(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("when it is over: %v, %v", news, app.Status.Conditions)
 	}
 }
@@ -229,7 +229,7 @@ spec:
   driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g}]}}]
   driverGrpcRouteList: [{serviceMetadata: {name: grpc}, serviceSpec: {ports: [{port: 81}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`))
 	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0", "spark-role": "driver"}
-	s := Applications{}.Surroundings(app)
+	s := Applications{}.AuxiliaryObjects(app)
 	want := map[string]any{
 		"Service ui":   map[string]any{"type": "ClusterIP", "selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
 		"Service web":  map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
@@ -238,8 +238,8 @@ spec:
 	if diff := cmp.Diff(want, specsOf(t, s.Objects)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	news := s.Told([]lifecycle.Surrounding{
-		{Kind: "Service", Name: "ui", Stands: true}, {Kind: "Service", Name: "web", Stands: true}, {Kind: "Service", Name: "grpc", Stands: true},
+	news := s.Record([]lifecycle.AuxiliaryObject{
+		{Kind: "Service", Name: "ui", Current: true}, {Kind: "Service", Name: "web", Current: true}, {Kind: "Service", Name: "grpc", Current: true},
 	}, noon)
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 	if len(news) != 1 || news[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
@@ -269,7 +269,7 @@ func TestRefusedServices(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want+": is refused") {
 			t.Errorf("%s: %v, want %s refused", spec, err, want)
 		}
-		if objects := outside.Surroundings(app).Objects; len(objects) > 0 {
+		if objects := outside.AuxiliaryObjects(app).Objects; len(objects) > 0 {
 			t.Errorf("%s: %v are made", spec, objects)
 		}
 	}
@@ -292,7 +292,7 @@ func FuzzExposedEntries(f *testing.F) {
 			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
 		}
 		_, err := Applications{}.Render(app, launchOf(1), noon)
-		objects := outside.Surroundings(app).Objects
+		objects := outside.AuxiliaryObjects(app).Objects
 		if made := len(objects) == 2; made != (err == nil) {
 			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
 		}

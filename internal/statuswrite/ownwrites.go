@@ -11,10 +11,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// Own remembers the resourceVersion of the last status write of each object until a pass has read it from the cache.
-// The last write of an object that has ended mostly stays, because no pass follows. Without Own, a decision from an
+// OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read it from the cache.
+// The last write of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a decision from an
 // older read would repeat what the operator just did.
-type Own struct {
+type OwnWrites struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
 
@@ -28,19 +28,19 @@ type ownWrite struct {
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.
-func (w *Own) Wrote(obj metav1.Object) {
+func (w *OwnWrites) Wrote(obj metav1.Object) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
 // Await makes the passes over an object wait for a version that somebody else wrote. No pass has decided on that
 // version yet, so its event is not an echo.
-func (w *Own) Await(obj metav1.Object, version string, now time.Time) {
+func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// Ahead reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as doubted,
+// CacheIsStale reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as doubted,
 // whether the cache has been behind for more than maxBehind.
-func (w *Own) Ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
+func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
 		switch {
@@ -54,9 +54,9 @@ func (w *Own) Ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	return ahead, doubted
 }
 
-// Echo reports whether an object is the result of the operator's last write, and no pass has read an older version
+// IsEcho reports whether an object is the result of the operator's last write, and no pass has read an older version
 // since then. The pass that wrote it decided on the same content and has already set the next requeue.
-func (w *Own) Echo(obj metav1.Object) bool {
+func (w *OwnWrites) IsEcho(obj metav1.Object) bool {
 	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
 }
@@ -67,9 +67,9 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// After reports whether a write of the operator is newer than a read. If the read came from the API server itself, the
+// NewerThan reports whether a write of the operator is newer than a read. If the read came from the API server itself, the
 // API server was restored from a backup.
-func (w *Own) After(read metav1.Object) bool {
+func (w *OwnWrites) NewerThan(read metav1.Object) bool {
 	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)
 }

@@ -1,0 +1,151 @@
+package statuswrite
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// TestPaces checks that executor churn is written after it has been quiet, and that the wait is bounded.
+func TestPaces(t *testing.T) {
+	t.Parallel()
+	const few, ms = 10, time.Millisecond
+	type look struct {
+		after   time.Duration
+		content string
+		want    time.Duration
+	}
+	for _, test := range []struct {
+		name      string
+		executors int
+		looks     []look
+	}{
+		{"one change", few, []look{{0, "a", Quiet}, {Quiet - 600*ms, "a", 600 * ms}, {Quiet, "a", 0}}},
+		{"it begins anew when that was written", few, []look{{0, "a", Quiet}, {Quiet, "a", 0}, {Quiet, "b", Quiet}}},
+		{"another change is waited for as long", few, []look{{0, "a", Quiet}, {Quiet - ms, "b", Quiet}, {2*Quiet - 2*ms, "b", ms}, {2*Quiet - ms, "b", 0}}},
+		{"changes without an end", few, []look{{0, "a", Quiet}, {MaxDelay - Quiet, "b", Quiet}, {MaxDelay - 500*ms, "c", 500 * ms}, {MaxDelay, "d", 0}}},
+		{"of many", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
+		{"not of so many", manyExecutors, []look{{0, "a", Quiet}}},
+		{"by a clock that was set back", few, []look{{0, "a", Quiet}, {-time.Hour, "a", Quiet}, {Quiet - time.Hour, "a", 0}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
+			var p Debouncer
+			for i, l := range test.looks {
+				if got := p.Delay(key, noon.Add(l.after), Window{Quiet: Quiet, Max: MaxDelay}, test.executors, []byte(l.content)); got != l.want {
+					t.Errorf("look %d, after %s: it rests for %s, want %s", i, l.after, got, l.want)
+				}
+			}
+			if got := p.Delay(other, noon, Window{Quiet: Quiet, Max: MaxDelay}, few, nil); got != Quiet {
+				t.Errorf("another rests for %s", got)
+			}
+			p.Forget(key)
+			p.Forget(other)
+			if p.Len() > 0 {
+				t.Errorf("%d are remembered that are forgotten", p.Len())
+			}
+		})
+	}
+}
+
+// TestNewsRest checks that the first event of a failed executor is sent at once, and the next ones after a while.
+func TestNewsRest(t *testing.T) {
+	t.Parallel()
+	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
+	var p Debouncer
+	p.Wrote(key, noon, false)
+	if rest := p.EventDelay(key, noon); rest != 0 {
+		t.Errorf("the first rests for %s", rest)
+	}
+	p.Wrote(key, noon, true)
+	for after, want := range map[time.Duration]time.Duration{0: Quiet, Quiet - time.Millisecond: time.Millisecond, Quiet: 0, -time.Hour: 0} {
+		if got := p.EventDelay(key, noon.Add(after)); got != want {
+			t.Errorf("after %s it rests for %s, want %s", after, got, want)
+		}
+	}
+	if rest := p.EventDelay(other, noon); rest != 0 {
+		t.Errorf("another rests for %s", rest)
+	}
+	if p.Forget(key); p.EventDelay(key, noon) != 0 || p.lastChurnWrite.Len() > 0 {
+		t.Error("what is gone is remembered")
+	}
+}
+
+// TestPauseOf checks that a minor transition waits for the next transition, however many passes there are. Executors
+// that start or end wait for the others.
+func TestPauseOf(t *testing.T) {
+	t.Parallel()
+	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
+		for _, phase := range phases {
+			executors = append(executors, lifecycle.Executor{Phase: phase})
+		}
+		return executors
+	}
+	const pending, runs, done = lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded
+	minor := []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
+	for _, test := range []struct {
+		name      string
+		trail     []lifecycle.Transition
+		executors []lifecycle.Executor
+		phase     lifecycle.Phase
+		short     time.Time
+		want      Window
+	}{
+		{"all run", nil, in(runs, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one is yet to come", nil, in(runs, pending), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
+		{"one is done", nil, in(done, runs), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
+		{"one is gone that is wanted", nil, in(runs), lifecycle.Running, noon, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"all are gone", nil, nil, lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"all are gone that are wanted", nil, nil, lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"all are done that are wanted", nil, in(done, done), lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"none has come that is wanted", nil, nil, lifecycle.Ready, noon, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"a minor transition", minor, in(runs, pending), lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"and none runs yet", minor, in(pending, pending), lifecycle.Scaling, noon, Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}},
+		{"and none is there any more", minor, nil, lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+	} {
+		plan := lifecycle.Plan{Transitions: test.trail}
+		plan.Next.Phase, plan.Next.ShortSince = test.phase, test.short
+		if got := WindowOf(plan, test.executors); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	var p Debouncer
+	for _, l := range []struct{ after, want time.Duration }{{0, ArrivalDelay}, {Quiet, ArrivalDelay - Quiet}, {ArrivalDelay, 0}} {
+		if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), Window{Quiet: ArrivalDelay, Max: ArrivalDelay}, 1, []byte(l.after.String())); got != l.want {
+			t.Errorf("after %s it rests for %s, want %s", l.after, got, l.want)
+		}
+	}
+}
+
+// TestFirstArrival checks that the wait for the first executor is longer than the wait for the others, and happens
+// once.
+func TestFirstArrival(t *testing.T) {
+	t.Parallel()
+	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
+	type look struct {
+		after time.Duration
+		until Window
+		want  time.Duration
+	}
+	for name, looks := range map[string][]look{
+		"none comes":                             {{0, first, FirstArrivalDelay}, {ArrivalDelay, first, FirstArrivalDelay - ArrivalDelay}, {FirstArrivalDelay, first, 0}},
+		"the others are waited for from then on": {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {2*ArrivalDelay - time.Second, others, time.Second}, {2 * ArrivalDelay, others, 0}},
+		"the first is there late":                {{0, first, FirstArrivalDelay}, {FirstArrivalDelay - time.Second, others, ArrivalDelay}, {FirstArrivalDelay - time.Second + ArrivalDelay, others, 0}},
+		"the first goes":                         {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {ArrivalDelay + time.Second, first, FirstArrivalDelay - time.Second}, {ArrivalDelay + 2*time.Second, others, ArrivalDelay - 2*time.Second}},
+		"one was there":                          {{0, others, ArrivalDelay}, {time.Second, first, FirstArrivalDelay - time.Second}, {2 * time.Second, others, ArrivalDelay - 2*time.Second}},
+	} {
+		var p Debouncer
+		for i, l := range looks {
+			if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), l.until, 1, []byte("the same")); got != l.want {
+				t.Errorf("%s: look %d, after %s: it rests for %s, want %s", name, i, l.after, got, l.want)
+			}
+		}
+	}
+}
