@@ -10,22 +10,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// AuxiliaryObjects are the auxiliary objects of an application, which accompany its driver, such as Services and Ingresses.
-// A SparkCluster has no driver; all its objects are auxiliary.
+// AuxiliaryObjects are the auxiliary objects of an application, which accompany its driver, such as Services and
+// Ingresses. A SparkCluster has no driver; all its objects are auxiliary.
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
 	Objects []submit.Object
 	// Unsettled leaves all objects as they are in this pass.
 	Unsettled bool
-	// KeepServices leaves Services as they are although no object is wanted: they are deleted with the driver's pod. Ingresses
-	// and routes are deleted at once, since the next application may want the same address.
+	// KeepServices leaves Services as they are although no object is wanted: they are deleted with the driver's pod.
+	// Ingresses and routes are deleted at once, since the next application may want the same address.
 	KeepServices bool
 	// ReadAddresses names the Services among Objects whose address is missing in the status.
 	ReadAddresses []string
-	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit after
-	// the status is stored. It is idempotent. It is nil if Unsettled.
+	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit
+	// after the status is stored. It is idempotent. It is nil if Unsettled.
 	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
-	// Decide replaces Told if the state of the objects decides about the custom resource, in the same pass. It writes
+	// Decide replaces Record if the state of the objects decides about the custom resource, in the same pass. It writes
 	// the result into the status, and returns additions to the plan of Decide: transitions, notices and the time of the
 	// requeue.
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan

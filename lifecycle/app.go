@@ -72,8 +72,8 @@ type Thresholds struct {
 	Dynamic bool
 }
 
-// Shortages are the times since which fewer executors run than Thresholds wants. They are zero if enough executors run, or
-// if the phase already expresses the shortage.
+// Shortages are the times since which fewer executors run than Thresholds wants. They are zero if enough executors run,
+// or if the phase already expresses the shortage.
 type Shortages struct {
 	Min, Max time.Time
 }
@@ -125,19 +125,19 @@ type Restart struct {
 	Factor float64
 	// Max caps the interval; 0 means no cap.
 	Max time.Duration
-	// ResetAfter is how long a run must have been Running until earlier failures are forgotten and the run counts as the
-	// first. 0 means that only an edit resets the counts.
+	// ResetAfter is how long a run must have been Running until earlier failures are forgotten and the run counts as
+	// the first. 0 means that only an edit resets the counts.
 	ResetAfter time.Duration
 	// Limits, if set, replaces the retries, the intervals and their growth.
 	Limits *RestartLimits
 }
 
-// RestartLimits limits consecutive restarts (Memory.Restarts). Each kind of end has its own limit and interval. If a limit or
-// an interval is nil, the next wider kind applies: failures for rejections, all restarts for failures.
+// RestartLimits limits consecutive restarts (Memory.Restarts). Each kind of end has its own limit and interval. If a
+// limit or an interval is nil, the next wider kind applies: failures for rejections, all restarts for failures.
 type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
 	MaxFailures   *int64 // in a row after failures; nil: only Most limits them
-	MaxRejections *int64 // in a row after rejections, to which MostFailures then does not apply; nil: it does
+	MaxRejections *int64 // in a row after rejections, to which MaxFailures then does not apply; nil: it does
 	// The intervals are counted from the end of the failed attempt. They do not grow.
 	Backoff          time.Duration
 	FailureBackoff   *time.Duration
@@ -160,8 +160,8 @@ func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	return min(max(delay, 0), math.MaxInt64/2).Truncate(time.Microsecond)
 }
 
-// Restarts are the counts that Counted limits. An attempt counts from the decision to make it: in Waiting, the counts
-// include the attempt that the application waits for.
+// Restarts are the counts that RestartLimits limits. An attempt counts from the decision to make it: in Waiting, the
+// counts include the attempt that the application waits for.
 type Restarts struct {
 	Total      int64 // since the first attempt, or since the last attempt that lived long enough
 	Failures   int64 // consecutive restarts after a failure, including a rejection

@@ -338,12 +338,12 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither chose a node nor
-// wrote the condition PodScheduled.
+// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither
+// chose a node nor wrote the condition PodScheduled.
 //
 // It returns "" for a pod that the scheduler handled, and for the default scheduler of Kubernetes: if that one is down,
-// the whole cluster shows it. UnresponsiveScheduler does not judge how long a scheduler may take, because a scheduler that queues
-// whole applications may need long.
+// the whole cluster shows it. UnresponsiveScheduler does not judge how long a scheduler may take, because a scheduler
+// that queues whole applications may need long.
 func UnresponsiveScheduler(pod *corev1.Pod) string {
 	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
 		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
@@ -352,8 +352,8 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 	return pod.Spec.SchedulerName
 }
 
-// UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a running scheduler
-// needs.
+// UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a
+// running scheduler needs.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
 }

@@ -154,10 +154,11 @@ type Driver struct {
 	// SparkVersion is the version label of the pod. The operator sets the declared version, spark-submit the version of
 	// the image. It is empty if the pod has no such label.
 	SparkVersion string
-	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that can no longer be created, because its
-	// submitter died between the two. It is meaningful only if Observed.Inspected reports such a read.
+	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that can no longer be created,
+	// because its submitter died between the two. It is meaningful only if Observed.Inspected reports such a read.
 	MissingConfigMap bool
-	// UnresponsiveScheduler is the name of the scheduler that has not handled the pod yet; see the function UnresponsiveScheduler.
+	// UnresponsiveScheduler is the name of the scheduler that has not handled the pod yet; see the function
+	// UnresponsiveScheduler.
 	UnresponsiveScheduler string
 	Gated                 bool // the pod has scheduling gates, which a queue removes
 	// ScheduledAt is when the pod was assigned to a node; zero before that.
@@ -235,8 +236,8 @@ type Run struct {
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool // has a deletion timestamp
-	// Deleted is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting is
-	// set too.
+	// Deleted is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting
+	// is set too.
 	Deleted bool
 	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
 	EndedAt time.Time // zero while it runs, or if the application has no such time
@@ -250,21 +251,22 @@ type Observed struct {
 	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
-	// UncountedExecutors are the executors that disappeared before any status counted them. The totals include them, but no decision
-	// depends on them.
+	// UncountedExecutors are the executors that disappeared before any status counted them. The totals include them,
+	// but no decision depends on them.
 	UncountedExecutors []Executor
 	// RemainingAttempts are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	RemainingAttempts []int32
-	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. Remains lists them too.
+	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. RemainingAttempts lists them too.
 	Budgets []int32
-	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. Remains lists them too.
+	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. RemainingAttempts lists them
+	// too.
 	Groups []int32
 	// Runs are all applications that a schedule owns.
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
-	// AuxiliaryCount is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster consists
-	// of.
+	// AuxiliaryCount is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster
+	// consists of.
 	AuxiliaryCount int
 	// Confirmed is set if a live read of the application's drivers and submitters, of any attempt, found no pod that is
 	// missing here. Only then does a decision rely on a missing pod. A live read that finds a pod adds it here instead.
@@ -273,28 +275,29 @@ type Observed struct {
 	// Inspected is set if a live read compared the current attempt's driver with the objects that it mounts;
 	// Driver.MissingConfigMap has the result. It holds for one pass only, and implies Confirmed.
 	Inspected bool
-	// PodsConfirmed is set if a live read compared all pods of the current attempt with the pods here. It holds for one pass
-	// only, and implies Confirmed.
+	// PodsConfirmed is set if a live read compared all pods of the current attempt with the pods here. It holds for one
+	// pass only, and implies Confirmed.
 	PodsConfirmed bool
-	// CacheBehind is set if the live read for Reread or Confirmed found a pod in a later state than here. It holds for one
-	// pass only.
+	// CacheBehind is set if the live read for PodsConfirmed or Confirmed found a pod in a later state than here. It
+	// holds for one pass only.
 	CacheBehind bool
 	// ShortSince is since when too few executors were observed, if Memory.ShortSince does not hold that yet; zero if
 	// there were enough.
 	ShortSince time.Time
 	// Shortages are the shortages of the last decision (Plan.Shortages); zero if this process has made none.
 	Shortages Shortages
-	// ProbeResult is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause means
-	// that the API server accepts the executor; nil means that there was no probe. It holds for one pass only.
+	// ProbeResult is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause
+	// means that the API server accepts the executor; nil means that there was no probe. It holds for one pass only.
 	ProbeResult *Cause
-	// QuerySkipped is set if a pod waits or is missing and this pass may not query the reason. The last known reason then
-	// stays valid.
+	// QuerySkipped is set if a pod waits or is missing and this pass may not query the reason. The last known reason
+	// then stays valid.
 	QuerySkipped bool
-	// Rejection is set if the API server rejected an action of this pass. The decision is then made again with this fact.
+	// Rejection is set if the API server rejected an action of this pass. The decision is then made again with this
+	// fact.
 	Rejection *Cause
-	// TransientError is set if an action of this pass failed with a transient error, and actions have failed for a while. A
-	// decision then requests nothing that can wait, so that its other results are stored: deadlines also pass during an
-	// outage.
+	// TransientError is set if an action of this pass failed with a transient error, and actions have failed for a
+	// while. A decision then requests nothing that can wait, so that its other results are stored: deadlines also pass
+	// during an outage.
 	TransientError *TransientError
 }
 
@@ -400,12 +403,12 @@ type Notice struct {
 // Plan is a decision.
 type Plan struct {
 	Transitions  []Transition  // phases entered in this pass, oldest first
-	Notices      []Notice      // other news of this pass, reported after the status was stored, like Trail
+	Notices      []Notice      // other news of this pass, reported after the status was stored, like Transitions
 	Next         Memory        // what to remember; everything else is observed again
 	Actions      []Action      // in order
 	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
-	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored. A status write for each executor
-	// that comes or goes would cost more than a new process that starts to count again.
+	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored. A status write for each
+	// executor that comes or goes would cost more than a new process that starts to count again.
 	Shortages Shortages
 }
 

@@ -85,9 +85,9 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestSurroundingsAreNoRemains: no decision waits for auxiliary objects, and the end of an attempt does not delete
+// TestAuxiliaryObjectsAreNoRemains: no decision waits for auxiliary objects, and the end of an attempt does not delete
 // them. Package auxiliary deletes them.
-func TestSurroundingsAreNoRemains(t *testing.T) {
+func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
 	if remains := view.Set.Facts().RemainingAttempts; len(remains) > 0 {

@@ -88,7 +88,7 @@ func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryOb
 	return Outcome{Plan: &plan, RequeueAfter: plan.RequeueAfter}
 }
 
-// report adds the result of Tell to the outcome of the pass.
+// report adds the result of RecordResults to the outcome of the pass.
 func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject) {
 	result := RecordResults(wanted, results, w.Now)
 	w.Events, w.Plan, w.RequeueAfter = result.Events, result.Plan, lifecycle.Soonest(w.RequeueAfter, result.RequeueAfter)
@@ -165,7 +165,7 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 			next.made[nameOf(object)] = written{gone, w.Now} // until the cache shows that
 		}
 		if last.failures > 0 {
-			// The failure in the status is outdated, and the deletion event triggers no pass (Went).
+			// The failure in the status is outdated, and the deletion event triggers no pass (OwnDeletion).
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, retryDelay)
 		}
 	}

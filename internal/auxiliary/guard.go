@@ -126,8 +126,8 @@ func leads(wanted, existing map[string]any) bool {
 
 // clearPorts removes a Service's port that somebody else added under a name of ours. To an apply the two are different
 // entries of one list, and the API server rejects such a list. It also removes the ports that another operator wrote
-// and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts): an apply would leave them, since they are that operator's
-// fields.
+// and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts): an apply would leave them, since they are that
+// operator's fields.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil

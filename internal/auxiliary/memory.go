@@ -145,8 +145,8 @@ func (m *Memory) note(key types.NamespacedName, last try) {
 	m.tries.Update(key, func(try, bool) (try, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 
-// OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary objects,
-// so that the deletion event needs no pass. The object is forgotten.
+// OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary
+// objects, so that the deletion event needs no pass. The object is forgotten.
 func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
 	m.tries.Update(key, func(last try, known bool) (try, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {

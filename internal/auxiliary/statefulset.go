@@ -134,8 +134,8 @@ const leftContent = "left-"
 // that it did not create.
 func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
 
-// keptAsInherited reports whether an object is an inherited set, by its content label in the cache, and nobody has edited
-// the cluster since it was marked.
+// keptAsInherited reports whether an object is an inherited set, by its content label in the cache, and nobody has
+// edited the cluster since it was marked.
 func (w *work) keptAsInherited(object client.Object, cached string) bool {
 	return isSet(object) && cached == w.inheritedMark
 }

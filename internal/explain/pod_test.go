@@ -249,7 +249,7 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 }
 
 // TestNobodyIsAskedWhoIsBusy checks answers while no request is allowed. The last answer is returned. If there is none,
-// the answer is marked as Unasked.
+// the answer is marked as Skipped.
 func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	reads := &warnings{of: map[types.UID]string{"d": "FailedMount"}}
 	busy := &Allowance{}

@@ -19,8 +19,8 @@ const (
 	reasonWaiting = "Waiting"
 	// MaxRequeueDelay is the longest time until a pass that waits is repeated.
 	MaxRequeueDelay = 15 * time.Second
-	// minRequeueDelay is the shortest time until a pass that waits is repeated. For as long, a transient error is returned as
-	// an error.
+	// minRequeueDelay is the shortest time until a pass that waits is repeated. For as long, a transient error is
+	// returned as an error.
 	minRequeueDelay = time.Second
 	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
@@ -55,8 +55,8 @@ func (h *Hold) RecentError() error {
 	return nil
 }
 
-// RequeueAfter returns the time until the next pass. It grows with the time of the wait: if an event ends the wait, that event
-// wakes the key.
+// RequeueAfter returns the time until the next pass. It grows with the time of the wait: if an event ends the wait,
+// that event wakes the key.
 func (h *Hold) RequeueAfter() time.Duration {
 	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
@@ -120,8 +120,8 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 	return since, first
 }
 
-// ShouldReport returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10 minutes after
-// that.
+// ShouldReport returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10
+// minutes after that.
 func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(is state, known bool) (state, bool) {
 		due = known && now.Sub(is.since) >= grace && (is.reported.IsZero() || now.Sub(is.reported) > reportInterval)

@@ -51,11 +51,12 @@ type Kind struct {
 
 // Definition describes what the API server must serve before the kind can be reconciled.
 type Definition struct {
-	// RequiredFields are fields, in dotted notation, that the installed definition must have. Another operator's definition of
-	// the same kind would silently drop them, and with them the memory that one decision leaves to the next.
+	// RequiredFields are fields, in dotted notation, that the installed definition must have. Another operator's
+	// definition of the same kind would silently drop them, and with them the memory that one decision leaves to the
+	// next.
 	RequiredFields []string
-	// RequiredKinds are optional kinds of dependents without which nothing can be decided. Passes wait until their caches are
-	// synced.
+	// RequiredKinds are optional kinds of dependents without which nothing can be decided. Passes wait until their
+	// caches are synced.
 	RequiredKinds []schema.GroupVersionKind
 }
 
@@ -112,8 +113,8 @@ type Auxiliary struct {
 	// Sets says that the kind's pods belong to StatefulSets among the wanted objects, so that each pod belongs to the
 	// custom resource that owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
 	Sets bool
-	// ClosedPorts are ports, by name and number, that no Service of the kind may have any more, even if a user added them.
-	// An update of a vital Service removes them.
+	// ClosedPorts are ports, by name and number, that no Service of the kind may have any more, even if a user added
+	// them. An update of a vital Service removes them.
 	ClosedPorts map[string]int32
 }
 
@@ -129,13 +130,13 @@ type Inherited struct {
 	// attempt, which cannot be found through its pods. It returns nil if no group is expected. If the function is nil,
 	// there are no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
-	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned up.
-	// Nobody else removes them, so that a deleted custom resource would stay for ever.
+	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned
+	// up. Nobody else removes them, so that a deleted custom resource would stay for ever.
 	Finalizers []string
 }
 
-// ExecutorChurn describes the changes of a status that may be debounced for some seconds (quiet, patience, arrival), since they
-// concern single executors.
+// ExecutorChurn describes the changes of a status that may be debounced for some seconds (statuswrite.Quiet, MaxDelay,
+// ArrivalDelay), since they concern single executors.
 type ExecutorChurn struct {
 	// Fields are the fields with such changes, as paths of JSON names with dots. Without them nothing is debounced.
 	Fields []string
@@ -143,8 +144,8 @@ type ExecutorChurn struct {
 	// like other executor changes, and the next transition replaces it. Without the function there is no such
 	// transition.
 	Minor func(lifecycle.Transition) bool
-	// DebounceEvents also debounces the events of failed executors. Such an executor is remembered until it is stored, whether or
-	// not its pod still exists then. The events must not need more than the next pass can see.
+	// DebounceEvents also debounces the events of failed executors. Such an executor is remembered until it is stored,
+	// whether or not its pod still exists then. The events must not need more than the next pass can see.
 	DebounceEvents bool
 }
 
@@ -169,8 +170,9 @@ type AuxiliaryObjects struct {
 	Objects []client.Object
 	// Unsettled leaves all objects unchanged: an attempt or the application is ending.
 	Unsettled bool
-	// KeepServices leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's pod.
-	// Objects that lead to them from outside are deleted at once, since the next application may want the same address.
+	// KeepServices leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's
+	// pod. Objects that lead to them from outside are deleted at once, since the next application may want the same
+	// address.
 	KeepServices bool
 	// ReadAddresses names the Services among Objects whose address is missing in the status.
 	ReadAddresses []string
@@ -178,7 +180,7 @@ type AuxiliaryObjects struct {
 	// that is stored. It is called once in every pass that is not Unsettled, and must return the same for the same
 	// arguments.
 	Record func([]lifecycle.AuxiliaryObject, time.Time) []Event
-	// Decide replaces Told if the state of the object depends on its auxiliary objects. It returns a plan that
+	// Decide replaces Record if the state of the object depends on its auxiliary objects. It returns a plan that
 	// continues the pass's plan.
 	Decide func([]lifecycle.AuxiliaryObject, time.Time) lifecycle.Plan
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// missingPods returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is repeated.
+// missingPods returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is
+// repeated.
 func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
@@ -33,10 +34,10 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// uncountedExecutors returns the executors that are gone and not counted yet: those of the status's attempt that the status has not
-// counted and whose names no existing executor has. It forgets executors that the status has counted, and those of
-// earlier attempts. Only counts and names include executors that are gone; decisions ignore them, since they may never
-// have run.
+// uncountedExecutors returns the executors that are gone and not counted yet: those of the status's attempt that the
+// status has not counted and whose names no existing executor has. It forgets executors that the status has counted,
+// and those of earlier attempts. Only counts and names include executors that are gone; decisions ignore them, since
+// they may never have run.
 //
 // An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
 // counted it before as running, or as completed because a pass saw it missing before its deletion was noted.

@@ -29,8 +29,8 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 // Has reports whether an object is a sentinel of this kind.
 func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
 
-// Observe records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator writes to
-// it from now on.
+// Observe records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator
+// writes to it from now on.
 func (k *Kind) Observe(object client.Object) {
 	name := client.ObjectKeyFromObject(object)
 	if !k.set.probes(name.Namespace) {

@@ -31,7 +31,7 @@ func New(initial config.Configuration) *Live {
 // Now returns the current configuration. Kinds call it in each pass and do not keep the result.
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
-// OnNamespaceChange registers a function that Become calls with each namespace that it adds to or removes from those
+// OnNamespaceChange registers a function that Update calls with each namespace that it adds to or removes from those
 // served. The argument is metav1.NamespaceAll if any namespace may be affected.
 func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.mu.Lock()

@@ -126,9 +126,9 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	}
 }
 
-// TestBecomeReportsChangedNamespaces checks that Become calls each registered function with each namespace that is
+// TestUpdateReportsChangedNamespaces checks that Update calls each registered function with each namespace that is
 // newly served or no longer served.
-func TestBecomeReportsChangedNamespaces(t *testing.T) {
+func TestUpdateReportsChangedNamespaces(t *testing.T) {
 	cfg := config.Default()
 	cfg.Namespaces.Names = []string{"a", "b"}
 	live := New(cfg)

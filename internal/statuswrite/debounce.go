@@ -21,14 +21,14 @@ const (
 	Quiet = 2 * time.Second
 	// MaxDelay is the longest wait for that.
 	MaxDelay = 10 * time.Second
-	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart. A
-	// shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not report zero
-	// executors early for applications whose minimum is above zero. The cause may be a driver that stops, and its end is
-	// written at once.
+	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
+	// A shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not report
+	// zero executors early for applications whose minimum is above zero. The cause may be a driver that stops, and its
+	// end is written at once.
 	ArrivalDelay = 30 * time.Second
-	// FirstArrivalDelay is the longest wait for the first executor to run; after that, Arrival applies to the others. Image
-	// pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more than none at all,
-	// and their wait reason is written at once.
+	// FirstArrivalDelay is the longest wait for the first executor to run; after that, ArrivalDelay applies to the
+	// others. Image pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more
+	// than none at all, and their wait reason is written at once.
 	FirstArrivalDelay = 2 * time.Minute
 	// slower multiplies all these times if there are more executors than manyOfThem, because their status is large.
 	slower        = 2
@@ -38,8 +38,8 @@ const (
 // Debouncer remembers since when a status write is debounced for executor churn.
 type Debouncer struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed executors
-	// (News). Such events follow after Quiet at the earliest, and each write reports only a few of them.
+	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed
+	// executors (News). Such events follow after Quiet at the earliest, and each write reports only a few of them.
 	lastChurnWrite memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
 	// moving with each pass. It is zero if there are enough.
@@ -151,7 +151,8 @@ func (p *Debouncer) ShortSince(key types.NamespacedName) time.Time {
 	return since
 }
 
-// SetShortSince records since when there are too few executors of an object with a debounced status; zero if there are enough.
+// SetShortSince records since when there are too few executors of an object with a debounced status; zero if there are
+// enough.
 func (p *Debouncer) SetShortSince(key types.NamespacedName, shortSince time.Time) {
 	p.shorts.Set(key, shortSince)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read it from the cache.
-// The last write of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a decision from an
-// older read would repeat what the operator just did.
+// OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read it from the
+// cache. The last write of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a
+// decision from an older read would repeat what the operator just did.
 type OwnWrites struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
@@ -24,7 +24,7 @@ type ownWrite struct {
 	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero if it was not older
 }
 
-// maxBehind is how long the cache may be older than the operator's write before Ahead reports a doubt.
+// maxBehind is how long the cache may be older than the operator's write before CacheIsStale reports a doubt.
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.
@@ -38,8 +38,8 @@ func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as doubted,
-// whether the cache has been behind for more than maxBehind.
+// CacheIsStale reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as
+// doubted, whether the cache has been behind for more than maxBehind.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
@@ -67,8 +67,8 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// NewerThan reports whether a write of the operator is newer than a read. If the read came from the API server itself, the
-// API server was restored from a backup.
+// NewerThan reports whether a write of the operator is newer than a read. If the read came from the API server itself,
+// the API server was restored from a backup.
 func (w *OwnWrites) NewerThan(read metav1.Object) bool {
 	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)

@@ -35,7 +35,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	checkAttempts(t, mem, plan)
 	checkIntention(t, app, mem, seen, plan)
 	checkSecond(t, app, mem, now, plan)
-	checkWeather(t, app, seen, now, plan)
+	checkTransientError(t, app, seen, now, plan)
 	checkBounded(t, app, seen, now, plan)
 	if app.MissingGrace > 0 && !asks {
 		checkQuiet(t, app, seen, now, plan)
@@ -72,9 +72,9 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWeather checks that nothing impossible is requested during transient errors. Exceptions are a launch whose time
-// is over, and actions that no decision waits for.
-func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+// checkTransientError checks that nothing impossible is requested during transient errors. Exceptions are a launch
+// whose time is over, and actions that no decision waits for.
+func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file has the exceptions for a driver that is a server (lifecycle.App.IsServer). The other rules of servers are in
-// lifecycle/connect.
+// This file has the exceptions for a driver that is a server (lifecycle.App.IsServer). The other rules of servers are
+// in lifecycle/connect.
 
 var (
 	rungs       = []lifecycle.Phase{lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running}

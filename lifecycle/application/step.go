@@ -46,9 +46,9 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// The plan's Next is mem after the decision; its Do must be carried out before Next is stored. A plan that enters a
-// phase ends nothing that still runs (Unstored): the pass after the status write does that. With mem = plan.Next and no
-// other change, a second Step enters no phase and requests only live reads and deletions.
+// The plan's Next is mem after the decision; its Actions must be carried out before Next is stored. A plan that enters
+// a phase ends nothing that still runs (Unstored): the pass after the status write does that. With mem = plan.Next and
+// no other change, a second Step enters no phase and requests only live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()

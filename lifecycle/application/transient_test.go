@@ -22,9 +22,9 @@ func runsFor(limit time.Duration) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Deadlines.Run = limit }
 }
 
-// TestWeather checks a decision during transient errors: it requests nothing impossible, its other results stay, and
-// deadlines still pass.
-func TestWeather(t *testing.T) {
+// TestTransientErrors checks a decision during transient errors: it requests nothing impossible, its other results
+// stay, and deadlines still pass.
+func TestTransientErrors(t *testing.T) {
 	fresh := lifecycle.Memory{}
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}}
 	limited := appWith(startsIn(30 * second))
@@ -68,8 +68,8 @@ func TestWeather(t *testing.T) {
 	})
 }
 
-// TestWeatherIsTheCause checks that a deadline that passes during transient errors reports them as its cause.
-func TestWeatherIsTheCause(t *testing.T) {
+// TestTransientErrorIsTheCause checks that a deadline that passes during transient errors reports them as its cause.
+func TestTransientErrorIsTheCause(t *testing.T) {
 	for _, mem := range []lifecycle.Memory{{}, memoryIn(lifecycle.Launched)} {
 		plan := Step(appWith(startsIn(second)), mem, in(confirmed, 0), at(60))
 		if mem.Attempt > 0 {

@@ -382,8 +382,8 @@ func TestShortOfExecutors(t *testing.T) {
 	s.after(time.Second, there).does().is(lifecycle.Running, "")
 }
 
-// TestWeather requests nothing impossible during transient errors, and makes the server afterwards.
-func TestWeather(t *testing.T) {
+// TestTransientErrors requests nothing impossible during transient errors, and makes the server afterwards.
+func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
 	s := tell(t).after(time.Minute, bad).does().is(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {

@@ -96,9 +96,9 @@ func TestRequestOvertaken(t *testing.T) {
 	}
 }
 
-// TestNextRunInBadWeather checks that a waiting run is past its time, even if transient errors leave open whether
-// earlier ticks are skipped.
-func TestNextRunInBadWeather(t *testing.T) {
+// TestNextRunDuringTransientError checks that a waiting run is past its time, even if transient errors leave open
+// whether earlier ticks are skipped.
+func TestNextRunDuringTransientError(t *testing.T) {
 	outage := lifecycle.Observed{TransientError: &lifecycle.TransientError{}}
 	for _, test := range []struct {
 		about    string

@@ -97,11 +97,11 @@ type Waiting struct {
 // Plan is a decision about a schedule.
 type Plan struct {
 	Next Memory
-	// Notices holds notices about runs, by name, or about the schedule. The reason of a cause is one of this package or of
-	// the API server.
+	// Notices holds notices about runs, by name, or about the schedule. The reason of a cause is one of this package or
+	// of the API server.
 	Notices []lifecycle.Notice
-	// Actions creates, deletes and confirms ScheduledRuns. It creates one run at most. To confirm a run is to read it live;
-	// an action without a name reads all runs.
+	// Actions creates, deletes and confirms ScheduledRuns. It creates one run at most. To confirm a run is to read it
+	// live; an action without a name reads all runs.
 	Actions      []lifecycle.Action
 	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
 	// NextRun is when the next run is due; a time in the past if a run is waiting, zero if no run is due.

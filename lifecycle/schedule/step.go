@@ -25,9 +25,9 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// The plan's Do must be carried out before its Next is stored. After a rejection or a live read, another decision is
-// made with that fact. A run is deleted only if the stored memory contains the reason: that runs are being replaced, or
-// how the run ended.
+// The plan's Actions must be carried out before its Next is stored. After a rejection or a live read, another decision
+// is made with that fact. A run is deleted only if the stored memory contains the reason: that runs are being replaced,
+// or how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
 		return Plan{Next: mem} // the deletion request decides whether its runs stay
@@ -124,7 +124,7 @@ func (s *step) acceptedTick() {
 
 // adopt continues with runs that were started and are not remembered, because the operator died between a creation and
 // its status write. It recognizes them by their names. It leaves ticks in the future, which a clock that went back may
-// produce, for their time. It ignores a run that is Gone: only the labels of its pods name it, and anyone could use
+// produce, for their time. It ignores a run that is Deleted: only the labels of its pods name it, and anyone could use
 // labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {

@@ -64,9 +64,9 @@ const (
 	eleven, twelve = "etl-1769943600", "etl-1769947200"
 )
 
-// TestEditIsNotLostInWeather checks that an edit has no effect while no live read is possible, so that the read comes
-// afterwards.
-func TestEditIsNotLostInWeather(t *testing.T) {
+// TestEditIsNotLostDuringTransientError checks that an edit has no effect while no live read is possible, so that the
+// read comes afterwards.
+func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
 	mem := ran(want, func(m *Memory) { m.Generation = 2 })
 	for _, late := range []time.Duration{-time.Minute, time.Minute} {

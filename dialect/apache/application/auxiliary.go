@@ -26,9 +26,9 @@ const (
 	reasonSwitchedOff = "SwitchedOff"
 )
 
-// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses and
-// routes that the spec lists. They exist from the attempt's launch until its objects are released. While objects are
-// retained, the existing auxiliary objects stay.
+// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses
+// and routes that the spec lists. They exist from the attempt's launch until its objects are released. While objects
+// are retained, the existing auxiliary objects stay.
 func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {

@@ -108,9 +108,9 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// AuxiliaryObjects returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases the
-// set is empty, so that all objects are deleted. If a spec is invalid, the objects of a running cluster stay as they
-// are.
+// AuxiliaryObjects returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases
+// the set is empty, so that all objects are deleted. If a spec is invalid, the objects of a running cluster stay as
+// they are.
 //
 // Inherited objects of the same cluster are kept: the StatefulSets have equal selectors, and their pods continue as
 // they are until the cluster is edited. A StatefulSet that cannot be updated to an edit is replaced by another one of

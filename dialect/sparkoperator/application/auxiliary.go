@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch on.
-// After the driver has ended, its Service stays as long as the pod, so that an end costs no deletion; the next attempt
-// takes the Service over. The number of addresses is limited by the number of driver pods.
+// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch
+// on. After the driver has ended, its Service stays as long as the pod, so that an end costs no deletion; the next
+// attempt takes the Service over. The number of addresses is limited by the number of driver pods.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestWeatherIsShown: what keeps the operator from going on is why an application is not Ready, or what degrades it,
-// and says nothing of one at rest.
-func TestWeatherIsShown(t *testing.T) {
+// TestTransientErrorIsReported: what keeps the operator from going on is why an application is not Ready, or what
+// degrades it, and says nothing of one at rest.
+func TestTransientErrorIsReported(t *testing.T) {
 	for _, test := range []struct {
 		memory lifecycle.Memory
 		kind   string
@@ -44,9 +44,9 @@ func TestWeatherIsShown(t *testing.T) {
 	}
 }
 
-// TestWeatherOfALaunch: a new application has no state before it is launched, and is not mistaken for one of another
-// operator. Its condition does not change until the reason changes or the transient error ends.
-func TestWeatherOfALaunch(t *testing.T) {
+// TestTransientErrorBeforeLaunch: a new application has no state before it is launched, and is not mistaken for one of
+// another operator. Its condition does not change until the reason changes or the transient error ends.
+func TestTransientErrorBeforeLaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, transient *lifecycle.TransientError) v1beta2.SparkApplicationStatus {
 		usual.Decide(app, lifecycle.Observed{TransientError: transient}, t0.Add(time.Duration(second)*time.Second))

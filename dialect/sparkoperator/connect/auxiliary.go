@@ -24,9 +24,9 @@ const connectServiceField = "spec.server.service.spec"
 // reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
-// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every phase,
-// so that clients keep their address while servers are replaced or missing. The others are the web UI's Service and
-// what the spec asks for to reach it from outside. If the spec describes no valid Service, the existing one stays,
+// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every
+// phase, so that clients keep their address while servers are replaced or missing. The others are the web UI's Service
+// and what the spec asks for to reach it from outside. If the spec describes no valid Service, the existing one stays,
 // because clients may be connected through it.
 func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {

@@ -378,7 +378,7 @@ func TestConnectExecutorFails(t *testing.T) {
 	s.look(time.Second, many).tells()
 }
 
-func TestConnectWeather(t *testing.T) {
+func TestConnectTransientError(t *testing.T) {
 	bad := noServer
 	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
 	s := stays(t, aConnect()).look(time.Minute, bad)

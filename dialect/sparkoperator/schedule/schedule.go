@@ -37,8 +37,8 @@ type Options struct {
 type Schedules struct{ Options }
 
 // Decide reads the schedule, runs the state machine, and writes the result into the schedule's status, in memory. The
-// plan has Do, Tell and Check; a schedule has no phases. A schedule that is being deleted keeps its status, and nothing
-// is done.
+// plan has Actions, Notices and RequeueAfter; a schedule has no phases. A schedule that is being deleted keeps its
+// status, and nothing is done.
 //
 // A running run is deleted in the foreground: with the policy Replace, the next run starts when the previous one and
 // its driver pod are gone.
