@@ -11,20 +11,20 @@ import (
 // ServiceAccount is the name of a pod's service account in a namespace. The zero value names none.
 type ServiceAccount struct{ Namespace, Name string }
 
-// In returns the account's name if the account is in the namespace, and "" otherwise.
-func (a ServiceAccount) In(namespace string) string {
+// NameIn returns the account's name if the account is in the namespace, and "" otherwise.
+func (a ServiceAccount) NameIn(namespace string) string {
 	if namespace != a.Namespace {
 		return ""
 	}
 	return a.Name
 }
 
-// Denies returns an error if a pod of the namespace would use this account, and nil otherwise. The account is the
+// Reject returns an error if a pod of the namespace would use this account, and nil otherwise. The account is the
 // operator's own, which pods of users must not have.
-func (a ServiceAccount) Denies(field, namespace string, pod *corev1.PodSpec) error {
-	own := a.In(namespace)
+func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) error {
+	own := a.NameIn(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {
 		return nil
 	}
-	return &FieldError{Field: field, Message: submit.DeniedAccount(own)}
+	return &FieldError{Field: field, Message: submit.DeniedAccountMessage(own)}
 }

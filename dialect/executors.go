@@ -13,10 +13,10 @@ import (
 // A Tally counts each executor of an attempt once, whatever the size of status.executorState. Its size grows with the
 // gaps in Spark's numbers and with the failed pods that still exist, not with the number of executors.
 type Tally struct {
-	seen    IDSet // all executors ever seen
-	Failed  IDSet // failed executors whose pods exist
-	Leaving IDSet // executors that count as failed once their pods are gone: lost node, eviction, preemption
-	gone    int64 // number of failed executors whose pods are gone
+	seen          IDSet // all executors ever seen
+	Failed        IDSet // failed executors whose pods exist
+	Leaving       IDSet // executors that count as failed once their pods are gone: lost node, eviction, preemption
+	failedAndGone int64 // number of failed executors whose pods are gone
 }
 
 // DecodeTally reads what Encode stored.
@@ -24,7 +24,7 @@ func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 	if o == nil {
 		return Tally{}
 	}
-	return Tally{seen: ParseIDs(o.Seen), Failed: ParseIDs(o.Failed), Leaving: ParseIDs(o.Leaving), gone: int64(o.FailedAndGone)}
+	return Tally{seen: ParseIDs(o.Seen), Failed: ParseIDs(o.Failed), Leaving: ParseIDs(o.Leaving), failedAndGone: int64(o.FailedAndGone)}
 }
 
 // Has reports whether an executor was counted.
@@ -37,7 +37,7 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 	}
 	return &statusv1.OperatorExecutors{
 		Seen: t.seen.closed(MaxRanges).String(), Failed: t.Failed.Cut(MaxRanges).String(), Leaving: t.Leaving.Cut(MaxRanges).String(),
-		FailedAndGone: int32(min(t.gone, math.MaxInt32)),
+		FailedAndGone: int32(min(t.failedAndGone, math.MaxInt32)),
 	}
 }
 
@@ -87,7 +87,7 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 // executor that is gone without having failed or having been leaving has completed: Spark and the operator delete
 // executors that are not needed any more, and a failure is seen before the pod is gone.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
-	now := Tally{seen: t.seen, gone: t.gone + t.Failed.len() + t.Leaving.len()}
+	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
 	var counts statusv1.ExecutorCounts
 	for i := range pods {
@@ -96,12 +96,12 @@ func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Ta
 			total++
 		}
 		if t.Failed.Has(id) || t.Leaving.Has(id) {
-			now.gone--
+			now.failedAndGone--
 		}
 		switch {
 		case pods[i].Phase == lifecycle.DriverFailed:
 			now.Failed.Add(id)
-		case Leaving(&pods[i]):
+		case IsLeaving(&pods[i]):
 			now.Leaving.Add(id)
 		}
 		if pods[i].Phase != lifecycle.DriverSucceeded && pods[i].Phase != lifecycle.DriverFailed {
@@ -109,14 +109,14 @@ func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Ta
 		}
 	}
 	live := int64(counts.Pending) + int64(counts.Running) + int64(counts.Unknown)
-	counts.Failed = int32(min(max(now.gone+now.Failed.len(), 0), math.MaxInt32))
+	counts.Failed = int32(min(max(now.failedAndGone+now.Failed.len(), 0), math.MaxInt32))
 	counts.Completed = int32(min(max(total-live-int64(counts.Failed), 0), math.MaxInt32))
 	return now, counts
 }
 
-// Leaving reports whether an executor that has not ended will be lost: its node is lost, or it was evicted or
+// IsLeaving reports whether an executor that has not ended will be lost: its node is lost, or it was evicted or
 // preempted.
-func Leaving(e *lifecycle.Executor) bool {
+func IsLeaving(e *lifecycle.Executor) bool {
 	switch e.Phase {
 	case lifecycle.DriverUnknown:
 		return true

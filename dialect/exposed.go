@@ -25,9 +25,9 @@ type Exposed struct {
 	Generation int64
 }
 
-// countInherited returns the objects as the condition counts them: an inherited object that does what is wanted counts
-// as present.
-func countInherited(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObject {
+// withInheritedAsCurrent returns the objects as the condition counts them: an inherited object that does what is wanted
+// counts as present.
+func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObject {
 	out := slices.Clone(live)
 	for i := range out {
 		if out[i].Cause.Reason == lifecycle.ReasonInherited {
@@ -40,7 +40,7 @@ func countInherited(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObjec
 // Record sets the condition from the state of the objects, and returns a warning event if the condition became False or
 // changed its cause.
 func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.AuxiliaryObject, now time.Time) []Event {
-	live = countInherited(live)
+	live = withInheritedAsCurrent(live)
 	reason, message := "", ""
 	for _, cause := range append(slices.Clone(e.Problems), ObjectFailures(live)...) {
 		if message != "" {
@@ -58,7 +58,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
 	}
 	stands := make(map[[2]string]bool, len(live))
-	for i := range slices.Backward(live) { // the first object of a name counts, as in Named
+	for i := range slices.Backward(live) { // the first object of a name counts, as in FindObject
 		stands[[2]string{live[i].Kind, live[i].Name}] = live[i].Current
 	}
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {

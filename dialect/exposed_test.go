@@ -25,7 +25,7 @@ func TestExposed(t *testing.T) {
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
 	for name, c := range map[string]struct {
 		told    Exposed
-		is      []lifecycle.AuxiliaryObject
+		states  []lifecycle.AuxiliaryObject
 		status  metav1.ConditionStatus
 		reason  string
 		message string
@@ -43,7 +43,7 @@ func TestExposed(t *testing.T) {
 		var conditions []metav1.Condition
 		c.told.Generation = 3
 		for i := range 2 { // told again it changes nothing
-			news := c.told.Record(&conditions, c.is, time.Unix(int64(i), 0))
+			news := c.told.Record(&conditions, c.states, time.Unix(int64(i), 0))
 			if want := c.news * (1 - i); len(news) != want {
 				t.Errorf("%s: %d events, want %d", name, len(news), want)
 			}
@@ -69,15 +69,15 @@ func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, told := range map[string]struct {
 		Exposed
-		is []lifecycle.AuxiliaryObject
+		states []lifecycle.AuxiliaryObject
 	}{
 		"one long name":   {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
 		"many entries":    {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is no name of a Service"}}, 20_000)}},
-		"a long refusal":  {is: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
+		"a long refusal":  {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
 		"the last of two": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
 	} {
 		var conditions []metav1.Condition
-		news := told.Record(&conditions, told.is, time.Unix(0, 0))
+		news := told.Record(&conditions, told.states, time.Unix(0, 0))
 		got := meta.FindStatusCondition(conditions, ConditionExposed)
 		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(news) != 1 {
 			t.Fatalf("%s: %d events, %+v", name, len(news), got)
@@ -85,7 +85,7 @@ func TestExposedIsBounded(t *testing.T) {
 		if limit := lifecycle.MaxMessage + 100; len(got.Message) > limit || len(got.Message) < lifecycle.MaxMessage/2 {
 			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
 		}
-		if again := told.Record(&conditions, told.is, time.Unix(1, 0)); len(again) > 0 {
+		if again := told.Record(&conditions, told.states, time.Unix(1, 0)); len(again) > 0 {
 			t.Errorf("%s: it is told again", name)
 		}
 	}

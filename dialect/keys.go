@@ -13,9 +13,9 @@ const OwnPrefix = "sparkoperator.dev/"
 // ManagedLabel is on every object that the operator creates for a custom resource of either API group.
 const ManagedLabel = OwnPrefix + "managed"
 
-// OwnKeys returns an error for each key of a field that only the operator may set. The argument what is "labels" or
-// "annotations".
-func OwnKeys(field, what string, keys []string) (wrong []*FieldError) {
+// ReservedKeys returns an error for each key of a field that only the operator may set. The argument what is "labels"
+// or "annotations".
+func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {
 			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("%s[%s]", field, key), Message: what + " that begin with " + OwnPrefix + " are the operator's own; remove it, or give it another name"})
@@ -24,8 +24,8 @@ func OwnKeys(field, what string, keys []string) (wrong []*FieldError) {
 	return wrong
 }
 
-// OwnConfLabels returns an error for each key of sparkConf that sets one of the operator's own labels.
-func OwnConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
+// ReservedConfLabels returns an error for each key of sparkConf that sets one of the operator's own labels.
+func ReservedConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		if strings.Contains(key, ".label."+OwnPrefix) {
 			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "labels that begin with " + OwnPrefix + " are the operator's own; remove the key, or give the label another name"})

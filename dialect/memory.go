@@ -22,7 +22,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Cause = EncodeCause(m.Cause)
 }
 
-// DecodeMemory reads what Remember stored.
+// DecodeMemory reads what EncodeMemory stored.
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
@@ -42,7 +42,7 @@ func EncodeCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	return &statusv1.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
-// DecodeCause reads what StoredCause stored.
+// DecodeCause reads what EncodeCause stored.
 func DecodeCause(stored *statusv1.OperatorCause) lifecycle.Cause {
 	if stored == nil {
 		return lifecycle.Cause{}

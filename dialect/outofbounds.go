@@ -18,13 +18,13 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// Unread returns the application to decide about if its spec could not be read. App was read from the empty spec; fault
-// is the field OutOfBounds; edited reports whether the spec was edited since the status was written.
+// UnreadableSpec returns the application to decide about if its spec could not be read. App was read from the empty
+// spec; fault is the field OutOfBounds; edited reports whether the spec was edited since the status was written.
 //
 // A running attempt continues if nobody edited the spec: the limits may be newer than the application. It has no
 // deadlines and no restarts, because they are unknown. The hash depends on the fault, so that an edit is noticed and
 // reported.
-func Unread(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
+func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}
 	app.InitialExecutors, app.MinExecutors = 0, 0

@@ -10,8 +10,8 @@ import (
 // ReasonSparkSubmit is the wait reason of an attempt whose driver pod is created by spark-submit.
 const ReasonSparkSubmit = "SparkSubmit"
 
-// BySparkSubmit returns the wait reason of such an attempt; why says what makes spark-submit necessary.
-func BySparkSubmit(why string) *lifecycle.Cause {
+// SparkSubmitCause returns the wait reason of such an attempt; why says what makes spark-submit necessary.
+func SparkSubmitCause(why string) *lifecycle.Cause {
 	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
 }
 

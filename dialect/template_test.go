@@ -44,8 +44,8 @@ func TestPrivilegeEscalation(t *testing.T) {
 
 func TestOwnKeys(t *testing.T) {
 	var fields []string
-	for _, wrong := range append(OwnKeys("metadata.labels", "labels", []string{"a", "sparkoperator.dev/x", "x/sparkoperator.dev"}),
-		OwnConfLabels(map[string]string{"spark.kubernetes.driver.label.sparkoperator.dev/a": "1", "spark.kubernetes.driver.label.b": "1"})...) {
+	for _, wrong := range append(ReservedKeys("metadata.labels", "labels", []string{"a", "sparkoperator.dev/x", "x/sparkoperator.dev"}),
+		ReservedConfLabels(map[string]string{"spark.kubernetes.driver.label.sparkoperator.dev/a": "1", "spark.kubernetes.driver.label.b": "1"})...) {
 		fields = append(fields, wrong.Field)
 	}
 	if diff := cmp.Diff([]string{"metadata.labels[sparkoperator.dev/x]", "spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/a]"}, fields); diff != "" {

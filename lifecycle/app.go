@@ -50,9 +50,10 @@ type App struct {
 	// Thresholds are the wanted executor counts. If they are nil, only InitialExecutors counts, and nothing counts once
 	// the application is Running.
 	Thresholds *Thresholds
-	// Retrace makes the history independent of how late a pass runs. A driver that ended before a pass saw it run is
-	// led through the phases that it must have passed. An end is stored before any object of its attempt is deleted.
-	Retrace bool
+	// EnterMissedPhases makes the history independent of how late a pass runs. A driver that ended before a pass saw it
+	// run is led through the phases that it must have passed. An end is stored before any object of its attempt is
+	// deleted.
+	EnterMissedPhases bool
 	// Retain is the retention rule for the last attempt's objects.
 	Retain Retention
 	// ForceAfter is the time from the end of an attempt, or from the deletion of the custom resource, after which the

@@ -85,7 +85,7 @@ func (s situation) decide(t *testing.T) (to string, told []string) {
 	case replacing:
 		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonReplacing}
 	case refused:
-		mem.Cause, mem.Refused, mem.RefusedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run, tick, tick
+		mem.Cause, mem.Rejected, mem.RejectedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run, tick, tick
 	case started, completed, failed:
 		mem.LastTick, mem.LastRun, mem.LastRunName = tick, tick, run
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: run, CreatedAt: tick, Outcome: s.ended})
@@ -138,7 +138,7 @@ func (s situation) becomes(plan schedule.Plan, run string, told []string) string
 		return completed
 	case slices.Contains(told, schedule.ReasonFailed):
 		return failed
-	case plan.Next.Refused == run:
+	case plan.Next.Rejected == run:
 		return refused
 	case plan.Next.Cause.Reason == schedule.ReasonWaiting:
 		return waiting

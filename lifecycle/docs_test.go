@@ -38,9 +38,9 @@ func TestStatesPage(t *testing.T) {
 }
 
 // parts returns the names of parts of an application.
-func parts(of []lifecycle.Part) string {
+func parts(all []lifecycle.Part) string {
 	var names []string
-	for _, part := range of {
+	for _, part := range all {
 		names = append(names, string(part))
 	}
 	return strings.Join(names, ", ")

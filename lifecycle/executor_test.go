@@ -52,7 +52,7 @@ func TestExecutorTaken(t *testing.T) {
 		{"its node is gone", podIn(corev1.PodFailed, runs(), taint), false},
 		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady), false},
 	} {
-		if got := ExecutorTaken(c.pod, container); got != c.want {
+		if got := DeletedWhileRunning(c.pod, container); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -113,8 +113,8 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	return e
 }
 
-// ExecutorTaken reports whether somebody deleted an executor without a grace period while it ran. The pod is gone, and
-// the argument is its last state.
+// DeletedWhileRunning reports whether somebody deleted an executor without a grace period while it ran. The pod is
+// gone, and the argument is its last state.
 //
 // The kubelet reports the end of the containers before a pod goes, if the pod exited by itself or was deleted with a
 // grace period. Spark deletes executors with the grace period of their pods: executors that dynamic allocation
@@ -124,13 +124,13 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 //
 // A pod whose own grace period is 0 is exempt, because every deletion of such a pod leaves that state. An executor on a
 // lost node, or one that Kubernetes takes from its node, is exempt too, because its facts already report the failure.
-func ExecutorTaken(pod *corev1.Pod, container string) bool {
+func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
 }
 
-// Taken returns the executor as failed because somebody deleted its pod.
-func (e Executor) Taken() Executor {
+// AsDeleted returns the executor as failed because somebody deleted its pod.
+func (e Executor) AsDeleted() Executor {
 	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
 		"Spark runs its tasks again on other executors. The audit log of the API server has who deleted it"}
 	return e
@@ -151,7 +151,7 @@ func MemberFacts(pod *corev1.Pod) Member {
 	m.Gated, m.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
 	m.Why = podCause(pod, status, role, m.Phase, disruption(pod))
 	if status != nil && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil {
-		_, how := exit(role+" container", status.LastTerminationState.Terminated, "")
+		_, how := exitReason(role+" container", status.LastTerminationState.Terminated, "")
 		m.Why.Message = sentence(sentence(m.Why.Message, how), excerpt(status.LastTerminationState.Terminated.Message))
 	}
 	return m
@@ -288,14 +288,14 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 		return Cause{taken.Reason, sentence(role+" pod "+pod.Name+" is being taken from its node", taken.Message)}
 	}
 	if phase == DriverPending || pod.Status.Phase == corev1.PodPending {
-		return waitsFor(pod)
+		return waitCause(pod)
 	}
 	return Cause{}
 }
 
-// waitsFor returns the wait reason of a pod, or of a container in a pod that otherwise runs, as far as the status shows
-// it. It returns a zero Cause if the pod is starting normally.
-func waitsFor(pod *corev1.Pod) Cause {
+// waitCause returns the wait reason of a pod, or of a container in a pod that otherwise runs, as far as the status
+// shows it. It returns a zero Cause if the pod is starting normally.
+func waitCause(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			waiting := statuses[i].State.Waiting

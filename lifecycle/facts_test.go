@@ -348,7 +348,7 @@ func gates(names ...string) func(*corev1.Pod) {
 // TestSilent checks that a scheduler is silent until it places a pod or gives a reason. The default scheduler of
 // Kubernetes never counts as silent.
 func TestSilent(t *testing.T) {
-	by := func(name string) func(*corev1.Pod) {
+	scheduledBy := func(name string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = name, "" }
 	}
 	for _, c := range []struct {
@@ -356,17 +356,17 @@ func TestSilent(t *testing.T) {
 		pod  *corev1.Pod
 		want string
 	}{
-		{"no word", podIn(corev1.PodPending, by("volcano")), "volcano"},
-		{"no word, and no phase yet", podIn("", by("volcano")), "volcano"},
-		{"Kubernetes' own", podIn(corev1.PodPending, by(corev1.DefaultSchedulerName)), ""},
-		{"nobody's", podIn(corev1.PodPending, by("")), ""},
-		{"it says why not", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "no room")), ""},
-		{"it has a gate", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), ""},
-		{"it found a node", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), ""},
-		{"it has a node", podIn(corev1.PodPending, by("volcano"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }), ""},
-		{"it runs", podIn(corev1.PodRunning, by("volcano"), runs()), ""},
-		{"it ended", podIn(corev1.PodFailed, by("volcano"), exits(1, "Error", "")), ""},
-		{"it goes", podIn(corev1.PodPending, by("volcano"), deleted), ""},
+		{"no word", podIn(corev1.PodPending, scheduledBy("volcano")), "volcano"},
+		{"no word, and no phase yet", podIn("", scheduledBy("volcano")), "volcano"},
+		{"Kubernetes' own", podIn(corev1.PodPending, scheduledBy(corev1.DefaultSchedulerName)), ""},
+		{"nobody's", podIn(corev1.PodPending, scheduledBy("")), ""},
+		{"it says why not", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "no room")), ""},
+		{"it has a gate", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), ""},
+		{"it found a node", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), ""},
+		{"it has a node", podIn(corev1.PodPending, scheduledBy("volcano"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }), ""},
+		{"it runs", podIn(corev1.PodRunning, scheduledBy("volcano"), runs()), ""},
+		{"it ended", podIn(corev1.PodFailed, scheduledBy("volcano"), exits(1, "Error", "")), ""},
+		{"it goes", podIn(corev1.PodPending, scheduledBy("volcano"), deleted), ""},
 	} {
 		if got := DriverFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)

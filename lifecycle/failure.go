@@ -23,22 +23,22 @@ const (
 	roleExecutor = "executor"
 )
 
-// drives reports whether Spark's driver runs in a pod of the given role.
-func drives(role string) bool { return role == roleDriver || role == roleServer }
+// isDriverRole reports whether Spark's driver runs in a pod of the given role.
+func isDriverRole(role string) bool { return role == roleDriver || role == roleServer }
 
 // failure returns why a pod failed. A cause that affected the whole pod explains the end of its container, so it comes
 // first.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
-		return unstarted(pod, role, taken)
+		return notStarted(pod, role, taken)
 	}
-	reason, how := exit(role+" container", end, sparkExit(end.ExitCode, role))
+	reason, how := exitReason(role+" container", end, sparkExit(end.ExitCode, role))
 	switch {
 	case taken.Reason != "":
 		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
 	case pod.Status.Reason == ReasonDeadlineExceeded:
 		return Cause{ReasonDeadlineExceeded, sentence(sentence(how, "the pod's own activeDeadlineSeconds passed"), pod.Status.Message)}
-	case drives(role) && pod.DeletionTimestamp != nil && stopSignal(end):
+	case isDriverRole(role) && pod.DeletionTimestamp != nil && stopSignal(end):
 		return Cause{ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended")}
 	}
 	// The exception in the driver pod's annotation is the most precise source: the last lines of the log may hold only
@@ -48,7 +48,7 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
 		said = left
 	}
-	if drives(role) && strings.Contains(said, "TimeoutException") && strings.Contains(said, "AsyncUtils") {
+	if isDriverRole(role) && strings.Contains(said, "TimeoutException") && strings.Contains(said, "AsyncUtils") {
 		how += "; the " + role + " " + apiServerTimeout
 	}
 	return Cause{reason, sentence(how, said)}
@@ -60,14 +60,14 @@ const apiServerTimeout = "got no answer from the API server in time (10 s by def
 	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
 	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 
-// unstarted returns why a pod failed before its Spark container ran. An action on the pod comes first, then the first
+// notStarted returns why a pod failed before its Spark container ran. An action on the pod comes first, then the first
 // init container that failed.
-func unstarted(pod *corev1.Pod, role string, taken Cause) Cause {
+func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 	if taken.Reason == "" && pod.Status.Reason == "" {
 		for i := range pod.Status.InitContainerStatuses {
 			status := &pod.Status.InitContainerStatuses[i]
 			if end := ended(status); end != nil && end.ExitCode != 0 {
-				reason, how := exit(fmt.Sprintf("init container %s of the %s pod", status.Name, role), end, "")
+				reason, how := exitReason(fmt.Sprintf("init container %s of the %s pod", status.Name, role), end, "")
 				return Cause{reason, sentence(how, excerpt(end.Message))}
 			}
 		}
@@ -76,9 +76,9 @@ func unstarted(pod *corev1.Pod, role string, taken Cause) Cause {
 		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 }
 
-// exit returns a text and a reason for the end of a container. The parameter known is the name of the exit code, if
-// Spark defines one.
-func exit(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
+// exitReason returns a text and a reason for the end of a container. The parameter known is the name of the exit code,
+// if Spark defines one.
+func exitReason(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
 	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
 	if name := firstOf(signalName(end), known); name != "" {
 		how += " (" + name + ")"
@@ -115,18 +115,18 @@ var driverExits = map[int32]string{
 // sparkExit returns the name of an exit code that Spark uses, and "" for others. A user's program may use the same
 // code. The name therefore appears beside the code and is never a reason.
 func sparkExit(code int32, role string) string {
-	if !drives(role) && role != roleExecutor {
+	if !isDriverRole(role) && role != roleExecutor {
 		return ""
 	}
-	if name := driverExits[code]; drives(role) && name != "" {
+	if name := driverExits[code]; isDriverRole(role) && name != "" {
 		return name
 	}
 	return sparkExits[code]
 }
 
-// fromTrouble returns the text from its first line about an error on, or "". The frames of a stack trace do not count,
-// whatever the names of their classes.
-func fromTrouble(said string) string {
+// fromFirstError returns the text from its first line about an error on, or "". The frames of a stack trace do not
+// count, whatever the names of their classes.
+func fromFirstError(said string) string {
 	for rest := said; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
 		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !isTraceFrame(line) {
@@ -172,12 +172,12 @@ func excerpt(said string) string {
 		said = said[:headRead] + "\n...\n" + said[len(said)-tailRead:]
 	}
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
-	if telling := fromTrouble(said); telling != "" {
-		return cut(without(telling, func(before, line string) bool {
+	if telling := fromFirstError(said); telling != "" {
+		return truncate(dropLines(telling, func(before, line string) bool {
 			return isTraceFrame(line) && isTraceFrame(before) || isChatter(line)
 		}))
 	}
-	said = without(said, func(_, line string) bool { return isTraceFrame(line) })
+	said = dropLines(said, func(_, line string) bool { return isTraceFrame(line) })
 	if len(said) > maxExcerpt {
 		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
 		if _, whole, ok := strings.Cut(said, "\n"); ok {
@@ -187,8 +187,8 @@ func excerpt(said string) string {
 	return said
 }
 
-// without returns the text without the lines that drop selects. The function drop also receives the preceding line.
-func without(text string, drop func(before, line string) bool) string {
+// dropLines returns the text without the lines that drop selects. The function drop also receives the preceding line.
+func dropLines(text string, drop func(before, line string) bool) string {
 	var kept strings.Builder
 	before := ""
 	for line := range strings.Lines(text) {
@@ -201,7 +201,7 @@ func without(text string, drop func(before, line string) bool) string {
 	return strings.TrimSpace(kept.String())
 }
 
-func cut(text string) string {
+func truncate(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= maxExcerpt {
 		return text

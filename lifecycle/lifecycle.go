@@ -270,7 +270,7 @@ type Observed struct {
 	AuxiliaryCount int
 	// Confirmed is set if a live read of the application's drivers and submitters, of any attempt, found no pod that is
 	// missing here. Only then does a decision rely on a missing pod. A live read that finds a pod adds it here instead.
-	// Like Refusal, Confirmed holds for one pass only.
+	// Like Rejection, Confirmed holds for one pass only.
 	Confirmed bool
 	// Inspected is set if a live read compared the current attempt's driver with the objects that it mounts;
 	// Driver.MissingConfigMap has the result. It holds for one pass only, and implies Confirmed.

@@ -52,7 +52,7 @@ func isChatter(line string) bool {
 		return false
 	}
 	for i, want := range []byte(layout) {
-		if is := line[i]; want == '0' && (is < '0' || is > '9') || want != '0' && is != want {
+		if char := line[i]; want == '0' && (char < '0' || char > '9') || want != '0' && char != want {
 			return false
 		}
 	}

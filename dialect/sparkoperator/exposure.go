@@ -69,8 +69,8 @@ const (
 
 // Exposure is the set of auxiliary objects of an attempt's driver, and of requests that cannot be met.
 type Exposure struct {
-	Objects []submit.Object
-	Wrong   []lifecycle.Cause
+	Objects  []submit.Object
+	Problems []lifecycle.Cause
 	// Service is the name of the UI's Service; empty if there is none.
 	Service string
 	Port    int32
@@ -84,24 +84,24 @@ type Link struct {
 	Address    expose.Address
 }
 
-// Refuse records a request that cannot be met. It names the field and says what to do.
-func (e *Exposure) Refuse(reason, field, format string, args ...any) {
-	e.Wrong = append(e.Wrong, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
+// AddProblem records a request that cannot be met. It names the field and says what to do.
+func (e *Exposure) AddProblem(reason, field, format string, args ...any) {
+	e.Problems = append(e.Problems, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
 // ValidPort reports whether a number is a port. If not, it records an error about the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
-		e.Refuse(ReasonInvalidPort, field, "%d is no port; write a number from 1 to 65535", port)
+		e.AddProblem(ReasonInvalidPort, field, "%d is no port; write a number from 1 to 65535", port)
 		return false
 	}
 	return true
 }
 
-// RouteWish is what a custom resource says about the HTTPRoute of its web UI.
-type RouteWish struct {
-	// Asked is nil if the custom resource says nothing; Field is the field in which it would.
-	Asked *v1beta2.RouteConfiguration
+// RouteRequest is what a custom resource says about the HTTPRoute of its web UI.
+type RouteRequest struct {
+	// Spec is nil if the custom resource says nothing; Field is the field in which it would.
+	Spec  *v1beta2.RouteConfiguration
 	Field string
 	// Format is the address with its placeholders, and FormatField the field it comes from; both are empty if nothing
 	// sets an address.
@@ -112,13 +112,13 @@ type RouteWish struct {
 }
 
 // AddRoute adds the HTTPRoute of a UI's Service if the custom resource or the operator's configuration asks for one.
-func (u UI) AddRoute(e *Exposure, w RouteWish) {
-	asked := w.Asked
+func (u UI) AddRoute(e *Exposure, w RouteRequest) {
+	asked := w.Spec
 	switch {
 	case asked == nil && (u.Route == nil || len(u.Route.Parents) == 0):
 		return
 	case u.Route == nil:
-		e.Refuse(ReasonSwitchedOff, w.Field, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
+		e.AddProblem(ReasonSwitchedOff, w.Field, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
 		return
 	case asked == nil:
 		asked = &v1beta2.RouteConfiguration{}
@@ -128,7 +128,7 @@ func (u UI) AddRoute(e *Exposure, w RouteWish) {
 		w.Route.Parents = parentsOf(asked.ParentRefs)
 	}
 	if len(w.Route.Parents) == 0 {
-		e.Refuse(ReasonNoGateway, w.Field+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
+		e.AddProblem(ReasonNoGateway, w.Field+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
 		return
 	}
 	address, ok := e.routeAddress(w)
@@ -142,7 +142,7 @@ func (u UI) AddRoute(e *Exposure, w RouteWish) {
 		hosts = []string{address.Host}
 	}
 	if len(hosts) == 0 && address.Path == "" {
-		e.Refuse(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", RouteFormatField)
+		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", RouteFormatField)
 		return
 	}
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port
@@ -152,17 +152,17 @@ func (u UI) AddRoute(e *Exposure, w RouteWish) {
 }
 
 // routeAddress parses the address of a route. A UI has one path, so the Ingress and the route must have the same path.
-func (e *Exposure) routeAddress(w RouteWish) (expose.Address, bool) {
+func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	address := expose.Address{Scheme: "http"}
 	if w.Format != "" {
 		var err error
 		if address, err = expose.ParseAddress(w.Format, w.Names); err != nil {
-			e.Refuse(ReasonInvalidAddress, w.FormatField, "%v", err)
+			e.AddProblem(ReasonInvalidAddress, w.FormatField, "%v", err)
 			return address, false
 		}
 	}
 	if len(e.Links) > 0 && e.Links[0].Address.Path != address.Path {
-		e.Refuse(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, IngressFormatField)
+		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, IngressFormatField)
 		return address, false
 	}
 	return address, true
@@ -183,7 +183,7 @@ func parentsOf(refs []v1beta2.RouteParentReference) []expose.Parent {
 	var parents []expose.Parent
 	for _, ref := range refs {
 		parent := expose.Parent{
-			Group: Value(ref.Group), Kind: Value(ref.Kind), Namespace: Value(ref.Namespace), Name: ref.Name, SectionName: Value(ref.SectionName),
+			Group: StringValue(ref.Group), Kind: StringValue(ref.Kind), Namespace: StringValue(ref.Namespace), Name: ref.Name, SectionName: StringValue(ref.SectionName),
 		}
 		if ref.Port != nil {
 			parent.Port = *ref.Port

@@ -63,24 +63,24 @@ func SetNumber(c *conf.Conf, key string, value *int32) {
 	}
 }
 
-// Value returns a string; "" for nil.
-func Value(s *string) string {
+// StringValue returns a string; "" for nil.
+func StringValue(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-// Raw returns the text of a field that is kept raw; nil if the field is not set.
-func Raw(template *runtime.RawExtension) []byte {
+// RawBytes returns the text of a field that is kept raw; nil if the field is not set.
+func RawBytes(template *runtime.RawExtension) []byte {
 	if template == nil {
 		return nil
 	}
 	return template.Raw
 }
 
-// ReadsAsTemplate returns an error if a field is no pod template.
-func ReadsAsTemplate(field string, template *runtime.RawExtension) []*FieldError {
+// CheckTemplate returns an error if a field is no pod template.
+func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	if template == nil || len(template.Raw) == 0 {
 		return nil
 	}
@@ -94,8 +94,8 @@ func ReadsAsTemplate(field string, template *runtime.RawExtension) []*FieldError
 	return nil
 }
 
-// MemorySize returns an error for a text that Spark does not read as a size.
-func MemorySize(text string) error {
+// CheckMemorySize returns an error for a text that Spark does not read as a size.
+func CheckMemorySize(text string) error {
 	size, err := conf.ParseSize(text, conf.MiB)
 	if err != nil || size <= 0 {
 		return fmt.Errorf("%q is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g", text)

@@ -32,15 +32,15 @@ type Reply struct {
 
 // Last returns what was said last about an attempt, and whether that holds still.
 func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
-	was, known := r.Get(q)
-	if !known || was.UID != uid || was.Attempt != attempt {
+	last, known := r.Get(q)
+	if !known || last.UID != uid || last.Attempt != attempt {
 		return lifecycle.Cause{}, false
 	}
-	return was.Cause, now.Before(was.Until)
+	return last.Cause, now.Before(last.Until)
 }
 
-// Rest is after how long a question is asked again.
-func (r *Replies) Rest(q Question, now time.Time) time.Duration {
-	was, _ := r.Get(q)
-	return was.Until.Sub(now)
+// RetryAfter is after how long a question is asked again.
+func (r *Replies) RetryAfter(q Question, now time.Time) time.Duration {
+	last, _ := r.Get(q)
+	return last.Until.Sub(now)
 }

@@ -25,7 +25,7 @@ func TestReplies(t *testing.T) {
 	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("known: %v, want %v", got, want)
 	}
-	if rest := replies.Rest(q, noon.Add(20*time.Second)); rest != 40*time.Second {
+	if rest := replies.RetryAfter(q, noon.Add(20*time.Second)); rest != 40*time.Second {
 		t.Errorf("it is asked again after %s", rest)
 	}
 	replies.Forget(q)

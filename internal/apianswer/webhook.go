@@ -65,9 +65,9 @@ func hasDuplicates(spec *corev1.PodSpec) bool {
 	seen := map[string]bool{}
 	twice := func(kind, name string) bool {
 		key := kind + "/" + name
-		was := seen[key] && name != ""
+		repeated := seen[key] && name != ""
 		seen[key] = true
-		return was
+		return repeated
 	}
 	for i := range spec.Volumes {
 		if twice("volume", spec.Volumes[i].Name) {

@@ -46,14 +46,14 @@ type Fact func(*lifecycle.Observed)
 
 // Outcome is the result of actions.
 type Outcome struct {
-	Fact         Fact            // nil if the decision holds; otherwise the decision is made again with it
-	Found        dependents.Set  // dependents that the view did not have
-	Made         []client.Object // created objects
-	Warnings     []string        // of the rendered objects
-	Hindered     *apianswer.Wait // the API server rejected a deletion or a budget; the other actions were carried out
-	Expired      bool            // the custom resource itself was deleted
-	Started      []runs.Start    // runs of this pass, or of an earlier pass that ended before it stored them
-	RequeueAfter time.Duration   // time until the next pass; 0 = no request
+	Fact         Fact              // nil if the decision holds; otherwise the decision is made again with it
+	Found        dependents.Set    // dependents that the view did not have
+	Created      []client.Object   // created objects
+	Warnings     []string          // of the rendered objects
+	Rejected     *apianswer.Wait   // the API server rejected a deletion or a budget; the other actions were carried out
+	Expired      bool              // the custom resource itself was deleted
+	Started      []runs.StartedRun // runs of this pass, or of an earlier pass that ended before it stored them
+	RequeueAfter time.Duration     // time until the next pass; 0 = no request
 	Spent        Spent
 }
 
@@ -64,16 +64,16 @@ type Spent struct {
 	Submitted time.Time     // creation of a submission's last object; zero without a submission
 }
 
-// Then returns the result of these actions and of actions that followed them. It keeps the first fact and the first
+// Add returns the result of these actions and of actions that followed them. It keeps the first fact and the first
 // rejection.
-func (o Outcome) Then(next Outcome) Outcome {
+func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
 	}
-	if o.Hindered == nil {
-		o.Hindered = next.Hindered
+	if o.Rejected == nil {
+		o.Rejected = next.Rejected
 	}
-	o.Found, o.Made = o.Found.Add(next.Found), slices.Concat(o.Made, next.Made)
+	o.Found, o.Created = o.Found.Add(next.Found), slices.Concat(o.Created, next.Created)
 	o.Warnings, o.Started = slices.Concat(o.Warnings, next.Warnings), slices.Concat(o.Started, next.Started)
 	o.Expired = o.Expired || next.Expired
 	o.RequeueAfter = lifecycle.Soonest(o.RequeueAfter, next.RequeueAfter)
@@ -85,8 +85,8 @@ func (o Outcome) Then(next Outcome) Outcome {
 	return o
 }
 
-// Refused returns the fact that the API server rejected a request.
-func Refused(cause lifecycle.Cause) Fact {
+// RejectionFact returns the fact that the API server rejected a request.
+func RejectionFact(cause lifecycle.Cause) Fact {
 	return func(seen *lifecycle.Observed) { seen.Rejection = &cause }
 }
 
@@ -102,8 +102,8 @@ func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (O
 		if came.Fact == nil && err == nil && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission {
 			came.Spent.Submitted = end
 		}
-		view = view.Add(came.Found, came.Made)
-		all = all.Then(came)
+		view = view.Add(came.Found, came.Created)
+		all = all.Add(came)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", inWords(action), err)
 		}
@@ -150,7 +150,7 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	objects, cause := a.render(d, action)
 	came := Outcome{Warnings: objects.Warnings, Spent: Spent{Rendering: time.Since(begin)}}
 	if cause != nil {
-		came.Fact = Refused(*cause)
+		came.Fact = RejectionFact(*cause)
 		return came, nil
 	}
 	driver, err := objects.DriverObject()
@@ -167,12 +167,12 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 		}
 	}
 	first, err := a.createAll(ctx, view, before, objects.Driver)
-	came = came.Then(first)
+	came = came.Add(first)
 	if came.Fact != nil || err != nil {
 		return came, err
 	}
 	last, err := a.createOne(ctx, view, driver, objects.Driver)
-	return came.Then(last), err
+	return came.Add(last), err
 }
 
 // render returns a cause if the spec cannot be rendered, which is an error of the user.
@@ -188,10 +188,10 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 // others are dropped: the next pass finds them again.
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
-	dependents.SideBySide(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
+	dependents.InParallel(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
 	var all Outcome
-	for _, one := range each {
-		all = all.Then(one)
+	for _, outcome := range each {
+		all = all.Add(outcome)
 	}
 	err := errors.Join(errs...)
 	if err == nil {
@@ -210,17 +210,17 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	case err != nil:
 		return Outcome{}, err
 	case came.Refused != nil:
-		return Outcome{Fact: Refused(*came.Refused)}, nil
+		return Outcome{Fact: RejectionFact(*came.Refused)}, nil
 	case came.Older != nil:
 		return foundOlder(view, came.Older)
 	case came.Made != nil:
-		return Outcome{Made: []client.Object{madeOf(came.Made)}}, nil
+		return Outcome{Created: []client.Object{identityOf(came.Made)}}, nil
 	}
 	return Outcome{}, nil
 }
 
-// madeOf returns the object that a pass keeps for an object that it created.
-func madeOf(object client.Object) client.Object {
+// identityOf returns the object that a pass keeps for an object that it created.
+func identityOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
 	}

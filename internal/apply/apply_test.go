@@ -69,7 +69,7 @@ func TestTargets(t *testing.T) {
 	}
 	made := other("made", 2)
 	driver := pod("made-driver", 2, "", false)
-	view.Made = []client.Object{&made, &driver}
+	view.Created = []client.Object{&made, &driver}
 	for part, want := range map[lifecycle.Part][]string{
 		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-b2", "pi-c2", "pi-made", "s2"},
 		lifecycle.Executors: {"e2"},
@@ -106,17 +106,17 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
-	if came, err := hinder(view, errors.New("timeout")); came.Fact != nil || err == nil || came.Hindered != nil {
-		t.Errorf("transient error: %v, %v", err, came.Hindered)
+	if came, err := reportRejection(view, errors.New("timeout")); came.Fact != nil || err == nil || came.Rejected != nil {
+		t.Errorf("transient error: %v, %v", err, came.Rejected)
 	}
-	came, err := hinder(view, fmt.Errorf("delete pi: %w", invalid))
-	if came.Fact == nil || err != nil || came.Hindered.Reason != apianswer.ReasonInvalid {
-		t.Fatalf("refused: %v, %v", err, came.Hindered)
+	came, err := reportRejection(view, fmt.Errorf("delete pi: %w", invalid))
+	if came.Fact == nil || err != nil || came.Rejected.Reason != apianswer.ReasonInvalid {
+		t.Fatalf("refused: %v, %v", err, came.Rejected)
 	}
-	if view = view.Learn(came.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
+	if view = view.WithFact(came.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
 		t.Errorf("the fact is %+v", view.Seen.Rejection)
 	}
-	if again, err := hinder(view, invalid); again.Fact != nil || err != nil || came.Then(again).Hindered != came.Hindered {
+	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil || came.Add(again).Rejected != came.Rejected {
 		t.Errorf("after a refusal: %v", err)
 	}
 }

@@ -22,11 +22,11 @@ import (
 // without a budget, too.
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
-	came := Outcome{Made: made}
+	came := Outcome{Created: made}
 	if err != nil || cause.Reason == "" {
 		return came, err
 	}
-	return came.Then(hindrance(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
+	return came.Add(rejectedAction(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
 }
 
 // probe finds out why requested executors are missing.
@@ -58,7 +58,7 @@ func nextExecutor(executors []lifecycle.Executor, attempt int32) int {
 }
 
 func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
-	acts := runs.Acts{Dependents: a.Dependents, Of: a.Kind.Runs, Owner: view.Owner, Known: view.Set.Runs}
+	acts := runs.Client{Dependents: a.Dependents, Kind: a.Kind.Runs, Owner: view.Owner, Known: view.Set.Runs}
 	switch action.Verb {
 	case lifecycle.Create:
 		return a.createRun(ctx, view, acts, d, action)
@@ -71,30 +71,30 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 			seen.Runs, seen.Confirmed = slices.Concat(seen.Runs, facts), true
 		}}, nil
 	case lifecycle.Delete:
-		return hinder(view, acts.Delete(ctx, action.Name))
+		return reportRejection(view, acts.Delete(ctx, action.Name))
 	}
 	return Outcome{}, errors.New("no such verb")
 }
 
 // createRun creates a run, unless an earlier round of this pass did.
-func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Acts, d Decision, action lifecycle.Action) (Outcome, error) {
-	if slices.ContainsFunc(view.Made, func(made client.Object) bool { return made.GetName() == action.Name }) {
+func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Client, d Decision, action lifecycle.Action) (Outcome, error) {
+	if slices.ContainsFunc(view.Created, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return Outcome{}, nil
 	}
 	run, cause := a.renderRun(d, action)
 	if cause != nil {
-		return Outcome{Fact: Refused(*cause)}, nil
+		return Outcome{Fact: RejectionFact(*cause)}, nil
 	}
 	came, err := acts.Create(ctx, run, action)
 	switch {
 	case err != nil:
 		return Outcome{}, err
 	case came.Refused != nil:
-		return Outcome{Fact: Refused(*came.Refused)}, nil
+		return Outcome{Fact: RejectionFact(*came.Refused)}, nil
 	}
 	return Outcome{
-		Made:    []client.Object{madeOf(came.Run)},
-		Started: []runs.Start{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, came.Run), At: came.Since}},
+		Created: []client.Object{identityOf(came.Run)},
+		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, came.Run), At: came.Since}},
 	}, nil
 }
 

@@ -28,17 +28,17 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 		return Outcome{}, fmt.Errorf("look for driver pods: %w", err)
 	}
 	if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return released(&pod, owner) }) {
-		if err := a.stays(ctx, owner); err != nil {
+		if err := a.stillExists(ctx, owner); err != nil {
 			return Outcome{}, err
 		}
 	}
-	live := dependents.Sort(dependents.Identify(a.Kind.Inherited, owner, pods), owner.GetUID())
+	live := dependents.SortPods(dependents.WithIdentities(a.Kind.Inherited, owner, pods), owner.GetUID())
 	var unseen Outcome
 	var facts []Fact
 	for _, pod := range append(live.Drivers, live.Submitters...) {
 		if !view.Set.Has(&pod) {
-			one := foundPod(&pod)
-			unseen.Found, facts = unseen.Found.Add(one.Found), append(facts, one.Fact)
+			outcome := foundPod(&pod)
+			unseen.Found, facts = unseen.Found.Add(outcome.Found), append(facts, outcome.Fact)
 		}
 	}
 	switch {
@@ -66,9 +66,9 @@ func released(pod *corev1.Pod, owner client.Object) bool {
 	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// stays returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt of such
-// an owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
-func (a Applier) stays(ctx context.Context, owner client.Object) error {
+// stillExists returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt
+// of such an owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
+func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("look whether the owner of the pods is being deleted: %w", err)

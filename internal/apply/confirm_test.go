@@ -34,7 +34,7 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 		}
 		var seen lifecycle.Observed
 		came.Fact(&seen)
-		view = view.Add(came.Found, came.Made)
+		view = view.Add(came.Found, came.Created)
 		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
 			t.Errorf("found should be %t: %+v", found, seen)
 		}

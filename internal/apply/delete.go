@@ -17,7 +17,7 @@ import (
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
 		if err := a.expire(ctx, view.Owner); err != nil {
-			return hinder(view, err)
+			return reportRejection(view, err)
 		}
 		return Outcome{Expired: true}, nil
 	}
@@ -26,7 +26,7 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
 	}
-	errs := dependents.OnEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
+	errs := dependents.ForEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
 	// The caches hold no Secrets. The pod that read a Secret at its start is the only sign of it, so both are deleted
 	// together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
@@ -35,8 +35,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	var all Outcome
 	for i, err := range errs { // in the order of the targets, so that the same objects give the same fact
 		var came Outcome
-		came, errs[i] = hinder(view, err)
-		all = all.Then(came)
+		came, errs[i] = reportRejection(view, err)
+		all = all.Add(came)
 	}
 	err := errors.Join(errs...)
 	if err != nil {
@@ -45,21 +45,22 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// hinder makes a fact of a rejected deletion. The same request would be rejected again, and the application must not
-// wait for an object that the operator cannot delete. The first rejection of a pass is the one that is reported.
-func hinder(view dependents.View, err error) (Outcome, error) {
+// reportRejection makes a fact of a rejected deletion. The same request would be rejected again, and the application
+// must not wait for an object that the operator cannot delete. The first rejection of a pass is the one that is
+// reported.
+func reportRejection(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
 		return Outcome{}, err
 	}
-	return hindrance(view, cause, err.Error()), nil
+	return rejectedAction(view, cause, err.Error()), nil
 }
 
-// hindrance returns the result of an action that was rejected. The other actions of the pass continue.
-func hindrance(view dependents.View, cause lifecycle.Cause, why string) Outcome {
-	came := Outcome{Hindered: &apianswer.Wait{Reason: cause.Reason, Message: why}}
+// rejectedAction returns the result of an action that was rejected. The other actions of the pass continue.
+func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Outcome {
+	came := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Rejection == nil {
-		came.Fact = Refused(cause)
+		came.Fact = RejectionFact(cause)
 	}
 	return came
 }

@@ -45,7 +45,7 @@ func TestLeftWithPod(t *testing.T) {
 		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings", OwnerReferences: test.refs}}
-		if why, err := c.FreedWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
+		if why, err := c.WhyPodFreesName(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
 			t.Errorf("%s: %q, %v", test.name, why, err)
 		}
 	}

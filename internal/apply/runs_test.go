@@ -57,7 +57,7 @@ func TestConfirmRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		view.Seen.Confirmed = false
-		if view = view.Add(came.Found, came.Made).Learn(came.Fact); !view.Seen.Confirmed {
+		if view = view.Add(came.Found, came.Created).WithFact(came.Fact); !view.Seen.Confirmed {
 			t.Error("a live read confirms nothing")
 		}
 	}

@@ -135,7 +135,7 @@ func isBelowAny(folder string, tops []string) bool {
 
 // faults returns the violations of the rules and the table in a file.
 func faults(f file, packages table) []string {
-	r := packages.of(f.folder)
+	r := packages.rowOf(f.folder)
 	if r == nil {
 		return []string{fmt.Sprintf("%s has no row for package %s", page, f.folder)}
 	}

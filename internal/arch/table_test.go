@@ -27,8 +27,8 @@ func matches(pattern, folder string) bool {
 	return folder == pattern || below && isBelow(folder, top)
 }
 
-// of returns the row of a package: its own row, or the row of the longest folder above it.
-func (t table) of(folder string) *row {
+// rowOf returns the row of a package: its own row, or the row of the longest folder above it.
+func (t table) rowOf(folder string) *row {
 	var found *row
 	for i := range t {
 		switch {
@@ -121,7 +121,7 @@ func readTable(t *testing.T) table {
 func strays(packages table, folders []string) (found []string) {
 	rows := map[string]int{}
 	for _, folder := range folders {
-		if r := packages.of(folder); r != nil {
+		if r := packages.rowOf(folder); r != nil {
 			rows[r.pattern]++
 		}
 	}
@@ -175,8 +175,8 @@ func TestTableIsRead(t *testing.T) {
 		}
 	}
 	packages, folders, err := parseTable(head + "| `a/...` | x | nothing |\n| `a/b` | y | `a` |\n\n| folder | what it is |\n|---|---|\n| `e`, `f` | z |\n")
-	if err != nil || len(packages) != 2 || packages.of("a/b").pattern != "a/b" || packages.of("a/c").pattern != "a/..." || packages.of("ab") != nil ||
-		!packages.of("a/b").allows("a") || packages.of("a/b").allows("a/c") || !slices.Equal(folders, []string{"e", "f"}) {
+	if err != nil || len(packages) != 2 || packages.rowOf("a/b").pattern != "a/b" || packages.rowOf("a/c").pattern != "a/..." || packages.rowOf("ab") != nil ||
+		!packages.rowOf("a/b").allows("a") || packages.rowOf("a/b").allows("a/c") || !slices.Equal(folders, []string{"e", "f"}) {
 		t.Errorf("%+v, %q, %v", packages, folders, err)
 	}
 }

@@ -63,7 +63,7 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 		case err == nil:
 			all = append(all, made)
 		case apierrors.IsAlreadyExists(err):
-			replaced, cause, err := b.whose(ctx, owner, object)
+			replaced, cause, err := b.ownedByOthers(ctx, owner, object)
 			return append(all, replaced...), cause, err
 		case apianswer.NamespaceTerminating(err):
 		case cause.Reason != "":
@@ -75,15 +75,15 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 	return all, lifecycle.Cause{}, nil
 }
 
-// whose reads which object has the name. A later pass creates the budget if the object is the application's own, or is
-// an orphan of a deleted application with the same name.
-func (b Budgets) whose(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
+// ownedByOthers reads which object has the name. A later pass creates the budget if the object is the application's
+// own, or is an orphan of a deleted application with the same name.
+func (b Budgets) ownedByOthers(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {
 		made, err := b.replace(ctx, existing, object)
 		return made, lifecycle.Cause{}, err
 	}
-	if err != nil || identity.BelongsTo(existing, owner) || b.WhyFreed(existing, gvk.Kind, owner) != "" {
+	if err != nil || identity.BelongsTo(existing, owner) || b.WhyNameFrees(existing, gvk.Kind, owner) != "" {
 		return nil, lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
 	return nil, dependents.NameTaken(existing, gvk.Kind), nil

@@ -59,7 +59,7 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 			names = append(names, nameOf(object))
 		}
 	}
-	k.Memory.doubtSecrets(key, names) // before the request: a deletion without an answer may have been carried out
+	k.Memory.forgetSecrets(key, names) // before the request: a deletion without an answer may have been carried out
 	err := k.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(w.Owner.GetNamespace()),
 		client.MatchingLabels{identity.AppUIDLabel: string(w.Owner.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // without the right to delete Secrets, the operator has created none

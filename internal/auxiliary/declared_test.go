@@ -61,7 +61,7 @@ func TestUnknownFieldsAreLeftOut(t *testing.T) {
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(existing), existing); err != nil {
 		t.Fatal(err)
 	}
-	if !k.says(setWithFuture(namespace, 3).Object, existing) || k.says(setWithFuture(namespace, 4).Object, existing) {
+	if !k.matches(setWithFuture(namespace, 3).Object, existing) || k.matches(setWithFuture(namespace, 4).Object, existing) {
 		t.Error("what the API server dropped is taken for an edit, or an edit for that")
 	}
 	existing.SetResourceVersion("")

@@ -34,9 +34,9 @@ const (
 	Timeout = 5 * time.Second
 	// MaxTimeout is the bound if the rest of the pass took longer, which means that the API server is slow.
 	MaxTimeout = 10 * time.Second
-	// refusedInterval is the time until a rejected request is repeated. After a transient error the time is retryDelay.
-	// It doubles with each failure, up to MaxInterval.
-	refusedInterval = 15 * time.Second
+	// rejectedInterval is the time until a rejected request is repeated. After a transient error the time is
+	// retryDelay. It doubles with each failure, up to MaxInterval.
+	rejectedInterval = 15 * time.Second
 	// MaxInterval is the longest time between two tries.
 	MaxInterval = 5 * time.Minute
 	// transientTries is the number of consecutive failures after which a transient error is reported.
@@ -76,7 +76,7 @@ type work struct {
 	Outcome
 	mu            sync.Mutex // guards Check while objects are ensured concurrently
 	scaled        []string   // the wanted StatefulSets whose number of pods an autoscaler decides
-	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (markOf)
+	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
 
 // RecordResults lets the kind write the results into the object's status, and returns what follows from them.
@@ -113,7 +113,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return dependents.KindOf(object) == "Service" })
 	}
 	last := k.Memory.last(key, uid)
-	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, w.Now) })
+	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].isRecent(gone, w.Now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
 		if wanted.KeepServices || len(last.made) == 0 || len(w.unwanted(nil)) == 0 {
 			k.Memory.clear(key)
@@ -122,7 +122,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 		return
 	}
 	asked := DigestOf(wanted.Objects, remove)
-	if last.asked != asked || w.lost(last.results) {
+	if last.digest != asked || w.objectsMissing(last.results) {
 		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
 	if w.Now.Before(last.until) {
@@ -136,7 +136,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 		return
 	}
 	next := k.ensureAll(ctx, w, within, wanted, remove, last)
-	next.asked = asked
+	next.digest = asked
 	if !next.until.IsZero() {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	}
@@ -153,16 +153,16 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	w := &work{View: view}
 	key, asked := identity.Key(w.Owner), DigestOf(nil, remove)
 	last := k.Memory.last(key, w.Owner.GetUID())
-	if last.asked != asked {
+	if last.digest != asked {
 		last.failures = 0
 	}
 	next := k.ensureAll(ctx, w, Timeout, kind.AuxiliaryObjects{}, remove, last)
-	next.asked = asked
+	next.digest = asked
 	if next.failures > 0 {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	} else {
 		for _, object := range remove {
-			next.made[nameOf(object)] = written{gone, w.Now} // until the cache shows that
+			next.made[nameOf(object)] = write{gone, w.Now} // until the cache shows that
 		}
 		if last.failures > 0 {
 			// The failure in the status is outdated, and the deletion event triggers no pass (OwnDeletion).
@@ -174,32 +174,32 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 }
 
 // ensureAll ensures the wanted objects concurrently and returns the result. Then it deletes the unwanted ones, since
-// some have to stay if a wanted one is missing (kept).
-func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last try) try {
+// some have to stay if a wanted one is missing (separateKept).
+func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	w.scaled, w.inheritedMark = autoscaled(wanted.Objects), markOf(w.Owner.GetGeneration())
+	w.scaled, w.inheritedMark = autoscaled(wanted.Objects), inheritedContent(w.Owner.GetGeneration())
 	results := make([]lifecycle.AuxiliaryObject, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
-	dependents.SideBySide(len(wanted.Objects), func(i int) {
+	dependents.InParallel(len(wanted.Objects), func(i int) {
 		object := wanted.Objects[i]
 		results[i], errs[i] = k.ensure(ctx, w, object, slices.Contains(wanted.ReadAddresses, object.GetName()), last.made[nameOf(object)])
 	})
-	stay, goes := k.kept(remove, results[:len(wanted.Objects)])
+	stay, goes := k.separateKept(remove, results[:len(wanted.Objects)])
 	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
 		results[at] = lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Outdated: i >= len(goes)}
 	}
-	dependents.SideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = k.DeleteOne(ctx, goes[i]) })
-	next := try{uid: w.Owner.GetUID(), made: map[string]written{}}
+	dependents.InParallel(len(goes), func(i int) { errs[len(wanted.Objects)+i] = k.DeleteOne(ctx, goes[i]) })
+	next := attempt{uid: w.Owner.GetUID(), made: map[string]write{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
 		if cached := w.cached(object); !results[i].Current || dependents.IsSecret(object) || cached == content || w.keptAsInherited(object, cached) {
 			continue
 		}
 		made, name := last.made[nameOf(object)], nameOf(object)
-		if !made.holds(content, w.Now) {
-			made = written{content, w.Now}
+		if !made.isRecent(content, w.Now) {
+			made = write{content, w.Now}
 		}
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
 			// No creation event may trigger the next pass.
@@ -211,16 +211,16 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 		return next
 	}
 	next.failures = last.failures + 1
-	next.until = w.Now.Add(k.judge(ctx, results, errs, next.failures))
+	next.until = w.Now.Add(k.addCauses(ctx, results, errs, next.failures))
 	next.results = slices.DeleteFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s == lifecycle.AuxiliaryObject{Kind: s.Kind, Name: s.Name}
 	})
 	return next
 }
 
-// judge puts the errors into the results and returns the time until the next try.
-func (k Keeper) judge(ctx context.Context, results []lifecycle.AuxiliaryObject, errs []error, failures int) time.Duration {
-	first := refusedInterval
+// addCauses puts the errors into the results and returns the time until the next try.
+func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObject, errs []error, failures int) time.Duration {
+	first := rejectedInterval
 	for i, err := range errs {
 		if err == nil {
 			continue
@@ -254,7 +254,7 @@ func (e *causeError) Error() string { return e.cause.Message }
 
 // ensure brings one object to the wanted state with as few requests as the cache allows. It sends none if the cache
 // shows the wanted state.
-func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made written) (lifecycle.AuxiliaryObject, error) {
+func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
 	if err := checkRendered(object, w.Owner); err != nil {
@@ -266,7 +266,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 	cached := w.cached(object)
 	asItIs := w.keptAsInherited(object, cached)
 	edited := cached == content && k.edited(w, object)
-	if asItIs || !edited && (cached == content || made.holds(content, w.Now)) {
+	if asItIs || !edited && (cached == content || made.isRecent(content, w.Now)) {
 		if state.Current = true; !read {
 			return state, nil
 		}
@@ -284,7 +284,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 		state.Current, state.Address = true, clusterAddress(first)
 		// Decoding into a typed object drops the kind.
 		first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-		k.wrote(w, first, time.Time{})
+		k.noteWrite(w, first, time.Time{})
 		return state, nil
 	}
 	if cause, missing := apianswer.NotServed(object, err); missing {
@@ -331,10 +331,10 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	case isInherited(existing): // an apply of ours could not remove the fields that the other operator's apply has set
 		return nil, false, k.replaceSet(ctx, existing, tree)
 	}
-	old = k.vital(object) && leads(tree, existing.Object)
+	old = k.vital(object) && selectsSamePods(tree, existing.Object)
 	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
 	if edited && !differs {
-		if differs, err = k.putsBack(w, tree, existing); err != nil {
+		if differs, err = k.needsRewrite(w, tree, existing); err != nil {
 			return nil, old, err
 		}
 	}
@@ -345,7 +345,7 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	if err != nil {
 		return nil, old, err
 	}
-	k.wrote(w, updated, w.Now)
+	k.noteWrite(w, updated, w.Now)
 	return updated, false, nil
 }
 
@@ -368,7 +368,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case w.drivenElsewhere(existing):
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator made it"}}
 	}
-	if why := k.WhyFreed(existing, dependents.KindOf(object), w.Owner); why != "" {
+	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts
 	}
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}

@@ -52,7 +52,7 @@ func TestRetryIntervals(t *testing.T) {
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("transient"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
-			got[i] = append(got[i], k.judge(t.Context(), make([]lifecycle.AuxiliaryObject, 1), []error{err}, failures+1))
+			got[i] = append(got[i], k.addCauses(t.Context(), make([]lifecycle.AuxiliaryObject, 1), []error{err}, failures+1))
 		}
 	}
 	const s = time.Second
@@ -96,20 +96,20 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	const name, other = "Service/pi-ui-svc", "Ingress/pi-ui-ingress"
 	for _, test := range []struct {
 		what string
-		was  *try
+		last *attempt
 		news []bool // of consecutive deletions
 		left int    // number of remembered keys
 	}{
-		{"deleted by a pass", &try{made: map[string]written{name: {gone, noon}}}, []bool{false, true}, 0},
-		{"with another that is not gone yet", &try{made: map[string]written{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
-		{"with another that could not be deleted", &try{failures: 1, made: map[string]written{name: {gone, noon}}}, []bool{true, true}, 1},
-		{"by somebody else", &try{made: map[string]written{name: {"content", noon}}}, []bool{true}, 1},
+		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},
+		{"with another that is not gone yet", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
+		{"with another that could not be deleted", &attempt{failures: 1, made: map[string]write{name: {gone, noon}}}, []bool{true, true}, 1},
+		{"by somebody else", &attempt{made: map[string]write{name: {"content", noon}}}, []bool{true}, 1},
 		{"of which nothing is known", nil, []bool{true}, 0},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			var m Memory
-			if test.was != nil {
-				m.note(key, *test.was)
+			if test.last != nil {
+				m.note(key, *test.last)
 			}
 			for i, want := range test.news {
 				if got := !m.OwnDeletion(key, service); got != want {

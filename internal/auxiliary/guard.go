@@ -49,7 +49,7 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 		}
 		wait = LookInterval - w.Now.Sub(last.verifiedAt)
 	} else {
-		last, known := k.Memory.written(identity.Key(w.Owner), cached)
+		last, known := k.Memory.lastWrite(identity.Key(w.Owner), cached)
 		if !known || cached.Generation <= last.generation {
 			return false
 		}
@@ -68,21 +68,21 @@ func (k Keeper) vital(object client.Object) bool {
 	return slices.Contains(k.Auxiliary.Vital, dependents.KindOf(object))
 }
 
-// wrote notes a written object if its resourceVersion or generation can show an edit.
-func (k Keeper) wrote(w *work, object client.Object, at time.Time) {
+// noteWrite notes a written object if its resourceVersion or generation can show an edit.
+func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 	if k.vital(object) || object.GetGeneration() > 0 {
-		k.Memory.wrote(identity.Key(w.Owner), object, at)
+		k.Memory.noteWrite(identity.Key(w.Owner), object, at)
 	}
 }
 
-// putsBack reports whether to write an object that was edited or is unknown to this process. A vital object with all
-// wanted content is not written. If an edit of it was reversed a moment ago, the next reversal waits, and putsBack
-// returns that wait as an error.
-func (k Keeper) putsBack(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
+// needsRewrite reports whether to write an object that was edited or is unknown to this process. A vital object with
+// all wanted content is not written. If an edit of it was reversed a moment ago, the next reversal waits, and
+// needsRewrite returns that wait as an error.
+func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
-	if k.says(tree, existing) {
+	if k.matches(tree, existing) {
 		k.Memory.verified(identity.Key(w.Owner), existing, w.Now)
 		return false, nil
 	}
@@ -96,23 +96,23 @@ func (k Keeper) putsBack(w *work, tree map[string]any, existing *unstructured.Un
 	return true, nil
 }
 
-// says is saysAll, but ignores fields that the API server drops.
-func (k Keeper) says(tree map[string]any, existing *unstructured.Unstructured) bool {
-	if saysAll(tree, existing) {
+// matches is matchesAll, but ignores fields that the API server drops.
+func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured) bool {
+	if matchesAll(tree, existing) {
 		return true
 	}
 	known := declared(k.Scheme(), tree)
-	return known != nil && saysAll(known, existing)
+	return known != nil && matchesAll(known, existing)
 }
 
-// saysAll reports whether an object has everything that is applied to it. It may have more.
-func saysAll(tree map[string]any, existing *unstructured.Unstructured) bool {
-	return leads(tree, existing.Object) && contains(existing.Object, tree)
+// matchesAll reports whether an object has everything that is applied to it. It may have more.
+func matchesAll(tree map[string]any, existing *unstructured.Unstructured) bool {
+	return selectsSamePods(tree, existing.Object) && contains(existing.Object, tree)
 }
 
-// leads reports whether a Service selects the same pods as the wanted one, by its whole selector. For other kinds it
-// returns true.
-func leads(wanted, existing map[string]any) bool {
+// selectsSamePods reports whether a Service selects the same pods as the wanted one, by its whole selector. For other
+// kinds it returns true.
+func selectsSamePods(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
 		return true
 	}
@@ -135,7 +135,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
 	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
 	clash := func(port any) bool {
-		if k.closed(port) && !samePort(ports, port) {
+		if k.isClosedPort(port) && !samePort(ports, port) {
 			return true
 		}
 		return slices.ContainsFunc(ports, func(wanted any) bool {
@@ -160,8 +160,8 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	return nil
 }
 
-// closed reports whether the kind wants a port, by its name and number, on no Service.
-func (k Keeper) closed(port any) bool {
+// isClosedPort reports whether the kind wants a port, by its name and number, on no Service.
+func (k Keeper) isClosedPort(port any) bool {
 	entry, _ := port.(map[string]any)
 	name, _ := entry["name"].(string)
 	number, known := k.Auxiliary.ClosedPorts[name]
@@ -234,9 +234,9 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	return known
 }
 
-// kept separates the unwanted objects that stay for now: vital objects, as long as a wanted object of their kind is
-// missing. Clients may be connected through them.
-func (k Keeper) kept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
+// separateKept separates the unwanted objects that stay for now: vital objects, as long as a wanted object of their
+// kind is missing. Clients may be connected through them.
+func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == dependents.KindOf(object) && !s.Current })
 		if k.vital(object) && missing {
@@ -248,8 +248,9 @@ func (k Keeper) kept(remove []client.Object, wanted []lifecycle.AuxiliaryObject)
 	return stay, goes
 }
 
-// lost reports whether an object that existed after the last try, though not as wanted, does not exist any more.
-func (w *work) lost(results []lifecycle.AuxiliaryObject) bool {
+// objectsMissing reports whether an object that existed after the last try, though not as wanted, does not exist any
+// more.
+func (w *work) objectsMissing(results []lifecycle.AuxiliaryObject) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {
 			return dependents.KindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil

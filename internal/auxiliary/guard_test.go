@@ -50,7 +50,7 @@ func TestSaysAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		applied, err := AppliedTree(wanted())
-		if got := saysAll(applied, &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
+		if got := matchesAll(applied, &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
 			t.Errorf("%s: it says all: %t, %v", name, got, err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestEditions(t *testing.T) {
 	if !a.seen(key, object("u", "7")).olderThan(object("u", "7")) {
 		t.Error("what nobody knows needs no look")
 	}
-	a.wrote(key, object("u", "9"), noon)
+	a.noteWrite(key, object("u", "9"), noon)
 	a.verified(key, object("u", "10"), noon)
 	for version, want := range map[string]bool{"9": false, "10": false, "11": true, "100": true} {
 		if got := a.seen(key, object("u", version)).olderThan(object("u", version)); got != want {
@@ -77,8 +77,8 @@ func TestEditions(t *testing.T) {
 	if !a.seen(key, other).olderThan(other) {
 		t.Error("another object of that name is taken for it")
 	}
-	if was := a.seen(key, object("u", "10")); !was.at.Equal(noon) || !was.verifiedAt.Equal(noon) {
-		t.Errorf("remembered: %+v", was)
+	if known := a.seen(key, object("u", "10")); !known.at.Equal(noon) || !known.verifiedAt.Equal(noon) {
+		t.Errorf("remembered: %+v", known)
 	}
 }
 
@@ -99,12 +99,12 @@ func TestKept(t *testing.T) {
 		{lifecycle.AuxiliaryObject{Kind: "Service", Outdated: true}, 1},
 		{lifecycle.AuxiliaryObject{Kind: "Ingress"}, 0},
 	} {
-		if stay, goes := k.kept(remove, []lifecycle.AuxiliaryObject{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
+		if stay, goes := k.separateKept(remove, []lifecycle.AuxiliaryObject{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}
 	k.Auxiliary.Vital = nil
-	if stay, _ := k.kept(remove, []lifecycle.AuxiliaryObject{{Kind: "Service"}}); len(stay) > 0 {
+	if stay, _ := k.separateKept(remove, []lifecycle.AuxiliaryObject{{Kind: "Service"}}); len(stay) > 0 {
 		t.Error("something stays of a kind that has nothing vital")
 	}
 }

@@ -16,9 +16,9 @@ import (
 
 // Memory remembers the last try to ensure the auxiliary objects of each owner.
 type Memory struct {
-	tries memory.ByKey[types.NamespacedName, try]
+	tries memory.ByKey[types.NamespacedName, attempt]
 	// edits are auxiliary objects as they were written, read or first seen, by nameOf.
-	edits memory.ByKey[types.NamespacedName, map[string]edition]
+	edits memory.ByKey[types.NamespacedName, map[string]revision]
 	// sweeps are the digests of the wanted objects of clusters (DigestOf) at the time when their earlier Secrets were
 	// deleted.
 	sweeps memory.ByKey[types.NamespacedName, string]
@@ -33,8 +33,8 @@ func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
 // sweep notes that it has no other Secrets.
 func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
 
-// edition is the state of an object when the operator last handled it.
-type edition struct {
+// revision is the state of an object when the operator last handled it.
+type revision struct {
 	uid        types.UID
 	generation int64
 	version    string    // resourceVersion
@@ -43,7 +43,7 @@ type edition struct {
 }
 
 // olderThan reports whether an object may have been changed since. It returns true for an unknown object.
-func (e edition) olderThan(object client.Object) bool {
+func (e revision) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true
 	}
@@ -51,37 +51,37 @@ func (e edition) olderThan(object client.Object) bool {
 	return err != nil || order < 0
 }
 
-// wrote notes a write.
-func (m *Memory) wrote(key types.NamespacedName, object client.Object, at time.Time) {
-	m.remember(key, object, func(e *edition) { e.at = at })
+// noteWrite notes a write.
+func (m *Memory) noteWrite(key types.NamespacedName, object client.Object, at time.Time) {
+	m.remember(key, object, func(e *revision) { e.at = at })
 }
 
 // verified notes that an object was read and is correct.
 func (m *Memory) verified(key types.NamespacedName, object client.Object, now time.Time) {
-	m.remember(key, object, func(e *edition) { e.verifiedAt = now })
+	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// doubtSecrets forgets that Secrets exist, except those with the given nameOf. The others are about to be deleted, and
+// forgetSecrets forgets that Secrets exist, except those with the given nameOf. The others are about to be deleted, and
 // have to be created again if they are wanted again.
-func (m *Memory) doubtSecrets(key types.NamespacedName, but []string) {
-	m.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
+func (m *Memory) forgetSecrets(key types.NamespacedName, but []string) {
+	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
-		maps.DeleteFunc(all, func(name string, _ edition) bool {
+		maps.DeleteFunc(all, func(name string, _ revision) bool {
 			return strings.HasPrefix(name, "Secret/") && !slices.Contains(but, name)
 		})
 		return all, len(all) > 0
 	})
 }
 
-func (m *Memory) remember(key types.NamespacedName, object client.Object, change func(*edition)) {
-	m.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
+func (m *Memory) remember(key types.NamespacedName, object client.Object, change func(*revision)) {
+	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
 		if all == nil {
-			all = map[string]edition{}
+			all = map[string]revision{}
 		}
 		state := all[nameOf(object)]
 		if state.uid != object.GetUID() {
-			state = edition{uid: object.GetUID()}
+			state = revision{uid: object.GetUID()}
 		}
 		state.generation, state.version = object.GetGeneration(), object.GetResourceVersion()
 		change(&state)
@@ -90,65 +90,65 @@ func (m *Memory) remember(key types.NamespacedName, object client.Object, change
 	})
 }
 
-// seen returns what is remembered of an object; the zero edition for an unknown object.
-func (m *Memory) seen(key types.NamespacedName, object client.Object) edition {
+// seen returns what is remembered of an object; the zero revision for an unknown object.
+func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	all, _ := m.edits.Get(key)
 	if known := all[nameOf(object)]; known.uid == object.GetUID() {
 		return known
 	}
-	return edition{}
+	return revision{}
 }
 
-// written returns what wrote noted of an object. An unknown object is noted as if it had just been written.
-func (m *Memory) written(key types.NamespacedName, object client.Object) (edition, bool) {
+// lastWrite returns what noteWrite noted of an object. An unknown object is noted as if it had just been written.
+func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revision, bool) {
 	last := m.seen(key, object)
 	switch {
 	case object.GetGeneration() == 0:
-		return edition{}, false
+		return revision{}, false
 	case last.uid == "":
-		m.wrote(key, object, time.Time{})
-		return edition{}, false
+		m.noteWrite(key, object, time.Time{})
+		return revision{}, false
 	}
 	return last, true
 }
 
-// try is the last try to ensure the auxiliary objects of one owner.
-type try struct {
+// attempt is the last try to ensure the auxiliary objects of one owner.
+type attempt struct {
 	uid      types.UID
-	asked    string // DigestOf
+	digest   string // DigestOf
 	failures int    // consecutive
 	until    time.Time
 	results  []lifecycle.AuxiliaryObject
-	made     map[string]written // by nameOf
+	made     map[string]write // by nameOf
 }
 
-// written is the last write to one object.
-type written struct {
+// write is the last write to one object.
+type write struct {
 	content string
 	at      time.Time
 }
 
-// holds reports whether the object was written with this content, so recently that the cache may not show it yet.
-func (w written) holds(content string, now time.Time) bool {
+// isRecent reports whether the object was written with this content, so recently that the cache may not show it yet.
+func (w write) isRecent(content string, now time.Time) bool {
 	return w.content == content && now.Sub(w.at) < OwnTrust
 }
 
-func (m *Memory) last(key types.NamespacedName, uid types.UID) try {
+func (m *Memory) last(key types.NamespacedName, uid types.UID) attempt {
 	if last, _ := m.tries.Get(key); last.uid == uid {
 		return last
 	}
-	return try{}
+	return attempt{}
 }
 
-func (m *Memory) note(key types.NamespacedName, last try) {
+func (m *Memory) note(key types.NamespacedName, last attempt) {
 	// An object that exists and is in the cache needs no memory.
-	m.tries.Update(key, func(try, bool) (try, bool) { return last, last.failures > 0 || len(last.made) > 0 })
+	m.tries.Update(key, func(attempt, bool) (attempt, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 
 // OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary
 // objects, so that the deletion event needs no pass. The object is forgotten.
 func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
-	m.tries.Update(key, func(last try, known bool) (try, bool) {
+	m.tries.Update(key, func(last attempt, known bool) (attempt, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
 			return last, known
 		}

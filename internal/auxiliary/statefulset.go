@@ -70,40 +70,40 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 
 // createFirst creates an object and returns it.
 func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
-	first, err := k.first(ctx, w, object.DeepCopyObject().(client.Object), existed)
+	first, err := k.objectToCreate(ctx, w, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
 		return nil, err
 	}
 	return first, k.Create(ctx, first)
 }
 
-// first returns the object to create. A new set that an autoscaler scales begins with as many pods as the previous one
-// left, since a lower number would stop pods. They are counted live, since the cache may lack some. A set without any
-// trace of a previous one costs no read.
-func (k Keeper) first(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
+// objectToCreate returns the object to create. A new set that an autoscaler scales begins with as many pods as the
+// previous one left, since a lower number would stop pods. They are counted live, since the cache may lack some. A set
+// without any trace of a previous one costs no read.
+func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
 		return object, nil
 	}
-	if !existed && countOf(name, slices.Concat(w.Set.Strays, w.Set.Members)) == 0 {
+	if !existed && replicasFor(name, slices.Concat(w.Set.Strays, w.Set.Members)) == 0 {
 		return object, nil
 	}
 	pods, err := k.LivePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: w.Owner.GetName()})
 	if err != nil {
 		return nil, fmt.Errorf("count the pods of the previous StatefulSet: %w", err)
 	}
-	return adoptStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !ofSetNamed(&pod, name) })), nil
+	return adoptStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !isOwnedBySet(&pod, name) })), nil
 }
 
-// ofSetNamed reports whether a pod has the label of a cluster's pod and is owned by the set of a name.
-func ofSetNamed(pod *corev1.Pod, name string) bool {
+// isOwnedBySet reports whether a pod has the label of a cluster's pod and is owned by the set of a name.
+func isOwnedBySet(pod *corev1.Pod, name string) bool {
 	set := metav1.GetControllerOfNoCopy(pod)
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
 // adoptStrays lets a set begin with as many pods as exist of its name.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
-	left := countOf(object.GetName(), pods)
+	left := replicasFor(object.GetName(), pods)
 	tree, err := AppliedTree(object)
 	if err != nil {
 		return object
@@ -114,8 +114,8 @@ func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// countOf returns the number of replicas that a set of a name needs to keep the existing pods of its name.
-func countOf(set string, pods []corev1.Pod) int64 {
+// replicasFor returns the number of replicas that a set of a name needs to keep the existing pods of its name.
+func replicasFor(set string, pods []corev1.Pod) int64 {
 	left, count := int64(0), int64(0)
 	for _, pod := range pods {
 		ordinal, found := strings.CutPrefix(pod.Name, set+"-")
@@ -126,13 +126,15 @@ func countOf(set string, pods []corev1.Pod) int64 {
 	return min(left, 2*count) // a few may be missing; but a single pod with a high number is somebody's invention
 }
 
-// leftContent is the prefix of the content label (lifecycle.ContentLabel) of an inherited set that stays as it is.
-const leftContent = "left-"
+// inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited set that stays as it is.
+const inheritedPrefix = "left-"
 
-// markOf returns the value of that label for a generation of the spec. A later generation means that somebody edited
-// the cluster; then all sets are updated. A new version or configuration of the operator is no reason to restart pods
-// that it did not create.
-func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
+// inheritedContent returns the value of that label for a generation of the spec. A later generation means that somebody
+// edited the cluster; then all sets are updated. A new version or configuration of the operator is no reason to restart
+// pods that it did not create.
+func inheritedContent(generation int64) string {
+	return inheritedPrefix + strconv.FormatInt(generation, 10)
+}
 
 // keptAsInherited reports whether an object is an inherited set, by its content label in the cache, and nobody has
 // edited the cluster since it was marked.
@@ -142,7 +144,7 @@ func (w *work) keptAsInherited(object client.Object, cached string) bool {
 
 // isInherited reports whether a set is an inherited one that has stayed as it is until now.
 func isInherited(existing *unstructured.Unstructured) bool {
-	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], leftContent)
+	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], inheritedPrefix)
 }
 
 // markSet gives our labels to an inherited set and does not change it otherwise, since an update would restart its

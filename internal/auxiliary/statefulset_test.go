@@ -118,7 +118,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 			lost := min(1, len(test.cached)) // the others still belong to the previous set
 			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
-			first, err := k.first(t.Context(), w, object, test.existed)
+			first, err := k.objectToCreate(t.Context(), w, object, test.existed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestKeepScale(t *testing.T) {
 // TestMarkOf: each generation has its own mark, which is a valid label value.
 func TestMarkOf(t *testing.T) {
 	t.Parallel()
-	if first, other := markOf(1), markOf(math.MaxInt64); first == other || len(other) > 63 {
+	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
 		t.Errorf("%q and %q", first, other)
 	}
 }

@@ -65,8 +65,8 @@ func TestPageOfTheConfiguration(t *testing.T) {
 
 // unwritten returns the fields of a struct, and of the structs in it, that are not among the written keys. Comments
 // describe the fields inside lists.
-func unwritten(of reflect.Type, written map[string]any, path string) (missing []string) {
-	for field := range of.Fields() {
+func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
+	for field := range kind.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Anonymous && name == "" {
 			missing = append(missing, unwritten(field.Type, written, path)...)

@@ -68,7 +68,7 @@ func TestUIIsSwitchedOn(t *testing.T) {
 // TestInvalidUIAddressIsAWarning: an invalid address, or one that several applications share, is a warning and no
 // error.
 func TestInvalidUIAddressIsAWarning(t *testing.T) {
-	const one, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
+	const base, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
 	for _, test := range []struct{ name, file, before, field, says string }{
 		{"no host", "ingress: {urlFormat: '/{{$appNamespace}}/{{$appName}}'}", "", "ui.ingress.urlFormat", "needs a host"},
 		{"empty host", "ingress: {urlFormat: 'http:///a'}", "", "ui.ingress.urlFormat", "has no host"},
@@ -87,11 +87,11 @@ func TestInvalidUIAddressIsAWarning(t *testing.T) {
 		{"route is switched off", "route: {urlFormat: 'a/{{$x}}'}", "", "", ""},
 		{"two paths", "ingress: {urlFormat: 'a.b/{{$appId}}'}, route: {urlFormat: 'a.b/x/{{$appId}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "spark.ui.proxyBase"},
 		{"one address", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat", "all applications share one address"},
-		{"one address, one namespace", "ingress: {urlFormat: spark.example.com}", one, "ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into it"},
+		{"one address, one namespace", "ingress: {urlFormat: spark.example.com}", base, "ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into it"},
 		{"one a namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "", "ui.ingress.urlFormat", "all applications share one address"},
 		{"one a name", "ingress: {urlFormat: '{{$appName}}.example.com'}", "", "ui.ingress.urlFormat", "put {{$appNamespace}} or {{$appId}} into it"},
 		{"one a name, selected namespaces", "ingress: {urlFormat: '{{$appName}}.example.com'}", selected, "ui.ingress.urlFormat", "in several namespaces"},
-		{"one a name, one namespace", "ingress: {urlFormat: '{{$appName}}.example.com'}", one, "", ""},
+		{"one a name, one namespace", "ingress: {urlFormat: '{{$appName}}.example.com'}", base, "", ""},
 		{"one an id", "ingress: {urlFormat: '{{$appId}}.example.com'}", "", "", ""},
 		{"one a route", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "all applications share one address"},
 		{"good", "ingress: {urlFormat: 'a.b/{{$appNamespace}}/{{$appName}}'}, route: {urlFormat: '/{{$appNamespace}}/{{$appName}}', parentRefs: [{name: g}]}", "", "", ""},

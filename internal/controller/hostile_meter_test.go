@@ -250,14 +250,14 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 		case action.Verb == lifecycle.Create && action.Part == lifecycle.ScheduledRun:
 			run, err := l.kind.Runs.Render(o.object, action)
 			if err != nil {
-				return apply.Refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
 			l.spent.Renders = true
 			sent = append(sent, run)
 		case action.Verb == lifecycle.Create && action.Part != lifecycle.DriverBudget:
 			objects, err := l.kind.Render(o.object, action, o.Now)
 			if err != nil {
-				return apply.Refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
 			l.spent.Renders = true
 			for _, object := range objects.Before {

@@ -17,8 +17,8 @@ type (
 	Kind = kind.Kind
 	// Runs describes the dependents of a kind that are applications.
 	Runs = kind.Runs
-	// Surroundings is the wanted auxiliary objects of a driver.
-	Surroundings = kind.AuxiliaryObjects
+	// AuxiliaryObjects is the wanted auxiliary objects of a driver.
+	AuxiliaryObjects = kind.AuxiliaryObjects
 	// Event is a Kubernetes Event about the custom resource.
 	Event = kind.Event
 )

@@ -32,7 +32,7 @@ func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 // measure counts what the stored status contains. began is the start of the pass by the machine's clock.
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
-	spent := o.acts.Spent
+	spent := o.applied.Spent
 	now := time.Now()
 	for _, t := range o.plan.Transitions {
 		driver := o.Seen.Driver(t.Attempt)

@@ -34,7 +34,7 @@ type Options struct {
 	// Rush reports whether more runs are due than can be started at once.
 	Rush func() bool
 	// Lead is the terms of this replica; nil without leader election.
-	Lead *lease.Lead
+	Lead *lease.Leadership
 	// StopAsked reports whether a shutdown was requested.
 	StopAsked func() bool
 	Watchdog  *watchdog.Watchdog

@@ -78,14 +78,14 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
-		of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
+		options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-		if err := r.dependents.Client.List(ctx, &pods, of...); err != nil {
+		if err := r.dependents.Client.List(ctx, &pods, options...); err != nil {
 			return err
 		}
-		if err := r.dependents.Client.List(ctx, &maps, of...); err != nil {
+		if err := r.dependents.Client.List(ctx, &maps, options...); err != nil {
 			return err
 		}
 		return want(len(pods.Items)+len(maps.Items), n)
@@ -381,12 +381,12 @@ func TestDeletionsAreNoted(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("remembered (-want +got):\n%s", diff)
 			}
-			by := &Reconciler{kind: c.kind}
+			reconciler := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
-				by.Deletions(standsBy).Delete(event.DeleteEvent{Object: app})
-				by.Deletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
+				reconciler.Deletions(standsBy).Delete(event.DeleteEvent{Object: app})
+				reconciler.Deletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
-			if got, known := by.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
+			if got, known := reconciler.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
 				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)
 			}
 		})

@@ -56,9 +56,9 @@ type Reconciler struct {
 
 // term says whether and for how long passes may be made.
 type term struct {
-	lead  *lease.Lead   // the terms of this replica; nil without leader election
-	asked func() bool   // reports whether a shutdown was requested; nil if it never is
-	limit time.Duration // of one pass
+	lead  *lease.Leadership // the terms of this replica; nil without leader election
+	asked func() bool       // reports whether a shutdown was requested; nil if it never is
+	limit time.Duration     // of one pass
 }
 
 // reports are the outputs of the operator.
@@ -71,12 +71,12 @@ type reports struct {
 // memories are what this process remembers of custom resources between passes.
 type memories struct {
 	writes    statuswrite.OwnWrites
-	paces     statuswrite.Debouncer
+	debouncer statuswrite.Debouncer
 	waits     hold.Memory
 	budgets   apianswer.Replies // rejections of drivers' budgets
 	auxiliary auxiliary.Memory
 	ends      feed.Ended                                              // executors that ended, until they are counted
-	lacks     memory.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
+	shortages memory.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
 	deleted   dependents.DeletedOwners                                // deleted objects whose orphans are not swept yet
 	caught    statuswrite.CaughtUp
 }
@@ -84,7 +84,7 @@ type memories struct {
 // forget drops everything about a custom resource except the orphans of deleted objects with its name.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.paces.Forget, m.ends.Forget, m.lacks.Forget,
+		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
 	} {
 		forget(key)
 	}
@@ -94,11 +94,11 @@ func (m *memories) forget(key types.NamespacedName) {
 // outcome is the result of a pass so far: the view with all new facts, and the decision that was carried out.
 type outcome struct {
 	dependents.View
-	object client.Object // the custom resource with the status that Decide wrote
-	plan   lifecycle.Plan
-	acts   apply.Outcome   // of all rounds, but the warnings of the last round only
-	events []Event         // about auxiliary objects
-	remove []client.Object // auxiliary objects of a driver that has ended
+	object  client.Object // the custom resource with the status that Decide wrote
+	plan    lifecycle.Plan
+	applied apply.Outcome   // of all rounds, but the warnings of the last round only
+	events  []Event         // about auxiliary objects
+	remove  []client.Object // auxiliary objects of a driver that has ended
 }
 
 // Scope decides in which namespaces the operator acts on custom resources.
@@ -148,9 +148,9 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		r.deleted.Forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	if r.lead != nil && !r.caught.In(r.lead.Terms()) {
+	if r.lead != nil && !r.caught.In(r.lead.TermNumber()) {
 		from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespaces: r.scope.Watched()}
-		if err := r.caught.CatchUp(ctx, r.lead.Terms(), &r.writes, from, r.clock()); err != nil {
+		if err := r.caught.CatchUp(ctx, r.lead.TermNumber(), &r.writes, from, r.clock()); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -184,8 +184,8 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, err
 	}
 	sight.RequeueAfter = lifecycle.Soonest(sight.RequeueAfter, again)
-	sight.Seen.ShortSince = r.paces.ShortSince(req.NamespacedName)
-	sight.Seen.Shortages, _ = r.lacks.Get(req.NamespacedName)
+	sight.Seen.ShortSince = r.debouncer.ShortSince(req.NamespacedName)
+	sight.Seen.Shortages, _ = r.shortages.Get(req.NamespacedName)
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
@@ -234,7 +234,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	held := note(err)
 	stands := held == nil
 	if held != nil && held.Lasts() {
-		done.View = done.Learn(func(seen *lifecycle.Observed) {
+		done.View = done.WithFact(func(seen *lifecycle.Observed) {
 			seen.TransientError = held.TransientError()
 			// The failed request may have taken effect since.
 			seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind = false, false, false, false
@@ -256,11 +256,11 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 		after, err := r.wait(ctx, key, done.View, held)
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(result.RequeueAfter, after)}, err
 	}
-	if done.acts.Hindered == nil {
+	if done.applied.Rejected == nil {
 		r.waits.Forget(key)
 		return result, nil
 	}
-	_, err = r.wait(ctx, key, done.View, note(done.acts.Hindered)) // the decision sets the time of the next try
+	_, err = r.wait(ctx, key, done.View, note(done.applied.Rejected)) // the decision sets the time of the next try
 	return result, err
 }
 
@@ -278,17 +278,17 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
 		result, err := applier.Apply(ctx, o.View, apply.Decision{Object: o.object, Plan: o.plan, Begun: r.waits.Begun(identity.Key(o.Owner), o.Now)})
-		o.View = o.Add(result.Found, result.Made)
+		o.View = o.Add(result.Found, result.Created)
 		fact := result.Fact
-		result.Fact, o.acts.Warnings = nil, nil
-		o.acts = o.acts.Then(result)
+		result.Fact, o.applied.Warnings = nil, nil
+		o.applied = o.applied.Add(result)
 		if err != nil {
 			return o, err
 		}
 		if fact == nil {
 			return o, nil
 		}
-		o.View = o.Learn(fact)
+		o.View = o.WithFact(fact)
 	}
 	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
 }
@@ -296,14 +296,14 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 // finish records and reports. A conflict ends the pass without an error: the change that caused it triggers an event of
 // its own.
 func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Observation, began time.Time) (reconcile.Result, error) {
-	if o.acts.Expired {
+	if o.applied.Expired {
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
-	r.lacks.Update(key, func(lifecycle.Shortages, bool) (lifecycle.Shortages, bool) {
+	r.shortages.Update(key, func(lifecycle.Shortages, bool) (lifecycle.Shortages, bool) {
 		return o.plan.Shortages, o.plan.Shortages != lifecycle.Shortages{}
 	})
-	check := lifecycle.Soonest(sight.RequeueAfter, o.acts.RequeueAfter)
+	check := lifecycle.Soonest(sight.RequeueAfter, o.applied.RequeueAfter)
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
 	written, rest, err := r.record(ctx, o)
@@ -320,7 +320,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	if written {
 		r.report(ctx, o, began)
 	}
-	r.ends.Counted(key, sight.Ends)
+	r.ends.Counted(key, sight.Ended)
 	r.metrics.Record(r.subject(o.object), r.standing(o.object))
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }

@@ -28,18 +28,18 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 		return false, 0, err
 	}
 	if patch == nil {
-		r.paces.Reset(key)
+		r.debouncer.Reset(key)
 		return false, 0, nil
 	}
 	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.ExecutorChurn, o.plan, patch)
 	switch {
 	case crowd && len(o.plan.Notices) > 0:
-		rest = r.paces.EventDelay(key, o.Now)
+		rest = r.debouncer.EventDelay(key, o.Now)
 	case crowd:
-		rest = r.paces.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
+		rest = r.debouncer.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
 	}
 	if rest > 0 {
-		r.paces.SetShortSince(key, o.plan.Next.ShortSince)
+		r.debouncer.SetShortSince(key, o.plan.Next.ShortSince)
 		return false, rest, nil
 	}
 	target, err := r.metadataOf(o.Owner)
@@ -52,14 +52,14 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 		return false, 0, err
 	}
 	r.writes.Wrote(target)
-	r.paces.Wrote(key, o.Now, crowd && r.kind.ExecutorChurn.DebounceEvents)
+	r.debouncer.Wrote(key, o.Now, crowd && r.kind.ExecutorChurn.DebounceEvents)
 	return true, 0, nil
 }
 
 // acted reports whether the pass did something that has to be stored or reported at once. Then the debounced changes
 // are written with it.
 func (o outcome) acted() bool {
-	return len(o.events)+len(o.acts.Warnings)+len(o.Made) > 0 || o.acts.Hindered != nil
+	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
 
 // metadataOf names an object for a request whose answer is to contain nothing but metadata. The whole object as JSON

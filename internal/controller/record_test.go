@@ -230,9 +230,9 @@ func TestActed(t *testing.T) {
 	}{
 		{"nothing", outcome{}, false},
 		{"an event of an auxiliary object", outcome{events: []Event{{}}}, true},
-		{"a warning", outcome{acts: apply.Outcome{Warnings: []string{"w"}}}, true},
-		{"something was made", outcome{View: dependents.View{Made: []client.Object{&corev1.Pod{}}}}, true},
-		{"something cannot be deleted", outcome{acts: apply.Outcome{Hindered: &apianswer.Wait{}}}, true},
+		{"a warning", outcome{applied: apply.Outcome{Warnings: []string{"w"}}}, true},
+		{"something was made", outcome{View: dependents.View{Created: []client.Object{&corev1.Pod{}}}}, true},
+		{"something cannot be deleted", outcome{applied: apply.Outcome{Rejected: &apianswer.Wait{}}}, true},
 	} {
 		if got := test.pass.acted(); got != test.want {
 			t.Errorf("%s: got %t", test.name, got)

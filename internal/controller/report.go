@@ -42,7 +42,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
 		r.events.Event(ref, o.Now, event.Type, event.Reason, conf.HideAddresses(event.Message))
 	}
-	for _, warning := range fewWarnings(o.acts.Warnings) {
+	for _, warning := range fewWarnings(o.applied.Warnings) {
 		r.events.Event(ref, o.Now, corev1.EventTypeWarning, reasonWarning, conf.HideAddresses(warning))
 	}
 }
@@ -72,7 +72,7 @@ func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return
 	}
-	for _, run := range o.acts.Started {
+	for _, run := range o.applied.Started {
 		logger := log.FromContext(ctx).WithValues("run", run.Name)
 		if !run.Due.IsZero() {
 			logger = logger.WithValues("due", run.Due)

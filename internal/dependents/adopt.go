@@ -63,14 +63,14 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	  but being deleted   wait until it is gone
 //	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //
-// A Secret is not read: see remakeSecret.
+// A Secret is not read: see recreateSecret.
 func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	if secret, ok := object.(*corev1.Secret); ok {
-		return c.remakeSecret(ctx, owner, secret, mount)
+		return c.recreateSecret(ctx, owner, secret, mount)
 	}
 	existing, gvk, err := c.ReadLive(ctx, object)
 	if err == nil {
-		existing = identifyOne(in, owner, existing)
+		existing = withIdentity(in, owner, existing)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -78,11 +78,11 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case err != nil:
 		return Creation{}, err
 	case identity.Inherited(existing, owner):
-		return c.remake(ctx, owner, object, existing, mount)
+		return c.recreate(ctx, owner, object, existing, mount)
 	case !identity.BelongsTo(existing, owner):
-		return c.whoseElse(ctx, existing, gvk.Kind, owner)
+		return c.otherOwner(ctx, existing, gvk.Kind, owner)
 	case IsPodGroup(object) && identity.Attempt(existing) == 0:
-		return c.remake(ctx, owner, object, existing, mount) // another operator's, from before the take-over
+		return c.recreate(ctx, owner, object, existing, mount) // another operator's, from before the take-over
 	case identity.Attempt(existing) != identity.Attempt(object):
 		existing.GetObjectKind().SetGroupVersionKind(gvk)
 		return Creation{Older: existing}, nil
@@ -91,15 +91,15 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case sameContent(existing, object):
 		return Creation{}, nil
 	}
-	return c.remake(ctx, owner, object, existing, mount)
+	return c.recreate(ctx, owner, object, existing, mount)
 }
 
-// whoseElse handles a name that somebody else's object has.
-func (c Client) whoseElse(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
-	why := c.WhyFreed(existing, kind, owner)
+// otherOwner handles a name that somebody else's object has.
+func (c Client) otherOwner(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
+	why := c.WhyNameFrees(existing, kind, owner)
 	if why == "" {
 		var err error
-		if why, err = c.FreedWithPod(ctx, existing, kind, owner); err != nil {
+		if why, err = c.WhyPodFreesName(ctx, existing, kind, owner); err != nil {
 			return Creation{}, err
 		}
 	}
@@ -110,9 +110,9 @@ func (c Client) whoseElse(ctx context.Context, existing client.Object, kind stri
 	return Creation{Refused: &cause}, nil
 }
 
-// WhyFreed returns why the name of somebody else's object will become free; see identity.WhyFreed.
-func (c Client) WhyFreed(existing client.Object, kind string, owner client.Object) string {
-	return identity.WhyFreed(existing, kind, owner, c.GroupKind(owner))
+// WhyNameFrees returns why the name of somebody else's object will become free; see identity.WhyNameFrees.
+func (c Client) WhyNameFrees(existing client.Object, kind string, owner client.Object) string {
+	return identity.WhyNameFrees(existing, kind, owner, c.GroupKind(owner))
 }
 
 // GroupKind returns the kind of a custom resource. It is empty if the scheme has no type for it.
@@ -124,10 +124,10 @@ func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	return gvk.GroupKind()
 }
 
-// FreedWithPod returns why a name will become free if only pods own the object, and all of them are gone or being
+// WhyPodFreesName returns why a name will become free if only pods own the object, and all of them are gone or being
 // deleted. Otherwise it returns "". Another operator makes the driver pod the owner of the driver's objects, and the
 // garbage collector deletes these some time after the pod.
-func (c Client) FreedWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
+func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
 		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
@@ -138,7 +138,7 @@ func (c Client) FreedWithPod(ctx context.Context, existing client.Object, kind s
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return "", err
-		case pod.GetUID() == ref.UID && c.WhyFreed(pod, ref.Kind, owner) == "":
+		case pod.GetUID() == ref.UID && c.WhyNameFrees(pod, ref.Kind, owner) == "":
 			return "", nil
 		}
 	}
@@ -153,7 +153,7 @@ func (c Client) FreedWithPod(ctx context.Context, existing client.Object, kind s
 func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: ReasonNameTaken, Message: fmt.Sprintf(
 		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name",
-		kind, existing.GetName(), identity.OwnerInWords(existing))}
+		kind, existing.GetName(), identity.DescribeOwner(existing))}
 }
 
 // sameContent compares content that cannot be changed in place. Other kinds with our identity always count as equal.
@@ -176,9 +176,9 @@ func (c Client) mounted(ctx context.Context, owner, object client.Object, mount 
 	return identity.BelongsTo(pod, owner) && identity.Attempt(pod) == identity.Attempt(object), nil
 }
 
-// remake replaces an object with content of an older render, unless the attempt's driver pod exists, which has mounted
-// it.
-func (c Client) remake(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
+// recreate replaces an object with content of an older render, unless the attempt's driver pod exists, which has
+// mounted it.
+func (c Client) recreate(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
 		return Creation{}, err
 	}
@@ -198,10 +198,10 @@ func (c Client) remake(ctx context.Context, owner, object, existing client.Objec
 	return Creation{Made: made}, nil
 }
 
-// remakeSecret handles an existing Secret of the name. If the pod that mounts it exists, an earlier pass got further
+// recreateSecret handles an existing Secret of the name. If the pod that mounts it exists, an earlier pass got further
 // and the Secret stays, since the pod may be reading it. Otherwise it replaces a Secret of this application's attempt.
 // If the name is still taken then, the Secret is somebody else's.
-func (c Client) remakeSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
+func (c Client) recreateSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
 		return Creation{}, err
 	}

@@ -176,8 +176,8 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 // requestsAtOnce is the most concurrent requests of one pass that creates, corrects or deletes objects.
 const requestsAtOnce = 8
 
-// SideBySide calls a function for each number below n, a few of them concurrently, and waits for all.
-func SideBySide(n int, do func(i int)) {
+// InParallel calls a function for each number below n, a few of them concurrently, and waits for all.
+func InParallel(n int, do func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
 	var all sync.WaitGroup
 	for i := range n {
@@ -190,9 +190,9 @@ func SideBySide(n int, do func(i int)) {
 	all.Wait()
 }
 
-// OnEach calls a function with each object, a few of them concurrently, and returns the error of each.
-func OnEach(objects []client.Object, do func(client.Object) error) []error {
+// ForEach calls a function with each object, a few of them concurrently, and returns the error of each.
+func ForEach(objects []client.Object, do func(client.Object) error) []error {
 	errs := make([]error, len(objects))
-	SideBySide(len(objects), func(i int) { errs[i] = do(objects[i]) })
+	InParallel(len(objects), func(i int) { errs[i] = do(objects[i]) })
 	return errs
 }

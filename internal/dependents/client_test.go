@@ -17,7 +17,7 @@ func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var at, most, done atomic.Int32
-		SideBySide(100, func(int) {
+		InParallel(100, func(int) {
 			most.Store(max(most.Load(), at.Add(1)))
 			time.Sleep(time.Second)
 			at.Add(-1)

@@ -38,7 +38,7 @@ func TestManyClaimedPods(t *testing.T) {
 	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
 		pods := claimedPods(n)
 		return func() {
-			if c := Sort(pods, "u"); len(c.Drivers) != n || len(c.Executors) != 0 {
+			if c := SortPods(pods, "u"); len(c.Drivers) != n || len(c.Executors) != 0 {
 				t.Errorf("%d drivers, %d executors", len(c.Drivers), len(c.Executors))
 			}
 		}

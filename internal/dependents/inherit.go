@@ -53,9 +53,9 @@ func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectM
 	return existing, nil
 }
 
-// Identify gives an identity to those of the pods, read live, that carry none of our labels. It does not change the
-// pods of somebody else.
-func Identify(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
+// WithIdentities gives an identity to those of the pods, read live, that carry none of our labels. It does not change
+// the pods of somebody else.
+func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
 	if in.Adopt == nil {
 		return pods
 	}
@@ -69,13 +69,13 @@ func Identify(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev
 	return pods
 }
 
-// identifyOne is Identify for one object.
-func identifyOne(in kind.Inherited, owner, object client.Object) client.Object {
+// withIdentity is WithIdentities for one object.
+func withIdentity(in kind.Inherited, owner, object client.Object) client.Object {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod || !identity.Unlabelled(pod) {
 		return object
 	}
-	return &Identify(in, owner, []corev1.Pod{*pod})[0]
+	return &WithIdentities(in, owner, []corev1.Pod{*pod})[0]
 }
 
 // Selector selects, for live reads, the drivers of a custom resource and the pods that submit them, or all its pods.

@@ -25,10 +25,10 @@ var StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 // AddMembers adds to a set those of the pods that a StatefulSet of the custom resource owns, and those that have lost
 // their StatefulSet.
 func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, pods []corev1.Pod) error {
-	asked := map[types.UID]keeper{}
+	asked := map[types.UID]setOwner{}
 	for i := range pods {
 		if IsStray(&pods[i]) {
-			set.Strays = append(set.Strays, stray(pods[i]))
+			set.Strays = append(set.Strays, strayPod(pods[i]))
 			continue
 		}
 		ref := metav1.GetControllerOfNoCopy(&pods[i])
@@ -38,7 +38,7 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 		keeper, known := asked[ref.UID]
 		if !known {
 			var err error
-			if keeper, err = c.keeps(ctx, set, owner, ref); err != nil {
+			if keeper, err = c.setOwnerOf(ctx, set, owner, ref); err != nil {
 				return err
 			}
 			asked[ref.UID] = keeper
@@ -47,31 +47,31 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 		case keeper == setOurs:
 			set.Members = append(set.Members, pods[i])
 		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache does not show yet that it has no owner
-			set.Strays = append(set.Strays, stray(pods[i]))
+			set.Strays = append(set.Strays, strayPod(pods[i]))
 		}
 	}
 	slices.SortFunc(set.Members, func(a, b corev1.Pod) int { return CompareNames(a.Name, b.Name) })
 	return nil
 }
 
-// stray returns a pod that has lost its StatefulSet, with its kind, which a deletion needs.
-func stray(pod corev1.Pod) corev1.Pod {
+// strayPod returns a pod that has lost its StatefulSet, with its kind, which a deletion needs.
+func strayPod(pod corev1.Pod) corev1.Pod {
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return pod
 }
 
-// keeper says to whom a StatefulSet belongs.
-type keeper int
+// setOwner says to whom a StatefulSet belongs.
+type setOwner int
 
 const (
-	setOthers keeper = iota // somebody else's
-	setOurs                 // the custom resource's
-	setGone                 // nobody's, since it does not exist any more
+	setOthers setOwner = iota // somebody else's
+	setOurs                   // the custom resource's
+	setGone                   // nobody's, since it does not exist any more
 )
 
-// keeps returns to whom a StatefulSet belongs. The cache lacks an inherited one that does not have our labels yet, and
-// may lack one that was just created.
-func (c Client) keeps(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (keeper, error) {
+// setOwnerOf returns to whom a StatefulSet belongs. The cache lacks an inherited one that does not have our labels yet,
+// and may lack one that was just created.
+func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (setOwner, error) {
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil
 	}

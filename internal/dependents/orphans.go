@@ -79,7 +79,7 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 	if err != nil {
 		return nil, nil, err
 	}
-	set := Sort(pods, uid)
+	set := SortPods(pods, uid)
 	set.Others = others
 	owners := map[types.UID]bool{uid: true}
 	stays := func(object client.Object) bool {
@@ -105,7 +105,7 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 // deleteOrphans deletes orphans, and then the objects that are owned by the deleted drivers. A driver that was released
 // from its owner meanwhile keeps its objects. They do not change when the driver does.
 func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
-	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteAsSeen(ctx, object) })
+	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
 		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return kept[ref.UID] })
 	})
@@ -113,9 +113,9 @@ func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []cli
 	return changed || more, errors.Join(err, errMore)
 }
 
-// deleteAsSeen deletes an object only if it has not changed since it was seen. If it has, it may have been released
+// deleteUnchanged deletes an object only if it has not changed since it was seen. If it has, it may have been released
 // from its owner, and has to stay then.
-func (c Client) deleteAsSeen(ctx context.Context, object client.Object) error {
+func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error {
 	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 }
 
@@ -123,7 +123,7 @@ func (c Client) deleteAsSeen(ctx context.Context, object client.Object) error {
 // next sweep would not find the object, since the caches no longer show its driver; and executors that wait for a node
 // change often.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
-	conflict := c.deleteAsSeen(ctx, object)
+	conflict := c.deleteUnchanged(ctx, object)
 	if !apierrors.IsConflict(conflict) {
 		return conflict
 	}
@@ -134,14 +134,14 @@ func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) 
 	if live.UID != object.GetUID() || !equality.Semantic.DeepEqual(live.OwnerReferences, object.GetOwnerReferences()) {
 		return conflict
 	}
-	return c.deleteAsSeen(ctx, live)
+	return c.deleteUnchanged(ctx, live)
 }
 
 // deleteEach deletes objects concurrently. It reports whether one of them has changed since it was seen, and which were
 // not deleted.
 func deleteEach(objects []client.Object, del func(client.Object) error) (changed bool, kept map[types.UID]bool, err error) {
 	kept = map[types.UID]bool{}
-	errs := OnEach(objects, del)
+	errs := ForEach(objects, del)
 	for i, err := range errs {
 		kept[objects[i].GetUID()] = err != nil && !apierrors.IsNotFound(err)
 		switch {

@@ -33,10 +33,10 @@ type Set struct {
 	setDrivers map[identity.SetDriver]bool
 }
 
-// Sort separates drivers, submitters and executors, and leaves out pods that only carry the label, since anybody who
-// may create pods can set a label. Drivers and submitters have the custom resource of the given UID as their
+// SortPods separates drivers, submitters and executors, and leaves out pods that only carry the label, since anybody
+// who may create pods can set a label. Drivers and submitters have the custom resource of the given UID as their
 // controller. An executor is owned by the custom resource or by such a driver, or belongs to a set of the driver.
-func Sort(pods []corev1.Pod, uid types.UID) Set {
+func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
 	executors := 0
 	for i := range pods {
@@ -77,16 +77,16 @@ func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]b
 	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range drivers {
 		uids[drivers[i].UID] = true
-		if goesOnWithSets(&drivers[i]) {
+		if mayHaveSetExecutors(&drivers[i]) {
 			ofSets[identity.SetDriverOf(&drivers[i])] = true
 		}
 	}
 	return uids, ofSets
 }
 
-// goesOnWithSets reports whether a driver can have executors of a set: it has published Spark's id of the application,
-// and has not ended.
-func goesOnWithSets(driver *corev1.Pod) bool {
+// mayHaveSetExecutors reports whether a driver can have executors of a set: it has published Spark's id of the
+// application, and has not ended.
+func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
 	}

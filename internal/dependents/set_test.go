@@ -84,7 +84,7 @@ func TestSortExecutorsOfSets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			set := Sort([]corev1.Pod{test.executor, test.driver}, owner)
+			set := SortPods([]corev1.Pod{test.executor, test.driver}, owner)
 			if got := len(set.Executors); got != test.want {
 				t.Errorf("%d executors, want %d", got, test.want)
 			}
@@ -133,7 +133,7 @@ func TestMayHaveSecrets(t *testing.T) {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
 		targets := Targets(left, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})
-		if slices.ContainsFunc(targets, func(o client.Object) bool { _, is := o.(*corev1.Secret); return is }) {
+		if slices.ContainsFunc(targets, func(o client.Object) bool { _, isSecret := o.(*corev1.Secret); return isSecret }) {
 			t.Errorf("%s: a Secret is deleted by name", test.name)
 		}
 	}
@@ -142,7 +142,7 @@ func TestMayHaveSecrets(t *testing.T) {
 // TestSortOrder: pods are in the order in which people count them, and pods of other owners are left out.
 func TestSortOrder(t *testing.T) {
 	t.Parallel()
-	set := Sort([]corev1.Pod{
+	set := SortPods([]corev1.Pod{
 		attemptPod(identity.RoleExecutor, "exec-10"), attemptPod(identity.RoleExecutor, "exec-9"),
 		attemptPod(identity.RoleDriver, "b"), attemptPod(identity.RoleSubmitter, "c"), attemptPod(identity.RoleDriver, "a"),
 		attemptPod(identity.RoleDriver, "foreign", func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }),

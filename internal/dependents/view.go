@@ -12,29 +12,29 @@ import (
 
 // View is the state of a custom resource in one pass. A view never changes: a later fact makes another view.
 type View struct {
-	Owner client.Object      // the custom resource, as it is stored
-	Set   Set                // its dependents
-	Made  []client.Object    // objects that the pass created and that the cache may not show yet
-	Seen  lifecycle.Observed // facts of the dependents, and other facts
-	Now   time.Time          // when the pass began
+	Owner   client.Object      // the custom resource, as it is stored
+	Set     Set                // its dependents
+	Created []client.Object    // objects that the pass created and that the cache may not show yet
+	Seen    lifecycle.Observed // facts of the dependents, and other facts
+	Now     time.Time          // when the pass began
 }
 
 // Add returns the view with dependents that were found or created since.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
-	v.Made = with(v.Made, made)
+	v.Created = with(v.Created, made)
 	return v
 }
 
-// Learn returns the view with a later fact.
-func (v View) Learn(fact func(*lifecycle.Observed)) View {
+// WithFact returns the view with a later fact.
+func (v View) WithFact(fact func(*lifecycle.Observed)) View {
 	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may change one of them
 	fact(&v.Seen)
 	return v
 }
 
 // Deletable lists all dependents that an attempt may have to delete, and the objects that the pass created.
-func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletable(), v.Made) }
+func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletable(), v.Created) }
 
 // Add returns the set with the drivers, submitters, other objects and runs of another one.
 func (s Set) Add(found Set) Set {

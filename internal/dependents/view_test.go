@@ -20,17 +20,17 @@ func TestViewIsNotChanged(t *testing.T) {
 		return list
 	}
 	roomy := make([]client.Object, 0, 10)
-	first := View{Set: Set{Drivers: pods("d1")}, Made: roomy, Seen: lifecycle.Observed{Drivers: make([]lifecycle.Driver, 1, 10)}}
+	first := View{Set: Set{Drivers: pods("d1")}, Created: roomy, Seen: lifecycle.Observed{Drivers: make([]lifecycle.Driver, 1, 10)}}
 	second := first.Add(Set{Drivers: pods("d2")}, []client.Object{&corev1.ConfigMap{}})
 	third := first.Add(Set{Drivers: pods("d3")}, nil)
-	learned := first.Learn(func(seen *lifecycle.Observed) {
+	learned := first.WithFact(func(seen *lifecycle.Observed) {
 		seen.Drivers[0].MissingConfigMap, seen.Confirmed = true, true
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{})
 	})
-	if len(first.Set.Drivers) != 1 || len(first.Made) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].MissingConfigMap {
+	if len(first.Set.Drivers) != 1 || len(first.Created) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the view was changed: %+v", first)
 	}
-	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Made) != 1 || len(third.Made) != 0 {
+	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Created) != 1 || len(third.Created) != 0 {
 		t.Errorf("two views have each other's: %+v, %+v", second.Set, third.Set)
 	}
 	if !learned.Seen.Confirmed || len(learned.Seen.Drivers) != 2 || !learned.Seen.Drivers[0].MissingConfigMap {

@@ -47,8 +47,8 @@ func (a account) with(sum time.Duration) account {
 	return a
 }
 
-// ask calls request if a request about the namespace is allowed now, and reports whether it did.
-func (a *Allowance) ask(namespace string, request func()) bool {
+// do calls request if a request about the namespace is allowed now, and reports whether it did.
+func (a *Allowance) do(namespace string, request func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)
 	if may {

@@ -46,7 +46,7 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 	if s.Driver == "" || fresh {
 		return Answer{Cause: cause}
 	}
-	if !e.allowed.ask(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
+	if !e.allowed.do(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
 	e.replies.Set(asked, apianswer.Reply{UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause})
@@ -106,10 +106,10 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(allowedHolds)})
 		return lifecycle.Cause{}, nil
 	}
-	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(s.Account, missing, s.Of.Namespace)}, nil
+	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(s.Account, missing, s.Of.Namespace)}, nil
 }
 
 // dryRun creates a pod on the API server without storing it.
 func (e *Explainer) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
-	return apianswer.OfDryRun(pod, e.asks.Create(ctx, pod, client.DryRunAll))
+	return apianswer.OfDryRun(pod, e.writer.Create(ctx, pod, client.DryRunAll))
 }

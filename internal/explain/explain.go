@@ -27,17 +27,17 @@ const (
 
 // Explainer queries the API server and remembers its answers. Workers may use it concurrently.
 type Explainer struct {
-	live    client.Reader // reads the API server, never a cache
-	asks    client.Writer
-	allowed *Allowance
-	replies apianswer.Replies
-	blind   atomic.Bool // the last read of Events failed
+	live             client.Reader // reads the API server, never a cache
+	writer           client.Writer
+	allowed          *Allowance
+	replies          apianswer.Replies
+	eventsUnreadable atomic.Bool // the last read of Events failed
 }
 
-// New returns an explainer that reads from live and sends reviews of rights and dry runs through asks, within the
+// New returns an explainer that reads from live and sends reviews of rights and dry runs through writer, within the
 // allowance. It creates nothing that is stored.
-func New(live client.Reader, asks client.Writer, allowed *Allowance) *Explainer {
-	return &Explainer{live: live, asks: asks, allowed: allowed}
+func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explainer {
+	return &Explainer{live: live, writer: writer, allowed: allowed}
 }
 
 // Answer is the result of a query.

@@ -25,55 +25,55 @@ const (
 // ConfigMap, or a sandbox that cannot be created. Events are read on demand, by the pod's UID, and never cached,
 // because a cluster has more Events than all other objects that the operator watches. They are read every few seconds
 // at most, not before the pod's grace is over, and less often if the API server is busy (Allowance).
-func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waiting, now time.Time) Answer {
+func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod PendingPod, now time.Time) Answer {
 	age := now.Sub(pod.created)
 	if age < pod.grace {
 		return Answer{QueryAfter: pod.grace - max(age, 0)}
 	}
-	asked := apianswer.Question{Key: of, Part: partWarnings}
+	asked := apianswer.Question{Key: owner, Part: partWarnings}
 	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
 	if !fresh {
 		asks := func() {
-			if said, read := e.warned(ctx, of.Namespace, pod.name, pod.uid); read {
+			if said, read := e.warningCause(ctx, owner.Namespace, pod.name, pod.uid); read {
 				cause = said
 			}
 		}
-		if !e.allowed.ask(of.Namespace, asks) {
+		if !e.allowed.do(owner.Namespace, asks) {
 			return skipped(cause)
 		}
 		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.QueryInterval(age)), Cause: cause})
 	}
-	return Answer{Cause: unlessSilent(cause, pod.name, pod.silent, age), QueryAfter: e.replies.Rest(asked, now)}
+	return Answer{Cause: unlessUnresponsive(cause, pod.name, pod.silent, age), QueryAfter: e.replies.RetryAfter(asked, now)}
 }
 
-// unlessSilent returns the cause. If there is none and the pod's scheduler has reported nothing for too long, it
+// unlessUnresponsive returns the cause. If there is none and the pod's scheduler has reported nothing for too long, it
 // returns that as the cause: Kubernetes never reports that a scheduler does not exist.
-func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
+func unlessUnresponsive(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
 		return lifecycle.UnresponsiveSchedulerCause(pod, scheduler)
 	}
 	return cause
 }
 
-// warned returns the latest warning of the Events about a pod, and whether they could be read.
-func (e *Explainer) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+// warningCause returns the latest warning of the Events about a pod, and whether they could be read.
+func (e *Explainer) warningCause(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var events corev1.EventList
 	err := e.live.List(ctx, &events, client.InNamespace(namespace), client.Limit(maxEventsRead), client.MatchingFields{"involvedObject.uid": string(uid)})
 	if err != nil {
-		e.unexplained(ctx, name, err)
+		e.logUnreadable(ctx, name, err)
 		return lifecycle.Cause{}, false
 	}
-	e.blind.Store(false)
+	e.eventsUnreadable.Store(false)
 	return latestWarning(events.Items, uid), true
 }
 
-// unexplained logs a failed read of Events: the first one at info level, later ones at debug level until a read
+// logUnreadable logs a failed read of Events: the first one at info level, later ones at debug level until a read
 // succeeds.
-func (e *Explainer) unexplained(ctx context.Context, pod string, err error) {
+func (e *Explainer) logUnreadable(ctx context.Context, pod string, err error) {
 	logger := log.FromContext(ctx)
-	if e.blind.Swap(true) {
+	if e.eventsUnreadable.Swap(true) {
 		logger = logger.V(1)
 	}
 	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())

@@ -68,9 +68,9 @@ func TestLatestWarning(t *testing.T) {
 // server.
 type warnings struct {
 	client.Reader
-	of    map[types.UID]string
-	err   error
-	lists int
+	causes map[types.UID]string
+	err    error
+	lists  int
 }
 
 func (w *warnings) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -78,7 +78,7 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	var asked client.ListOptions
 	asked.ApplyOptions(options)
 	uid, _ := asked.FieldSelector.RequiresExactMatch("involvedObject.uid")
-	if reason := w.of[types.UID(uid)]; reason != "" && asked.Namespace == pi.Namespace {
+	if reason := w.causes[types.UID(uid)]; reason != "" && asked.Namespace == pi.Namespace {
 		list.(*corev1.EventList).Items = []corev1.Event{
 			{InvolvedObject: corev1.ObjectReference{UID: types.UID(uid)}, Type: corev1.EventTypeWarning, Reason: reason, Message: "of " + uid},
 		}
@@ -187,7 +187,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		{"of a cluster, another says it", []corev1.Pod{oldest, pending("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
 		{"of a cluster, one that goes", []corev1.Pod{pending("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
 	} {
-		reads := &warnings{of: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
+		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
 		e := New(reads, nil, nil)
 		for range 3 { // only the first round reads
 			seen, executors, members := lifecycle.Observed{}, test.pods, test.pods
@@ -229,7 +229,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 // TestPodIsAskedAboutAgain checks that an explanation is refreshed after a while, and that the last one is kept if the
 // Events cannot be read.
 func TestPodIsAskedAboutAgain(t *testing.T) {
-	reads := &warnings{of: map[types.UID]string{}}
+	reads := &warnings{causes: map[types.UID]string{}}
 	e := New(reads, nil, nil)
 	ask := func(after time.Duration) string {
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending, CreatedAt: noon}}}
@@ -237,7 +237,7 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 		return seen.Drivers[0].Why.Reason
 	}
 	first := ask(20 * time.Second)
-	reads.of["d"] = "FailedMount"
+	reads.causes["d"] = "FailedMount"
 	second, third := ask(23*time.Second), ask(24*time.Second)
 	reads.err = errors.New("forbidden")
 	if got, want := [4]string{first, second, third, ask(40 * time.Second)}, [4]string{"", "", "FailedMount", "FailedMount"}; got != want {
@@ -251,7 +251,7 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 // TestNobodyIsAskedWhoIsBusy checks answers while no request is allowed. The last answer is returned. If there is none,
 // the answer is marked as Skipped.
 func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
-	reads := &warnings{of: map[types.UID]string{"d": "FailedMount"}}
+	reads := &warnings{causes: map[types.UID]string{"d": "FailedMount"}}
 	busy := &Allowance{}
 	e := New(reads, nil, busy)
 	ask := func(after time.Duration) Answer {

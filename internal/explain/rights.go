@@ -32,16 +32,16 @@ var driverRights = []authorizationv1.ResourceAttributes{
 // FailedDriver returns why a driver failed. If the driver failed within rightsWindow and its service account lacks a
 // right, that right comes before the driver's own message. The rights are reviewed once for each driver. If the
 // review fails, FailedDriver returns the driver's own message and a later pass may retry.
-func (e *Explainer) FailedDriver(ctx context.Context, of types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
+func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
 	// A JVM exits with 1 after an uncaught exception.
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
 		return driver.Why
 	}
-	asked := apianswer.Question{Key: of, Part: partRights}
+	asked := apianswer.Question{Key: owner, Part: partRights}
 	cause, fresh := e.replies.Last(asked, types.UID(driver.UID), driver.Attempt, now)
 	if !fresh {
 		var again time.Duration
-		cause, again = e.lackedRight(ctx, of.Namespace, account, driver.Name)
+		cause, again = e.missingRightCause(ctx, owner.Namespace, account, driver.Name)
 		e.replies.Set(asked, apianswer.Reply{UID: types.UID(driver.UID), Attempt: driver.Attempt, Until: now.Add(again), Cause: cause})
 	}
 	if cause.Reason == "" {
@@ -52,9 +52,9 @@ func (e *Explainer) FailedDriver(ctx context.Context, of types.NamespacedName, d
 	return why
 }
 
-// lackedRight returns the right that a driver's account lacks, or nothing, and how long that answer is kept. After a
-// failed review it is kept only briefly.
-func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
+// missingRightCause returns the right that a driver's account lacks, or nothing, and how long that answer is kept.
+// After a failed review it is kept only briefly.
+func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	missing, err := e.missingRight(ctx, namespace, account)
@@ -65,11 +65,11 @@ func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver 
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
 	}
-	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, namespace)}, rightsWindow
+	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(account, missing, namespace)}, rightsWindow
 }
 
-// lacks returns the message about a missing right, with what to do about it.
-func lacks(account, right, namespace string) string {
+// missingRightMessage returns the message about a missing right, with what to do about it.
+func missingRightMessage(account, right, namespace string) string {
 	return fmt.Sprintf("service account %q is forbidden to %s in namespace %q; bind it to a Role like the one of the chart's driver service account",
 		account, right, namespace)
 }
@@ -86,7 +86,7 @@ func (e *Explainer) missingRight(ctx context.Context, namespace, account string)
 				Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
 			},
 		}
-		if err := e.asks.Create(ctx, review); err != nil {
+		if err := e.writer.Create(ctx, review); err != nil {
 			return "", err
 		}
 		if !review.Status.Allowed {

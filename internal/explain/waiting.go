@@ -18,8 +18,8 @@ const (
 	submittedGrace = 10 * time.Second
 )
 
-// Waiting is a pending pod whose status has no wait reason.
-type Waiting struct {
+// PendingPod is a pending pod whose status has no wait reason.
+type PendingPod struct {
 	Why *lifecycle.Cause // where the wait reason is stored once it is found
 
 	name    string
@@ -33,7 +33,7 @@ type Waiting struct {
 // Pods returns the pending pods without a wait reason: drivers, pods that submit them, at most one executor, and at
 // most one pod of a standalone cluster. The executors and members are the pods that the facts were read from, in the
 // same order.
-func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
+func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPod {
 	pods := drivers(seen)
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {
 		pods = append(pods, waiting(pod, facts.Attempt, facts.UnresponsiveScheduler, &facts.Why))
@@ -45,8 +45,8 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
 }
 
 // drivers returns the pending drivers, and the pods that submit them, without a wait reason.
-func drivers(seen *lifecycle.Observed) []Waiting {
-	var pods []Waiting
+func drivers(seen *lifecycle.Observed) []PendingPod {
+	var pods []PendingPod
 	for i := range seen.Drivers {
 		d := &seen.Drivers[i]
 		if d.Phase == lifecycle.DriverPending && !d.Deleting && d.Why.Reason == "" {
@@ -54,21 +54,21 @@ func drivers(seen *lifecycle.Observed) []Waiting {
 			if d.Submitter != "" {
 				grace = submittedGrace
 			}
-			pods = append(pods, Waiting{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.UnresponsiveScheduler})
+			pods = append(pods, PendingPod{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.UnresponsiveScheduler})
 		}
 	}
 	for i := range seen.Submitters {
 		s := &seen.Submitters[i]
 		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
-			pods = append(pods, Waiting{&s.Why, s.Name, types.UID(s.UID), s.Attempt, s.CreatedAt, pendingGrace, ""})
+			pods = append(pods, PendingPod{&s.Why, s.Name, types.UID(s.UID), s.Attempt, s.CreatedAt, pendingGrace, ""})
 		}
 	}
 	return pods
 }
 
-// waiting returns the Waiting of an executor or of a pod of a standalone cluster.
-func waiting(pod *corev1.Pod, attempt int32, silent string, why *lifecycle.Cause) Waiting {
-	return Waiting{Why: why, name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
+// waiting returns the PendingPod of an executor or of a pod of a standalone cluster.
+func waiting(pod *corev1.Pod, attempt int32, silent string, why *lifecycle.Cause) PendingPod {
+	return PendingPod{Why: why, name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
 }
 
 // waitingExecutor returns the oldest pending executor of a running driver. It returns nil if no executor is pending,

@@ -55,8 +55,8 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
 
-// hold adds a number to the count of a namespace and to the count of all.
-func (e *Ended) hold(namespace string, gone bool, more int) {
+// reserve adds a number to the count of a namespace and to the count of all.
+func (e *Ended) reserve(namespace string, gone bool, more int) {
 	for _, group := range []endsOf{{namespace, gone}, {"", gone}} {
 		if e.held[group] += more; e.held[group] == 0 {
 			delete(e.held, group)
@@ -68,7 +68,7 @@ func (e *Ended) hold(namespace string, gone bool, more int) {
 type End struct {
 	Pod   corev1.Pod
 	Gone  bool // deleted without having been seen to fail
-	Taken bool // deleted by somebody else while it ran (lifecycle.ExecutorTaken)
+	Taken bool // deleted by somebody else while it ran (lifecycle.DeletedWhileRunning)
 }
 
 // Note remembers an executor. An executor that was seen to fail is not noted again when it is deleted.
@@ -85,7 +85,7 @@ func (e *Ended) Note(key types.NamespacedName, end End) {
 		e.keys[key] = map[types.UID]End{}
 	}
 	e.keys[key][end.Pod.UID] = end
-	e.hold(key.Namespace, end.Gone, 1)
+	e.reserve(key.Namespace, end.Gone, 1)
 }
 
 // Of returns the executors that a pass has to count, whether or not their pods still exist.
@@ -110,7 +110,7 @@ func (e *Ended) Counted(key types.NamespacedName, ends []End) {
 func (e *Ended) drop(key types.NamespacedName, uid types.UID) {
 	if end, known := e.keys[key][uid]; known {
 		delete(e.keys[key], uid)
-		e.hold(key.Namespace, end.Gone, -1)
+		e.reserve(key.Namespace, end.Gone, -1)
 	}
 }
 
@@ -132,7 +132,7 @@ func LastState(pod *corev1.Pod) corev1.Pod {
 		return *pod
 	}
 	over := corev1.PodSucceeded
-	if dialect.Leaving(&facts) {
+	if dialect.IsLeaving(&facts) {
 		over = corev1.PodFailed
 	}
 	return corev1.Pod{

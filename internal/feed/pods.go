@@ -54,14 +54,14 @@ type Pods struct {
 // Create queues the owner of a new pod.
 func (w Pods) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.Object) {
-		w.EventHandler.Create(ctx, e, gatheredUnless(w.see(ctx, nil, e.Object), e.Object, q))
+		w.EventHandler.Create(ctx, e, gatherUnless(w.noteEnds(ctx, nil, e.Object), e.Object, q))
 	}
 }
 
 // Update queues the owner of a changed pod.
 func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.ObjectNew) || w.concerned(ctx, e.ObjectOld) {
-		w.EventHandler.Update(ctx, e, gatheredUnless(w.see(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
+		w.EventHandler.Update(ctx, e, gatherUnless(w.noteEnds(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
 	}
 }
 
@@ -69,10 +69,10 @@ func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Typed
 func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.Counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		// If the deletion was missed, the last known state of the pod is too old to tell.
-		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, overlay.ExecutorContainer)
+		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod, overlay.ExecutorContainer)
 		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
 	}
-	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
+	w.EventHandler.Delete(ctx, e, gatherUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
 }
 
 // concerned reports whether a pod belongs to a custom resource of this kind. Every kind receives the events of all
@@ -81,16 +81,16 @@ func (w Pods) concerned(ctx context.Context, pod client.Object) bool {
 	return len(w.Owner(ctx, pod)) > 0
 }
 
-func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	if !fails && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || starts(pod)) {
+func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	if !fails && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || isStart(pod)) {
 		return gathered{q}
 	}
 	return q
 }
 
-// starts reports whether a driver is starting without a problem. No status shows that state, except the name of a
+// isStart reports whether a driver is starting without a problem. No status shows that state, except the name of a
 // driver that spark-submit creates, which can come a little later.
-func starts(object client.Object) bool {
+func isStart(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
 		return false
@@ -99,8 +99,8 @@ func starts(object client.Object) bool {
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
-// see notes an executor that has just failed, and reports whether it has.
-func (w Pods) see(ctx context.Context, before, now client.Object) (fails bool) {
+// noteEnds notes an executor that has just failed, and reports whether it has.
+func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
 	}

@@ -27,30 +27,30 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// comingAndGoing passes on creations and deletions. No decision depends on the content of these kinds.
-func comingAndGoing() predicate.Predicate {
+// createdOrDeleted passes on creations and deletions. No decision depends on the content of these kinds.
+func createdOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
 // ChangesOf passes on the events of a kind of dependents that decisions depend on.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
 	if slices.Contains(vital, kind) {
-		return comingOrChanged()
+		return createdOrChanged()
 	}
-	return comingAndGoing()
+	return createdOrDeleted()
 }
 
-// comingOrChanged also passes on changes of auxiliary objects by others. Any change of the resourceVersion counts: a
+// createdOrChanged also passes on changes of auxiliary objects by others. Any change of the resourceVersion counts: a
 // Service has no generation, and its metadata does not show who changed what.
-func comingOrChanged() predicate.Predicate {
+func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
-// ComingOrEdited also passes on edits of auxiliary objects by others: the generation changed, and the digest of the
+// CreatedOrEdited also passes on edits of auxiliary objects by others: the generation changed, and the digest of the
 // wanted content did not.
-func ComingOrEdited() predicate.Predicate {
+func CreatedOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
 		return identity.IsAuxiliary(after) && before.GetGeneration() != after.GetGeneration() && before.GetLabels()[lifecycle.ContentLabel] == after.GetLabels()[lifecycle.ContentLabel]

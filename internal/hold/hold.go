@@ -107,15 +107,15 @@ func brief(why string) string {
 // whether the reason is another than before.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	said := sha256.Sum256([]byte(why))
-	m.Update(key, func(is state, known bool) (state, bool) {
+	m.Update(key, func(current state, known bool) (state, bool) {
 		if !known {
-			is.begun = began
+			current.begun = began
 		}
-		if first = !known || is.why != said; first {
-			is = state{begun: is.begun, why: said, since: began}
+		if first = !known || current.why != said; first {
+			current = state{begun: current.begun, why: said, since: began}
 		}
-		since = is.begun
-		return is, true
+		since = current.begun
+		return current, true
 	})
 	return since, first
 }
@@ -123,20 +123,20 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 // ShouldReport returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10
 // minutes after that.
 func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
-	m.Update(key, func(is state, known bool) (state, bool) {
-		due = known && now.Sub(is.since) >= grace && (is.reported.IsZero() || now.Sub(is.reported) > reportInterval)
+	m.Update(key, func(current state, known bool) (state, bool) {
+		due = known && now.Sub(current.since) >= grace && (current.reported.IsZero() || now.Sub(current.reported) > reportInterval)
 		if due {
-			is.reported = now
+			current.reported = now
 		}
-		return is, known
+		return current, known
 	})
 	return due
 }
 
 // Begun returns the start of the first consecutive pass that had to wait, or now if the last pass went through.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
-	if is, known := m.Get(key); known {
-		return is.begun
+	if current, known := m.Get(key); known {
+		return current.begun
 	}
 	return now
 }

@@ -273,7 +273,7 @@ func TestWhyFreed(t *testing.T) {
 		if test.deleting {
 			pod.DeletionTimestamp = new(metav1.Now())
 		}
-		why := WhyFreed(pod, "Pod", owner, applications)
+		why := WhyNameFrees(pod, "Pod", owner, applications)
 		if (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
 			t.Errorf("%s: %q, want %q", name, why, test.want)
 		}

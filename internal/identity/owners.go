@@ -54,26 +54,26 @@ func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 	})
 }
 
-// WhyFreed returns why the name of an object that does not belong to the owner will become free, in words for a user.
-// It returns an empty text if the object stays.
+// WhyNameFrees returns why the name of an object that does not belong to the owner will become free, in words for a
+// user. It returns an empty text if the object stays.
 //
 // The dependents of a deleted custom resource stop in their own time. The garbage collector may not even have seen them
 // when another custom resource of that name is created, as `kubectl replace --force` does.
-func WhyFreed(object client.Object, objectKind string, owner client.Object, kind schema.GroupKind) string {
+func WhyNameFrees(object client.Object, objectKind string, owner client.Object, kind schema.GroupKind) string {
 	switch {
 	case Orphan(object, owner, kind):
 		return fmt.Sprintf("%s %q is left by a resource of the same name that was deleted; "+
 			"nothing is launched before it is gone", objectKind, object.GetName())
 	case object.GetDeletionTimestamp() != nil:
 		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; "+
-			"nothing is launched before it is gone", objectKind, object.GetName(), OwnerInWords(object))
+			"nothing is launched before it is gone", objectKind, object.GetName(), DescribeOwner(object))
 	}
 	return ""
 }
 
-// OwnerInWords returns which object owns an object, in words for a user. If there are several owners, it names the
+// DescribeOwner returns which object owns an object, in words for a user. If there are several owners, it names the
 // first.
-func OwnerInWords(object metav1.Object) string {
+func DescribeOwner(object metav1.Object) string {
 	if refs := object.GetOwnerReferences(); len(refs) > 0 {
 		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
 	}

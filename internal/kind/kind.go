@@ -196,9 +196,9 @@ type Runs struct {
 	List func() client.ObjectList
 	// Facts reads what decisions need to know about a run. A change that does not change the facts triggers no pass.
 	Facts func(client.Object) lifecycle.Run
-	// Head returns a run with its metadata and the fields that Facts reads, without anything that a tenant can make
+	// Summary returns a run with its metadata and the fields that Facts reads, without anything that a tenant can make
 	// large.
-	Head func(client.Object) client.Object
+	Summary func(client.Object) client.Object
 	// Render returns the run that a Create action creates. An error is the user's: no run of this spec can be created.
 	Render func(client.Object, lifecycle.Action) (client.Object, error)
 	// Labels returns the labels of all runs of an owner, by which runs are listed live.

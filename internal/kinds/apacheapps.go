@@ -39,7 +39,7 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 		Render: typed.Renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications().Render(app, action, at)
 		}),
-		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return asEvents(apacheapp.Events(app, plan)) }),
+		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return toEvents(apacheapp.Events(app, plan)) }),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
@@ -57,7 +57,7 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 			}),
 		},
 		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.AuxiliaryObjects {
-			return asAuxiliaryObjects(applications().AuxiliaryObjects(app))
+			return toAuxiliaryObjects(applications().AuxiliaryObjects(app))
 		})},
 		Inherited: kind.Inherited{
 			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
@@ -106,7 +106,7 @@ func actsOn(selector string) func(client.Object) bool {
 // apacheStanding reads the state of a SparkApplication of spark.apache.org from its status.
 func apacheStanding(app *sparkv1.SparkApplication) telemetry.Standing {
 	s := &app.Status
-	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}
+	standing := telemetry.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}

@@ -35,7 +35,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 		Decide: typed.Decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return clusters().Decide(sc, seen, at)
 		}),
-		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return asEvents(clusters().Events(sc, plan)) }),
+		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters().Events(sc, plan)) }),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, RequiredKinds: clusterKinds(now())},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
@@ -43,7 +43,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 		},
 		Auxiliary: kind.Auxiliary{
 			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
-				return asAuxiliaryObjects(clusters().AuxiliaryObjects(sc, seen))
+				return toAuxiliaryObjects(clusters().AuxiliaryObjects(sc, seen))
 			}),
 			// Drivers of the cluster reach its master through its Service, and run on.
 			Vital: []string{"Service"},
@@ -67,7 +67,7 @@ func clusterOptions(cfg config.Configuration) apachecluster.Options {
 // clusterStanding reads the state of a SparkCluster from its status.
 func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
 	s := &sc.Status
-	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}
+	standing := telemetry.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}

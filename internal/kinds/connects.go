@@ -24,7 +24,7 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 		Decide: typed.Decides(dialect.Decide),
 		Render: typed.Renders(dialect.Render),
 		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
-			return asEvents(dialect.Events(sc, plan))
+			return toEvents(dialect.Events(sc, plan))
 		}),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
 		Progress: kind.Progress{
@@ -33,7 +33,7 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 		Executors: kind.Executors{Render: typed.Executor(dialect.Executor)},
 		Auxiliary: kind.Auxiliary{
 			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.AuxiliaryObjects {
-				return asAuxiliaryObjects(dialect.AuxiliaryObjects(sc))
+				return toAuxiliaryObjects(dialect.AuxiliaryObjects(sc))
 			}),
 			Vital: []string{"Service"},
 			// The kubeflow operator writes these ports to the Service for clients.

@@ -28,7 +28,7 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 		Decide: typed.Decides(applications.Decide),
 		Render: typed.Renders(applications.Render),
 		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
-			return asEvents(sparkapp.Events(app, plan))
+			return toEvents(sparkapp.Events(app, plan))
 		}),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
 		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
@@ -42,9 +42,9 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
 		},
 		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.AuxiliaryObjects {
-			return asAuxiliaryObjects(applications.AuxiliaryObjects(app, seen))
+			return toAuxiliaryObjects(applications.AuxiliaryObjects(app, seen))
 		})},
-		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.GroupLeft)},
+		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.InheritedGroup)},
 		ExecutorChurn: kind.ExecutorChurn{
 			// The counts of failed executors are not among them: once its pod is gone, a failed executor would count as
 			// completed.
@@ -57,20 +57,20 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 	}
 }
 
-func asAuxiliaryObjects(wanted dialect.AuxiliaryObjects) kind.AuxiliaryObjects {
+func toAuxiliaryObjects(wanted dialect.AuxiliaryObjects) kind.AuxiliaryObjects {
 	out := kind.AuxiliaryObjects{Unsettled: wanted.Unsettled, KeepServices: wanted.KeepServices, ReadAddresses: wanted.ReadAddresses, Decide: wanted.Decide}
 	for _, object := range wanted.Objects {
 		out.Objects = append(out.Objects, object)
 	}
 	if wanted.Record != nil {
 		out.Record = func(results []lifecycle.AuxiliaryObject, now time.Time) []kind.Event {
-			return asEvents(wanted.Record(results, now))
+			return toEvents(wanted.Record(results, now))
 		}
 	}
 	return out
 }
 
-func asEvents(told []dialect.Event) []kind.Event {
+func toEvents(told []dialect.Event) []kind.Event {
 	var events []kind.Event
 	for _, event := range told {
 		events = append(events, kind.Event(event))

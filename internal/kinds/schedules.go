@@ -32,17 +32,17 @@ func Schedules(cfg config.Configuration) kind.Kind {
 		New:        func() client.Object { return &schedule{} },
 		Status:     typed.Of(func(s *schedule) any { return &s.Status }),
 		Decide:     typed.Decides(dialect.Decide),
-		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return asEvents(dialect.Events(s, plan)) }),
+		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(dialect.Events(s, plan)) }),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
 			NoApplication: true, // its runs are counted as applications
 		},
 		Runs: &kind.Runs{
-			New:   func() client.Object { return &v1beta2.SparkApplication{} },
-			List:  func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Facts: func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
-			Head:  headOfRun,
+			New:     func() client.Object { return &v1beta2.SparkApplication{} },
+			List:    func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Facts:   func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Summary: runSummary,
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
 				return dialect.RenderRun(s.(*schedule), action)
 			},
@@ -54,8 +54,8 @@ func Schedules(cfg config.Configuration) kind.Kind {
 	}
 }
 
-// headOfRun returns the part of an application, listed live, that a schedule needs.
-func headOfRun(object client.Object) client.Object {
+// runSummary returns the part of an application, listed live, that a schedule needs.
+func runSummary(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
 	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}
 	trim.Bound(head)

@@ -14,7 +14,7 @@ import (
 // standingOf reads the state of a SparkApplication from its status.
 func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	s := &app.Status
-	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitsFor(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
+	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
 	remembered(&standing, s.Operator)
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
@@ -27,7 +27,7 @@ func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	s := &sc.Status
 	standing := telemetry.Standing{
-		State: string(s.State), Waits: waitsFor(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
+		State: string(s.State), Waits: waitReason(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
 	}
 	if s.Operator != nil {
 		remembered(&standing, &s.Operator.OperatorStatus)
@@ -46,8 +46,8 @@ func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	}
 }
 
-// waitsFor returns the wait reason from the conditions if the wanted state is still to come.
-func waitsFor(conditions []metav1.Condition, fresh bool) string {
+// waitReason returns the wait reason from the conditions if the wanted state is still to come.
+func waitReason(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason
 	}

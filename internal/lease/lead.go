@@ -16,16 +16,17 @@ import (
 // ErrOver is why a pass was ended, or why a request was not sent: the replica's right to act has ended in the meantime.
 var ErrOver = errors.New("the right to act on this object is over: the replica's lease was not renewed in time")
 
-// Lead is the right of a leader to act: one term after the other, each for as long as the lease is renewed in time. A
-// pass is bound to the term in which it began, even if there is a next term: another replica may have led in between.
-type Lead struct {
+// Leadership is the right of a leader to act: one term after the other, each for as long as the lease is renewed in
+// time. A pass is bound to the term in which it began, even if there is a next term: another replica may have led in
+// between.
+type Leadership struct {
 	mu    sync.Mutex
 	term  *term  // nil before the first
 	terms uint64 // that there were
 }
 
 // Extend makes the current term last until end. If no term lasts, it begins a new one.
-func (l *Lead) Extend(end time.Time) {
+func (l *Leadership) Extend(end time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.term == nil || !l.term.lasts() {
@@ -35,16 +36,16 @@ func (l *Lead) Extend(end time.Time) {
 	l.term.extend(end)
 }
 
-// Terms is the number of terms that have begun. State from an earlier term may be outdated: another replica may have
-// acted since.
-func (l *Lead) Terms() uint64 {
+// TermNumber is the number of terms that have begun. State from an earlier term may be outdated: another replica may
+// have acted since.
+func (l *Leadership) TermNumber() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.terms
 }
 
 // End ends the current term at once.
-func (l *Lead) End() {
+func (l *Leadership) End() {
 	if t := l.current(); t != nil {
 		t.stop()
 	}
@@ -52,7 +53,7 @@ func (l *Lead) End() {
 
 // Begin asks for the right to make a pass. If the right is given, the pass must keep to the returned context, which
 // ends with the term, and must call done after its last request.
-func (l *Lead) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
+func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {
 		return ctx, func() {}, false
@@ -61,7 +62,7 @@ func (l *Lead) Begin(ctx context.Context) (_ context.Context, done func(), given
 	return ctx, done, true
 }
 
-func (l *Lead) current() *term {
+func (l *Leadership) current() *term {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.term

@@ -30,9 +30,9 @@ func TestLead(t *testing.T) {
 			}
 			return err
 		}
-		lead := &Lead{}
+		lead := &Leadership{}
 		terms := func(want uint64) {
-			if got := lead.Terms(); got != want {
+			if got := lead.TermNumber(); got != want {
 				t.Errorf("there were %d terms, want %d", got, want)
 			}
 		}

@@ -9,27 +9,27 @@ import (
 func TestMemory(t *testing.T) {
 	var m ByKey[string, int]
 	m.Forget("a")
-	if is, known := m.Get("a"); is != 0 || known {
-		t.Errorf("an empty one knows %d, %v", is, known)
+	if value, known := m.Get("a"); value != 0 || known {
+		t.Errorf("an empty one knows %d, %v", value, known)
 	}
-	m.Update("a", func(is int, known bool) (int, bool) {
-		if is != 0 || known {
-			t.Errorf("what is not there is %d, %v", is, known)
+	m.Update("a", func(value int, known bool) (int, bool) {
+		if value != 0 || known {
+			t.Errorf("what is not there is %d, %v", value, known)
 		}
 		return 7, false
 	})
 	m.Set("a", 1)
 	m.Set("b", 2)
-	m.Update("a", func(is int, known bool) (int, bool) {
-		if is != 1 || !known {
-			t.Errorf("what was set is %d, %v", is, known)
+	m.Update("a", func(value int, known bool) (int, bool) {
+		if value != 1 || !known {
+			t.Errorf("what was set is %d, %v", value, known)
 		}
 		return 5, true
 	})
 	if a, _ := m.Get("a"); a != 5 {
 		t.Errorf("what was replaced is %d", a)
 	}
-	m.Update("a", func(is int, _ bool) (int, bool) { return is, false })
+	m.Update("a", func(value int, _ bool) (int, bool) { return value, false })
 	if _, known := m.Get("a"); known || len(m.keys) != 1 {
 		t.Errorf("what was not to be kept is there: %v", m.keys)
 	}
@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	for range 8 {
 		workers.Go(func() {
 			for range 1000 {
-				m.Update("n", func(is int, _ bool) (int, bool) { return is + 1, true })
+				m.Update("n", func(value int, _ bool) (int, bool) { return value + 1, true })
 			}
 		})
 	}

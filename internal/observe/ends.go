@@ -27,8 +27,8 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	}
 	var failed []corev1.Pod
 	for i := range ends {
-		if is := &ends[i]; !is.Gone && !there[is.Pod.UID] {
-			failed = append(failed, is.Pod)
+		if end := &ends[i]; !end.Gone && !there[end.Pod.UID] {
+			failed = append(failed, end.Pod)
 		}
 	}
 	return failed
@@ -42,56 +42,56 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 // An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
 // counted it before as running, or as completed because a pass saw it missing before its deletion was noted.
 func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
-	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ends, func(is feed.End) bool { return is.Gone }) {
+	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end feed.End) bool { return end.Gone }) {
 		return nil
 	}
-	was := o.Kind.Executors.Remembers(s.Owner)
-	if was == nil {
+	status := o.Kind.Executors.Remembers(s.Owner)
+	if status == nil {
 		return nil
 	}
-	phase, tally, uid := lifecycle.Phase(was.Phase), dialect.DecodeTally(was.Executors), s.Owner.GetUID()
+	phase, tally, uid := lifecycle.Phase(status.Phase), dialect.DecodeTally(status.Executors), s.Owner.GetUID()
 	names := make(map[string]bool, len(s.Set.Executors))
 	for i := range s.Set.Executors {
 		names[s.Set.Executors[i].Name] = true
 	}
 	var gone, counted []feed.End
-	for _, is := range s.Ends {
-		attempt := identity.Attempt(&is.Pod)
-		is.Taken = is.Taken && works(s.Seen.Driver(attempt))
+	for _, end := range s.Ended {
+		attempt := identity.Attempt(&end.Pod)
+		end.Taken = end.Taken && driverWorks(s.Seen.Driver(attempt))
 		switch {
-		case !is.Gone, attempt > was.Attempt:
-		case attempt < was.Attempt, countedIn(&is, tally):
-			counted = append(counted, is)
-		case (phase.Live() || phase.Terminal()) && !names[is.Pod.Name] && (identity.OwnedBy(&is.Pod, uid) || s.Set.Drives(&is.Pod)):
-			gone = append(gone, is)
+		case !end.Gone, attempt > status.Attempt:
+		case attempt < status.Attempt, countedIn(&end, tally):
+			counted = append(counted, end)
+		case (phase.Live() || phase.Terminal()) && !names[end.Pod.Name] && (identity.OwnedBy(&end.Pod, uid) || s.Set.Drives(&end.Pod)):
+			gone = append(gone, end)
 		}
 	}
 	o.Ended.Counted(identity.Key(s.Owner), counted)
 	slices.SortFunc(gone, func(a, b feed.End) int {
 		return cmp.Or(dependents.CompareNames(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
 	})
-	return goneFacts(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
+	return factsOfEnded(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }
 
 // countedIn reports whether a tally counts an executor that is gone, and counts it as failed if somebody deleted it.
-func countedIn(is *feed.End, tally dialect.Tally) bool {
-	id := dialect.ExecutorID(is.Pod.Name)
-	return tally.Has(id) && (!is.Taken || tally.Failed.Has(id))
+func countedIn(end *feed.End, tally dialect.Tally) bool {
+	id := dialect.ExecutorID(end.Pod.Name)
+	return tally.Has(id) && (!end.Taken || tally.Failed.Has(id))
 }
 
-func goneFacts(gone []feed.End) []lifecycle.Executor {
+func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 	facts := make([]lifecycle.Executor, 0, len(gone))
 	for i := range gone {
 		executor := lifecycle.ExecutorFacts(&gone[i].Pod, overlay.ExecutorContainer)
 		if gone[i].Taken {
-			executor = executor.Taken()
+			executor = executor.AsDeleted()
 		}
 		facts = append(facts, executor)
 	}
 	return facts
 }
 
-// works reports whether a driver continues, by the facts of the pass. If it does not, its executors end with it.
-func works(driver *lifecycle.Driver) bool {
+// driverWorks reports whether a driver continues, by the facts of the pass. If it does not, its executors end with it.
+func driverWorks(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

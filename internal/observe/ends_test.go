@@ -49,38 +49,38 @@ func TestObserveGone(t *testing.T) {
 		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt, Executors: &v1beta2.OperatorExecutors{Seen: seen}}
 	}
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
-	is := endedExecutor("7", -1)
-	successor := is.DeepCopy()
+	end := endedExecutor("7", -1)
+	successor := end.DeepCopy()
 	successor.UID = "another"
-	stranger := is.DeepCopy()
+	stranger := end.DeepCopy()
 	stranger.OwnerReferences[0].UID = "another"
 	for _, test := range []struct {
-		name  string
-		was   *v1beta2.OperatorStatus
-		gone  *corev1.Pod
-		there []corev1.Pod
-		want  []string
-		kept  int
+		name   string
+		status *v1beta2.OperatorStatus
+		gone   *corev1.Pod
+		there  []corev1.Pod
+		want   []string
+		kept   int
 	}{
-		{"nothing is stored", nil, is, nil, nil, 1},
-		{"none was counted", remembers(lifecycle.Ready, 1, ""), is, nil, []string{"pi-exec-7"}, 1},
-		{"others were", remembers(lifecycle.Running, 1, "1-6,8"), is, nil, []string{"pi-exec-7"}, 1},
-		{"it was", remembers(lifecycle.Running, 1, "1-7"), is, nil, nil, 0},
-		{"another has its name", remembers(lifecycle.Running, 1, ""), is, []corev1.Pod{*successor}, nil, 1},
-		{"it is there still", remembers(lifecycle.Running, 1, ""), is, []corev1.Pod{*is}, nil, 1},
+		{"nothing is stored", nil, end, nil, nil, 1},
+		{"none was counted", remembers(lifecycle.Ready, 1, ""), end, nil, []string{"pi-exec-7"}, 1},
+		{"others were", remembers(lifecycle.Running, 1, "1-6,8"), end, nil, []string{"pi-exec-7"}, 1},
+		{"it was", remembers(lifecycle.Running, 1, "1-7"), end, nil, nil, 0},
+		{"another has its name", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*successor}, nil, 1},
+		{"it is there still", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*end}, nil, 1},
 		{"it is another's", remembers(lifecycle.Running, 1, ""), stranger, nil, nil, 1},
-		{"of an earlier attempt", remembers(lifecycle.Running, 2, ""), is, nil, nil, 0},
-		{"of an attempt that is not stored", remembers(lifecycle.Running, 0, ""), is, nil, nil, 1},
-		{"the application is over", remembers(lifecycle.Retained, 1, "1"), is, nil, []string{"pi-exec-7"}, 1},
-		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), is, nil, nil, 1},
-		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), is, nil, nil, 1},
+		{"of an earlier attempt", remembers(lifecycle.Running, 2, ""), end, nil, nil, 0},
+		{"of an attempt that is not stored", remembers(lifecycle.Running, 0, ""), end, nil, nil, 1},
+		{"the application is over", remembers(lifecycle.Retained, 1, "1"), end, nil, []string{"pi-exec-7"}, 1},
+		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
+		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
 	} {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
-		app.Status.Operator = test.was
+		app.Status.Operator = test.status
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
-		s := Observation{View: dependents.View{Owner: app, Set: dependents.Sort(test.there, app.UID)}, Ends: o.Ended.Of(key)}
-		if failed := missingPods(test.there, s.Ends); len(failed) > 0 {
+		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)}, Ended: o.Ended.Of(key)}
+		if failed := missingPods(test.there, s.Ended); len(failed) > 0 {
 			t.Errorf("%s: %d pods are decided by that are gone", test.name, len(failed))
 		}
 		var got []string
@@ -127,7 +127,7 @@ func TestObserveTaken(t *testing.T) {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(taken), Gone: true, Taken: true})
-		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ends: o.Ended.Of(key)}
+		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ended: o.Ended.Of(key)}
 		var got []lifecycle.DriverPhase
 		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Phase)

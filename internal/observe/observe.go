@@ -37,7 +37,7 @@ type Observer struct {
 // Observation is the result of an observation.
 type Observation struct {
 	dependents.View
-	Ends         []feed.End    // ended executors that this pass counts, whether or not their pods still exist
+	Ended        []feed.End    // ended executors that this pass counts, whether or not their pods still exist
 	RequeueAfter time.Duration // time until the next pass; 0 = no request
 }
 
@@ -58,11 +58,11 @@ func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Tim
 		return s, err
 	}
 	all := append(pods, theirs...)
-	s.Ends = o.Ended.Of(identity.Key(owner))
-	if failed := missingPods(all, s.Ends); len(failed) > 0 {
+	s.Ended = o.Ended.Of(identity.Key(owner))
+	if failed := missingPods(all, s.Ended); len(failed) > 0 {
 		all, s.RequeueAfter = append(all, failed...), requeueDelay
 	}
-	s.Set = dependents.Sort(all, owner.GetUID())
+	s.Set = dependents.SortPods(all, owner.GetUID())
 	s.Set.Others = others
 	if o.Kind.Auxiliary.Sets {
 		if err := o.Dependents.AddMembers(ctx, &s.Set, owner, all); err != nil {

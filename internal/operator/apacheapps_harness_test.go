@@ -101,8 +101,8 @@ func (w *world) waitApache(name string, state apacheState, holds ...func(*apache
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 			return err
 		}
-		if is := app.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
-			return fmt.Errorf("it is %+v: %+v", is, app.Status.Conditions)
+		if current := app.Status.CurrentState; current == nil || current.CurrentStateSummary != state {
+			return fmt.Errorf("it is %+v: %+v", current, app.Status.Conditions)
 		}
 		for _, check := range holds {
 			if err := check(app); err != nil {
@@ -174,13 +174,13 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 }
 
 // waitNothing waits until a custom resource has no objects left except the given ones.
-func (w *world) waitNothing(of client.Object, but ...client.Object) {
+func (w *world) waitNothing(owner client.Object, but ...client.Object) {
 	w.T.Helper()
-	testkit.Wait(w.T, "nothing to be left of "+of.GetName(), func(ctx context.Context) error {
+	testkit.Wait(w.T, "nothing to be left of "+owner.GetName(), func(ctx context.Context) error {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}
 		var errs []error
 		for _, list := range lists {
-			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(of.GetUID())}); err != nil {
+			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {

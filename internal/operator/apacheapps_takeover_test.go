@@ -43,9 +43,9 @@ func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	app.Status.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
 	began := time.Now().Add(-time.Minute)
 	for i, state := range a.past {
-		is := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: began.Add(time.Duration(i) * time.Second).UTC().Format(time.RFC3339Nano), Message: "theirs"}
-		app.Status.StateTransitionHistory[fmt.Sprint(i)] = is
-		app.Status.CurrentState = &is
+		entry := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: began.Add(time.Duration(i) * time.Second).UTC().Format(time.RFC3339Nano), Message: "theirs"}
+		app.Status.StateTransitionHistory[fmt.Sprint(i)] = entry
+		app.Status.CurrentState = &entry
 	}
 	if len(a.past) > 0 {
 		app.Status.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{}}

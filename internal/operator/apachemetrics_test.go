@@ -15,7 +15,7 @@ import (
 )
 
 // samplesOf returns the metrics of a name by the value of a label, among those where another label has a value.
-func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric {
+func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric 
 				labels[l.GetName()] = l.GetValue()
 			}
 			if family.GetName() == name && labels[label] == value {
-				found[labels[by]] = m
+				found[labels[key]] = m
 			}
 		}
 	}

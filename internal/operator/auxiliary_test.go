@@ -143,8 +143,8 @@ func TestUIService(t *testing.T) {
 	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
 		t.Errorf("a life costs %v", costs)
 	}
-	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
-		t.Errorf("an object beside the retained driver: %+v", is.ObjectMeta)
+	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
+		t.Errorf("an object beside the retained driver: %+v", now.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -251,8 +251,8 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
 	})
-	if is := w.uiService("pi"); is.UID != first.UID || identity.Attempt(is) != 1 {
-		t.Errorf("while the retry waits there is %+v", is.ObjectMeta)
+	if now := w.uiService("pi"); now.UID != first.UID || identity.Attempt(now) != 1 {
+		t.Errorf("while the retry waits there is %+v", now.ObjectMeta)
 	}
 	later.Store(int64(2 * time.Hour))
 	w.poke("pi")

@@ -68,15 +68,15 @@ func (d *behind) begin() (end func()) {
 
 type behindBody struct {
 	io.ReadCloser
-	ctx context.Context
-	of  *behind
+	ctx    context.Context
+	client *behind
 }
 
 func (b *behindBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.of.mu.Lock()
-	hear := b.of.hear
-	b.of.mu.Unlock()
+	b.client.mu.Lock()
+	hear := b.client.hear
+	b.client.mu.Unlock()
 	if hear != nil {
 		select {
 		case <-hear:
@@ -144,9 +144,9 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	// It makes passes over both all the time. When it has restored what another changed in the one, it has also made a
 	// pass over the other.
 	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
-		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
-		w.Remove(was)
-		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(was), was) })
+		deleted := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
+		w.Remove(deleted)
+		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(deleted), deleted) })
 	}
 	end()
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
@@ -195,7 +195,7 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	stop()
 
-	op, lead := w.runIdle(), &lease.Lead{}
+	op, lead := w.runIdle(), &lease.Leadership{}
 	lead.Extend(time.Now().Add(time.Hour))
 	next := &late{op.GetClient(), over}
 	r := w.reconciler(op, func(o *controller.Options) { o.Lead, o.Client = lead, next })

@@ -91,8 +91,8 @@ func (w *world) waitCluster(name string, state clusterState, holds ...func(*spar
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 			return err
 		}
-		if is := sc.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
-			return fmt.Errorf("it is %+v: %+v", is, sc.Status.Conditions)
+		if current := sc.Status.CurrentState; current == nil || current.CurrentStateSummary != state {
+			return fmt.Errorf("it is %+v: %+v", current, sc.Status.Conditions)
 		}
 		for _, check := range holds {
 			if err := check(sc); err != nil {

@@ -78,12 +78,12 @@ func TestSetThatCannotBeReplacedStays(t *testing.T) {
 		"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],
 		"template":{"spec":{"containers":[{"name":"worker","imagePullPolicy":"Sometimes"}]}}}}}}`)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Degraded", metav1.ConditionTrue, "imagePullPolicy"))
-	if is := w.set("c-worker"); is.UID != set.UID || is.DeletionTimestamp != nil {
-		t.Errorf("StatefulSet %s of %v was replaced by %s of %v", set.UID, set.CreationTimestamp, is.UID, is.CreationTimestamp)
+	if now := w.set("c-worker"); now.UID != set.UID || now.DeletionTimestamp != nil {
+		t.Errorf("StatefulSet %s of %v was replaced by %s of %v", set.UID, set.CreationTimestamp, now.UID, now.CreationTimestamp)
 	}
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetSpec":{"template":null}}}}`)
-	w.set("c-worker", func(is *appsv1.StatefulSet) error {
-		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	w.set("c-worker", func(live *appsv1.StatefulSet) error {
+		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterLacks("Degraded"), clusterHolds("Progressing", metav1.ConditionFalse))
 }

@@ -79,9 +79,9 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 			testkit.Wait(t, "it to be refused", refused)
 			w.patchCluster("c", claims)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.says))
-			is := &appsv1.StatefulSet{}
-			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), is); err != nil || is.UID != set.UID || is.DeletionTimestamp != nil {
-				t.Fatalf("the set is gone, or going: %v, since %v", err, is.DeletionTimestamp)
+			replaced := &appsv1.StatefulSet{}
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), replaced); err != nil || replaced.UID != set.UID || replaced.DeletionTimestamp != nil {
+				t.Fatalf("the set is gone, or going: %v, since %v", err, replaced.DeletionTimestamp)
 			}
 			if err := w.API.Delete(t.Context(), obstacle); err != nil {
 				t.Fatal(err)
@@ -113,8 +113,8 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 // first seen.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
-	next := w.set(set.Name, func(is *appsv1.StatefulSet) error {
-		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	next := w.set(set.Name, func(live *appsv1.StatefulSet) error {
+		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	})
 	w.waitOwned(name, next)
 	if diff := cmp.Diff(before, w.memberUIDs(name)); diff != "" {

@@ -135,8 +135,8 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(4))
 	w.set("c-worker", replicas(4))
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
-	w.set("c-worker", func(is *appsv1.StatefulSet) error {
-		return want(is.UID != left.UID && is.DeletionTimestamp == nil, true)
+	w.set("c-worker", func(live *appsv1.StatefulSet) error {
+		return want(live.UID != left.UID && live.DeletionTimestamp == nil, true)
 	}, replicas(4))
 }
 

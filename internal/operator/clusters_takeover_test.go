@@ -31,18 +31,18 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 	podLabels := func(role string) map[string]string {
 		return map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name, "spark-version": "4.1.4"}
 	}
-	of := func(suffix, role string) metav1.ObjectMeta {
+	metaOf := func(suffix, role string) metav1.ObjectMeta {
 		labels := podLabels(role)
 		labels["spark.operator/name"] = "spark-kubernetes-operator"
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix, Labels: labels, OwnerReferences: owner}
 	}
 	for _, role := range []string{identity.RoleMaster, identity.RoleWorker} {
 		port := map[string]int32{identity.RoleMaster: 7077, identity.RoleWorker: 8081}[role]
-		w.Create(&corev1.Service{ObjectMeta: of("-"+role+"-svc", role), Spec: corev1.ServiceSpec{
+		w.Create(&corev1.Service{ObjectMeta: metaOf("-"+role+"-svc", role), Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name},
 			Ports: []corev1.ServicePort{{Name: map[string]string{identity.RoleMaster: "spark", identity.RoleWorker: "web"}[role], Port: port, TargetPort: intstr.FromInt32(port)}},
 		}})
-		w.Create(&appsv1.StatefulSet{ObjectMeta: of("-"+role, role), Spec: appsv1.StatefulSetSpec{
+		w.Create(&appsv1.StatefulSet{ObjectMeta: metaOf("-"+role, role), Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(1)), PodManagementPolicy: appsv1.ParallelPodManagement, ServiceName: map[string]string{identity.RoleWorker: name + "-worker-svc"}[role],
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: role}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: podLabels(role)}, Spec: corev1.PodSpec{
@@ -51,14 +51,14 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 			}},
 		}})
 	}
-	w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
+	w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: metaOf("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: name}},
 	}})
 	before := sc.DeepCopy()
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
-	is := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: at, Message: "theirs"}
-	sc.Status.StateTransitionHistory = map[string]sparkv1.ClusterState{"0": {CurrentStateSummary: sparkv1.ClusterSubmitted, LastTransitionTime: at}, "1": is}
-	sc.Status.CurrentState = &is
+	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: at, Message: "theirs"}
+	sc.Status.StateTransitionHistory = map[string]sparkv1.ClusterState{"0": {CurrentStateSummary: sparkv1.ClusterSubmitted, LastTransitionTime: at}, "1": entry}
+	sc.Status.CurrentState = &entry
 	sc.Status.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{AttemptInfo: &sparkv1.ClusterAttemptInfo{}}
 	if err := w.API.Status().Patch(w.T.Context(), sc, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)

@@ -27,14 +27,14 @@ import (
 
 // objectsOf returns the names of the objects of a cluster with an autoscaler.
 func (w *world) objectsOf(name string) []client.Object {
-	of := func(suffix string) metav1.ObjectMeta {
+	metaOf := func(suffix string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix}
 	}
 	return []client.Object{
-		&corev1.Service{ObjectMeta: of("-master-svc")}, &corev1.Service{ObjectMeta: of("-worker-svc")},
-		&appsv1.StatefulSet{ObjectMeta: of("-master")}, &appsv1.StatefulSet{ObjectMeta: of("-worker")},
-		&networkingv1.NetworkPolicy{ObjectMeta: of("-worker")}, &policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb")},
-		&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: of("-worker-hpa")},
+		&corev1.Service{ObjectMeta: metaOf("-master-svc")}, &corev1.Service{ObjectMeta: metaOf("-worker-svc")},
+		&appsv1.StatefulSet{ObjectMeta: metaOf("-master")}, &appsv1.StatefulSet{ObjectMeta: metaOf("-worker")},
+		&networkingv1.NetworkPolicy{ObjectMeta: metaOf("-worker")}, &policyv1.PodDisruptionBudget{ObjectMeta: metaOf("-worker-pdb")},
+		&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metaOf("-worker-hpa")},
 	}
 }
 
@@ -168,8 +168,8 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	before := w.memberUIDs("c")
 	w.patchCluster("c", `{"spec":{"workerSpec":`+fmt.Sprintf(keep, `,"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]`)+`}}`)
-	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
-		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	next := w.set("c-worker", func(live *appsv1.StatefulSet) error {
+		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	}, replicas(3))
 	w.waitOwned("c", next)
 	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {

@@ -47,13 +47,13 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Progressing", metav1.ConditionFalse))
 	// The fact that all pods match the edit is stored after the sweep.
-	if is := secret(); is.UID != before.UID {
-		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, is.Name, is.UID)
+	if now := secret(); now.UID != before.UID {
+		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, now.Name, now.UID)
 	}
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
 	testkit.Wait(t, "another Secret alone", func(context.Context) error {
-		is := secret()
-		return want(is.UID != before.UID && is.UID != "" && is.Name != before.Name, true)
+		now := secret()
+		return want(now.UID != before.UID && now.UID != "" && now.Name != before.Name, true)
 	})
 }
 
@@ -120,15 +120,15 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.ready("c-master-0")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(1), clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
 	// The fact that the master is ready is stored after the sweep.
-	if is := secrets(); len(is) != 2 || !slices.Contains(is, first[0]) {
-		t.Errorf("the workers' Secret is %s, and there are %v", first[0], is)
+	if now := secrets(); len(now) != 2 || !slices.Contains(now, first[0]) {
+		t.Errorf("the workers' Secret is %s, and there are %v", first[0], now)
 	}
 	w.Remove(quota)
 	w.kubelets()
 	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
 	testkit.Wait(t, "the other Secret alone", func(context.Context) error {
-		is := secrets()
-		return want(len(is) == 1 && is[0] != first[0], true)
+		now := secrets()
+		return want(len(now) == 1 && now[0] != first[0], true)
 	})
 }

@@ -26,14 +26,14 @@ import (
 )
 
 // later is a clock that a test can advance. Each pass reads it.
-type later struct{ by, looks atomic.Int64 }
+type later struct{ offset, looks atomic.Int64 }
 
 func (l *later) now() time.Time {
 	l.looks.Add(1)
-	return time.Now().Add(time.Duration(l.by.Load()))
+	return time.Now().Add(time.Duration(l.offset.Load()))
 }
 
-func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
+func (l *later) advance(step time.Duration) { l.offset.Add(int64(step)) }
 
 // runServers starts an operator that serves only SparkConnects.
 func (w *world) runServers(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {

@@ -26,10 +26,10 @@ func servedBy(name string) func(*v1alpha1.SparkConnect) error {
 }
 
 // untouchedService requires that a Service is still the same, at the same address.
-func untouchedService(was *corev1.Service) func(*corev1.Service) error {
-	uid, address := was.UID, was.Spec.ClusterIP
-	return func(is *corev1.Service) error {
-		return errors.Join(want(is.UID, uid), want(is.Spec.ClusterIP, address))
+func untouchedService(before *corev1.Service) func(*corev1.Service) error {
+	uid, address := before.UID, before.Spec.ClusterIP
+	return func(live *corev1.Service) error {
+		return errors.Join(want(live.UID, uid), want(live.Spec.ClusterIP, address))
 	}
 }
 
@@ -178,15 +178,15 @@ func TestServiceIsEditedByHand(t *testing.T) {
 			w, clock := newWorld(t), &later{}
 			w.runServers(testConfig(w.Namespace), clock.now)
 			pod := w.readyServer(w.server("x"), 1)
-			was := w.serverService("x-server").UID
+			before := w.serverService("x-server").UID
 			w.editService("x-server", `{"metadata":{"annotations":{"added":"yes"}}}`)
 			clock.advance(auxiliary.LookInterval)
 			w.editService("x-server", patch)
 			clock.advance(auxiliary.LookInterval)
 			w.pokeServer("x")
-			is := w.serverService("x-server", led(pod))
-			if is.UID != was || is.Annotations["added"] != "yes" {
-				t.Errorf("the Service is %+v", is)
+			now := w.serverService("x-server", led(pod))
+			if now.UID != before || now.Annotations["added"] != "yes" {
+				t.Errorf("the Service is %+v", now)
 			}
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		})
@@ -227,8 +227,8 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("it costs %v", got)
 	}
-	if is := w.serverService("y-server", untouchedService(y)); is.ResourceVersion != y.ResourceVersion {
-		t.Errorf("a Service that nobody changed was written: %+v", is)
+	if now := w.serverService("y-server", untouchedService(y)); now.ResourceVersion != y.ResourceVersion {
+		t.Errorf("a Service that nobody changed was written: %+v", now)
 	}
 }
 

@@ -41,14 +41,14 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 		maps.Copy(l, more)
 		return l
 	}
-	of := func(suffix string, more map[string]string) metav1.ObjectMeta {
+	metaOf := func(suffix string, more map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix, Labels: labels(more), OwnerReferences: []metav1.OwnerReference{owner}}
 	}
 	podLabels := map[string]string{sparkoperator.LabelLaunchedBy: "true", identity.RoleLabel: identity.RoleServer, "spark-version": "4.1.4"}
 	left := leftServer{
 		sc:     sc,
-		config: &corev1.ConfigMap{ObjectMeta: of("-conf", map[string]string{sparkoperator.LabelCreatedBy: "true"}), Data: map[string]string{"executor-pod-template.yaml": "null\n"}},
-		service: &corev1.Service{ObjectMeta: of("-server", map[string]string{sparkoperator.LabelCreatedBy: "true"}), Spec: corev1.ServiceSpec{
+		config: &corev1.ConfigMap{ObjectMeta: metaOf("-conf", map[string]string{sparkoperator.LabelCreatedBy: "true"}), Data: map[string]string{"executor-pod-template.yaml": "null\n"}},
+		service: &corev1.Service{ObjectMeta: metaOf("-server", map[string]string{sparkoperator.LabelCreatedBy: "true"}), Spec: corev1.ServiceSpec{
 			Selector: labels(podLabels),
 			Ports: []corev1.ServicePort{
 				{Name: "driver-rpc", Port: 7078, TargetPort: intstr.FromInt32(7078), AppProtocol: new("tcp")},
@@ -66,7 +66,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 		Conditions: []metav1.Condition{{Type: "ServerPodReady", Status: metav1.ConditionFalse, Reason: "ServerPodNotReady", LastTransitionTime: metav1.Now()}},
 	}
 	if runs {
-		left.pod = &corev1.Pod{ObjectMeta: of("-server", podLabels), Spec: corev1.PodSpec{
+		left.pod = &corev1.Pod{ObjectMeta: metaOf("-server", podLabels), Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
 			// A user's template. Its first container is the server's.
 			Containers: []corev1.Container{{Name: "main", Image: "spark", Env: []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}}, {Name: "logger", Image: "l"}},

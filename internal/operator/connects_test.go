@@ -83,7 +83,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	service := w.serverService("x-server")
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	w.there(config)
-	was := config.UID
+	configUID := config.UID
 
 	w.patchServer("x", `{"spec":{"sparkVersion":"4.0.1","sparkConf":{"spark.sql.shuffle.partitions":"7"},"executor":{"template":{"metadata":{"labels":{"new":"one"}}}}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
@@ -91,7 +91,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	w.WaitGone(executor)
 	next := w.serverPod(sc, 2)
 	w.there(config)
-	if config.UID == was || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
+	if config.UID == configUID || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
 		t.Errorf("the ConfigMap is %+v", config)
 	}
 	w.readyServer(sc, 2)

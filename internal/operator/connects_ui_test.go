@@ -29,7 +29,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	})
 	pod := w.readyServer(sc, 1)
 	var ingresses networkingv1.IngressList
-	one := func(checks ...func(*networkingv1.Ingress) error) *networkingv1.Ingress {
+	waitIngress := func(checks ...func(*networkingv1.Ingress) error) *networkingv1.Ingress {
 		t.Helper()
 		testkit.Wait(t, "an Ingress", func(ctx context.Context) error {
 			if err := w.API.List(ctx, &ingresses, client.InNamespace(w.Namespace)); err != nil {
@@ -50,7 +50,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	host := func(name string) func(*networkingv1.Ingress) error {
 		return func(ingress *networkingv1.Ingress) error { return want(ingress.Spec.Rules[0].Host, name) }
 	}
-	ingress := one(host("x.example.com"))
+	ingress := waitIngress(host("x.example.com"))
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 	if ref := metav1.GetControllerOf(ingress); ref == nil || ref.UID != sc.UID || backend.Name != "x-server-ui-svc" || ingress.Annotations["a"] != "b" {
 		t.Errorf("the Ingress is %+v", ingress)
@@ -61,12 +61,12 @@ func TestServersUIFromOutside(t *testing.T) {
 		})
 
 	w.patchServer("x", `{"spec":{"ui":{"ingressURLFormat":"sql.example.com"}}}`)
-	if edited := one(host("sql.example.com")); edited.UID != ingress.UID {
+	if edited := waitIngress(host("sql.example.com")); edited.UID != ingress.UID {
 		t.Error("it is another Ingress")
 	}
 	w.patchServer("x", `{"spec":{"suspend":true}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
-	one(func(now *networkingv1.Ingress) error { return want(now.UID, ingress.UID) })
+	waitIngress(func(now *networkingv1.Ingress) error { return want(now.UID, ingress.UID) })
 	w.patchServer("x", `{"spec":{"suspend":false}}`)
 	next := w.readyServer(sc, 2)
 	if next.UID == pod.UID {

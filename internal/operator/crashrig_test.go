@@ -81,11 +81,11 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 }
 
 // witness watches the pods of one role of a custom resource until the end of its life: there are never two at once.
-func (m *mortal) witness(of client.Object, role string) {
+func (m *mortal) witness(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
 		if err := m.w.API.List(context.Background(), &pods, client.InNamespace(m.w.Namespace), client.MatchingLabels{
-			identity.AppUIDLabel: string(of.GetUID()), identity.RoleLabel: role,
+			identity.AppUIDLabel: string(object.GetUID()), identity.RoleLabel: role,
 		}); err != nil {
 			m.w.T.Error(err)
 		}

@@ -16,9 +16,9 @@ import (
 // Settings returns the current configuration, for kinds that read it in each pass.
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
-// wakesOf returns an event source that queues the custom resources of the namespaces that become served or unserved.
-// inside lists those of one namespace.
-func wakesOf(live *settings.Live, inside handler.MapFunc) source.Source {
+// namespaceChanges returns an event source that queues the custom resources of the namespaces that become served or
+// unserved. inside lists those of one namespace.
+func namespaceChanges(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaceChange(func(name string) {
 			namespace := identity.MetadataOnly(namespaceKind)

@@ -39,8 +39,8 @@ func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.Co
 func (w *world) waitServed(op *Operator, names ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%v to be served", names), func(context.Context) error {
-		if is := op.Settings().Namespaces.Names; !slices.Equal(is, names) {
-			return fmt.Errorf("served are %v; the log is\n%s", is, w.Log)
+		if served := op.Settings().Namespaces.Names; !slices.Equal(served, names) {
+			return fmt.Errorf("served are %v; the log is\n%s", served, w.Log)
 		}
 		return nil
 	})
@@ -127,8 +127,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.Namespace}) {
-		t.Fatalf("before the start %v are served", is)
+	if served := op.Settings().Namespaces.Names; !slices.Equal(served, []string{w.Namespace}) {
+		t.Fatalf("before the start %v are served", served)
 	}
 	w.run(op)
 	write(propertyNamespaces + " = one, two\n")
@@ -154,8 +154,8 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if is := op.Settings(); !slices.Equal(is.Namespaces.Names, []string{"later"}) || *is.Apache.TrimHistory {
-		t.Errorf("served are %v, trimmed %v", is.Namespaces.Names, *is.Apache.TrimHistory)
+	if settings := op.Settings(); !slices.Equal(settings.Namespaces.Names, []string{"later"}) || *settings.Apache.TrimHistory {
+		t.Errorf("served are %v, trimmed %v", settings.Namespaces.Names, *settings.Apache.TrimHistory)
 	}
 }
 

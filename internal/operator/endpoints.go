@@ -37,7 +37,7 @@ func (op *Operator) serve(name, address string, handler http.Handler) error {
 	}
 	return op.Add(&manager.Server{
 		Name: name, Listener: listener,
-		Server: &http.Server{Handler: reading(handler), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 90 * time.Second, MaxHeaderBytes: 1 << 20},
+		Server: &http.Server{Handler: readOnly(handler), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 90 * time.Second, MaxHeaderBytes: 1 << 20},
 	})
 }
 
@@ -79,8 +79,8 @@ func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	}
 }
 
-// reading accepts only requests that read, and sets headers that forbid browsers to use the answers.
-func reading(handler http.Handler) http.Handler {
+// readOnly accepts only requests that read, and sets headers that forbid browsers to use the answers.
+func readOnly(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")

@@ -87,7 +87,7 @@ func TestAnswersOfApacheProbes(t *testing.T) {
 		{"a write of metrics", metricsAt("/prometheus"), http.MethodDelete, "/prometheus", 405, "", ""},
 	} {
 		answer := httptest.NewRecorder()
-		reading(test.handler).ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))
+		readOnly(test.handler).ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))
 		body := answer.Body.String()
 		if answer.Code != test.code || test.says != "" && body != test.says || !strings.Contains(body, test.contains) {
 			t.Errorf("%s: %d %.100q", test.name, answer.Code, body)

@@ -55,9 +55,9 @@ func TestSentinelsOfOthers(t *testing.T) {
 	w.run(op)
 	app := w.apacheApp("pi")
 	w.readyDriver(app, 1) // a pass after the sentinel's
-	op.sentinels.Round(t.Context())
-	is := w.getApache("sentinel")
-	if err := errors.Join(want(op.sentinels.Known(), 0), want(is.Generation, int64(1)), want(is.Status.CurrentState == nil, true)); err != nil {
+	op.sentinels.ProbeAll(t.Context())
+	live := w.getApache("sentinel")
+	if err := errors.Join(want(op.sentinels.Known(), 0), want(live.Generation, int64(1)), want(live.Status.CurrentState == nil, true)); err != nil {
 		t.Error(err)
 	}
 }

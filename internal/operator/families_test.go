@@ -103,15 +103,15 @@ func TestFamilySwitchedOff(t *testing.T) {
 			if cfg.Applications() {
 				w.driverOf(theirs, 1)
 				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
-				if is := w.getApache("ours"); is.ResourceVersion != ours.ResourceVersion {
-					t.Errorf("it was touched: %+v", is.Status)
+				if live := w.getApache("ours"); live.ResourceVersion != ours.ResourceVersion {
+					t.Errorf("it was touched: %+v", live.Status)
 				}
 				return
 			}
 			w.apacheDriver(ours, 1)
 			w.waitApache("ours", sparkv1.ApplicationDriverRequested)
-			if is := w.Get("theirs"); is.ResourceVersion != theirs.ResourceVersion {
-				t.Errorf("it was touched: %+v", is.Status)
+			if live := w.Get("theirs"); live.ResourceVersion != theirs.ResourceVersion {
+				t.Errorf("it was touched: %+v", live.Status)
 			}
 		})
 	}

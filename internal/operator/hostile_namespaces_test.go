@@ -319,14 +319,14 @@ func (c *crowd) delete() {
 // them.
 func (w *world) permissive(names ...string) (restore func()) {
 	w.T.Helper()
-	was := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
+	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
 	change := func(ctx context.Context, name string, to func(*apiextensionsv1.CustomResourceDefinitionSpec)) error {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := w.API.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
 			return err
 		}
-		if _, known := was[name]; !known {
-			was[name] = *crd.Spec.DeepCopy()
+		if _, known := original[name]; !known {
+			original[name] = *crd.Spec.DeepCopy()
 		}
 		to(&crd.Spec)
 		return w.API.Update(ctx, crd)
@@ -341,8 +341,8 @@ func (w *world) permissive(names ...string) (restore func()) {
 		}
 	}
 	restore = sync.OnceFunc(func() {
-		for _, name := range slices.Sorted(maps.Keys(was)) {
-			if err := change(context.Background(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) { spec.Versions = was[name].Versions }); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(original)) {
+			if err := change(context.Background(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) { spec.Versions = original[name].Versions }); err != nil {
 				w.T.Error(err)
 			}
 		}

@@ -25,7 +25,7 @@ func (op *Operator) stopAsked() bool {
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
-	lead lease.Lead
+	lead lease.Leadership
 }
 
 // newLock returns the lock of an operator with leader election, and nil otherwise. It can be used after connect.
@@ -84,7 +84,7 @@ func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error
 }
 
 // terms returns the terms of the leader; nil without leader election.
-func (l *lock) terms() *lease.Lead {
+func (l *lock) terms() *lease.Leadership {
 	if l == nil {
 		return nil
 	}

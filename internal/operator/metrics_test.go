@@ -103,9 +103,9 @@ func TestMetricsThatAreServed(t *testing.T) {
 	all := documented(t, "For dashboards of sparkoperator.k8s.io")
 	maps.Copy(all, documented(t, "The operator's own"))
 	got := served(t, w.registry)
-	for name, is := range got {
-		if all[name] != is {
-			t.Errorf("%s is served as %q, docs/metrics.md has %q", name, is, all[name])
+	for name, value := range got {
+		if all[name] != value {
+			t.Errorf("%s is served as %q, docs/metrics.md has %q", name, value, all[name])
 		}
 	}
 	for _, name := range []string{"spark_application_running_count", "sparkoperator_applications", "sparkoperator_phase_duration_seconds",

@@ -157,30 +157,30 @@ func (w *world) loosen() (restore func()) {
 	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)
 	var before []*apiextensionsv1.CustomResourceDefinition
 	for _, bad := range outOfBounds {
-		var was *apiextensionsv1.CustomResourceDefinition
+		var original *apiextensionsv1.CustomResourceDefinition
 		// The status of the definition may be written meanwhile.
 		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error {
 			definition := &apiextensionsv1.CustomResourceDefinition{}
 			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
 				return err
 			}
-			was = definition.DeepCopy()
+			original = definition.DeepCopy()
 			for i := range definition.Spec.Versions {
 				definition.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
 			}
 			return definitions.Update(ctx, definition)
 		})
-		before = append(before, was)
+		before = append(before, original)
 	}
 	return func() {
 		for _, definition := range before {
 			testkit.Wait(w.T, definition.Name+" to be restored", func(ctx context.Context) error {
-				is := &apiextensionsv1.CustomResourceDefinition{}
-				if err := definitions.Get(ctx, client.ObjectKeyFromObject(definition), is); err != nil {
+				live := &apiextensionsv1.CustomResourceDefinition{}
+				if err := definitions.Get(ctx, client.ObjectKeyFromObject(definition), live); err != nil {
 					return err
 				}
-				is.Spec = definition.Spec
-				return definitions.Update(ctx, is)
+				live.Spec = definition.Spec
+				return definitions.Update(ctx, live)
 			})
 		}
 		for _, bad := range outOfBounds[:2] { // the API server does not look into templates

@@ -66,13 +66,13 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 
 // still is a clock that only the test advances. Each pass reads it.
 type still struct {
-	began     time.Time
-	by, looks atomic.Int64
+	began         time.Time
+	offset, looks atomic.Int64
 }
 
 func (s *still) now() time.Time {
 	s.looks.Add(1)
-	return s.began.Add(time.Duration(s.by.Load()))
+	return s.began.Add(time.Duration(s.offset.Load()))
 }
 
 // TestExecutorsThatAreGoneBeforeTheirDriver: a life takes four status writes if its executors come one after the other,
@@ -95,7 +95,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 			err := cached.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleExecutor})
 			return errors.Join(err, want(len(pods.Items), executors))
 		})
-		clock.by.Add(int64(after))
+		clock.offset.Add(int64(after))
 		for range 2 {
 			before := clock.looks.Load()
 			testkit.Wait(t, "a look", func(context.Context) error {

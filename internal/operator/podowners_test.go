@@ -62,7 +62,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 		pod         *corev1.Pod
 		app, server bool     // which of them it queues
 		index       []string // the keys that find it
-		of          string   // UID of the owner that counts it; adopted pods are counted by their dialect
+		owner       string   // UID of the owner that counts it; adopted pods are counted by their dialect
 	}{
 		{"our driver", someonesPod("x-driver", ours(identity.RoleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
 		{"our server", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
@@ -106,9 +106,9 @@ func TestPodsOfTwoKinds(t *testing.T) {
 					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
 						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}
-				c := dependents.Sort(pods, uid)
+				c := dependents.SortPods(pods, uid)
 				counted := slices.ContainsFunc(slices.Concat(c.Drivers, c.Submitters, c.Executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
-				if want := test.of == string(uid); counted != want {
+				if want := test.owner == string(uid); counted != want {
 					t.Errorf("%s counts it: %t", uid, counted)
 				}
 			}

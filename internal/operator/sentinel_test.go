@@ -67,8 +67,8 @@ func TestSentinel(t *testing.T) {
 		t.Helper()
 		from := w.getApache("sentinel").Generation
 		testkit.Wait(t, "more writes", func(context.Context) error {
-			if is := w.getApache("sentinel").Generation; is < from+more {
-				return fmt.Errorf("generation %d, from %d; the log is\n%s", is, from, w.Log)
+			if generation := w.getApache("sentinel").Generation; generation < from+more {
+				return fmt.Errorf("generation %d, from %d; the log is\n%s", generation, from, w.Log)
 			}
 			return nil
 		})
@@ -77,9 +77,9 @@ func TestSentinel(t *testing.T) {
 	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
 		t.Errorf("healthz says %d %s", code, body)
 	}
-	is := w.getApache("sentinel")
-	if is.Status.CurrentState != nil || is.Status.Operator != nil || len(is.Finalizers) > 0 || is.Spec.SparkConf["mine"] != "stays" {
-		t.Errorf("it was written otherwise: finalizers %v, conf %v, status %+v", is.Finalizers, is.Spec.SparkConf, is.Status)
+	live := w.getApache("sentinel")
+	if live.Status.CurrentState != nil || live.Status.Operator != nil || len(live.Finalizers) > 0 || live.Spec.SparkConf["mine"] != "stays" {
+		t.Errorf("it was written otherwise: finalizers %v, conf %v, status %+v", live.Finalizers, live.Spec.SparkConf, live.Status)
 	}
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
@@ -116,10 +116,10 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	w.run(op)
 	testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 	for range 3 {
-		op.sentinels.Round(t.Context())
+		op.sentinels.ProbeAll(t.Context())
 	}
-	if is := w.getApache("sentinel"); is.Generation != 1 || is.Status.CurrentState != nil {
-		t.Errorf("it was written: generation %d, %+v", is.Generation, is.Status)
+	if live := w.getApache("sentinel"); live.Generation != 1 || live.Status.CurrentState != nil {
+		t.Errorf("it was written: generation %d, %+v", live.Generation, live.Status)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 			w.run(op)
 			testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 			armed.Store(true)
-			op.sentinels.Round(t.Context())
+			op.sentinels.ProbeAll(t.Context())
 			if armed.Load() {
 				t.Error("nothing was written")
 			}
@@ -198,19 +198,19 @@ func TestSentinelThatIsACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(op)
-	is := &sparkv1.SparkCluster{}
+	live := &sparkv1.SparkCluster{}
 	testkit.Wait(t, "writes to it", func(ctx context.Context) error {
-		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), is); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return err
 		}
-		if is.Generation < 4 {
-			return fmt.Errorf("generation %d; the log is\n%s", is.Generation, w.Log)
+		if live.Generation < 4 {
+			return fmt.Errorf("generation %d; the log is\n%s", live.Generation, w.Log)
 		}
 		return nil
 	})
 	var sets appsv1.StatefulSetList
-	if err := w.API.List(t.Context(), &sets, client.InNamespace(w.Namespace)); err != nil || len(sets.Items) > 0 || is.Status.CurrentState != nil {
-		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), is.Status.CurrentState, err)
+	if err := w.API.List(t.Context(), &sets, client.InNamespace(w.Namespace)); err != nil || len(sets.Items) > 0 || live.Status.CurrentState != nil {
+		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), live.Status.CurrentState, err)
 	}
 	if err := op.sentinels.Check(nil); err != nil {
 		t.Error(err)

@@ -82,7 +82,7 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 		return err
 	}
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
-	later := &whenServed{op: op, kind: gvk, needs: kind.Definition.RequiredKinds, fields: kind.Definition.RequiredFields, begin: begin}
+	later := &servedWatcher{op: op, kind: gvk, needs: kind.Definition.RequiredKinds, fields: kind.Definition.RequiredFields, begin: begin}
 	if kind.Runs != nil {
 		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {
@@ -117,8 +117,8 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 	}
 }
 
-// whenServed waits for a kind as long as the operator runs.
-type whenServed struct {
+// servedWatcher waits for a kind as long as the operator runs.
+type servedWatcher struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
 	needs  []schema.GroupVersionKind // other kinds that it needs to begin
@@ -127,7 +127,7 @@ type whenServed struct {
 }
 
 // obstacle returns why the kind cannot begin now; nil if it can.
-func (s *whenServed) obstacle(ctx context.Context) error {
+func (s *servedWatcher) obstacle(ctx context.Context) error {
 	for _, other := range s.needs {
 		if err := s.op.obstacle(ctx, other, nil); err != nil {
 			return fmt.Errorf("%s is needed: %w", other.Kind, err)
@@ -136,13 +136,13 @@ func (s *whenServed) obstacle(ctx context.Context) error {
 	return s.op.obstacle(ctx, s.kind, s.fields)
 }
 
-var _ manager.LeaderElectionRunnable = &whenServed{}
+var _ manager.LeaderElectionRunnable = &servedWatcher{}
 
 // NeedLeaderElection returns false: a standby replica has its caches synced when it takes over.
-func (*whenServed) NeedLeaderElection() bool { return false }
+func (*servedWatcher) NeedLeaderElection() bool { return false }
 
 // Start waits and begins the kind. It returns no error, since that would end the operator.
-func (s *whenServed) Start(ctx context.Context) error {
+func (s *servedWatcher) Start(ctx context.Context) error {
 	log := s.op.GetLogger().WithValues("kind", s.kind.Kind, "group", s.kind.Group, "version", s.kind.Version)
 	logged := ""
 	// An installation creates the definitions and the operator together: the definitions come within seconds, or hardly

@@ -69,8 +69,8 @@ func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList
 	var c corev1.ConfigMapList
-	of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}}
-	if err := errors.Join(w.API.List(w.T.Context(), &s, of...), w.API.List(w.T.Context(), &c, of...)); err != nil {
+	options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}}
+	if err := errors.Join(w.API.List(w.T.Context(), &s, options...), w.API.List(w.T.Context(), &c, options...)); err != nil {
 		w.T.Fatal(err)
 	}
 	for i := range s.Items {

@@ -156,7 +156,9 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
 		w := newWorld(t)
-		w.runReal(func(env *Environment) { env.wrap = func(of client.Client) client.Client { c.Client = of; return c } })
+		w.runReal(func(env *Environment) {
+			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
+		})
 		defer w.kubelets()()
 		w.Application("pi", scene.WithDriver, onFailure(1))
 		w.isRunning("pi")
@@ -184,7 +186,7 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
 		w := newWorld(t)
 		w.runServers(testConfig(w.Namespace), time.Now, func(env *Environment) {
-			env.wrap = func(of client.Client) client.Client { c.Client = of; return c }
+			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 		})
 		defer w.kubelets()()
 		w.server("x")

@@ -123,8 +123,8 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(ingress)
 	w.poke("pi")
-	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
-		t.Errorf("an object beside the retained driver: %+v", is.ObjectMeta)
+	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
+		t.Errorf("an object beside the retained driver: %+v", now.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -292,8 +292,8 @@ func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...str
 	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
 		var services corev1.ServiceList
 		var ingresses networkingv1.IngressList
-		of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
-		if err := errors.Join(w.API.List(ctx, &ingresses, of...), w.API.List(ctx, &services, of...)); err != nil {
+		options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
+		if err := errors.Join(w.API.List(ctx, &ingresses, options...), w.API.List(ctx, &services, options...)); err != nil {
 			return err
 		}
 		var got []string

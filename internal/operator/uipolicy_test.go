@@ -133,16 +133,16 @@ func (w *world) installPolicy(path string) {
 // policyRefuses creates a custom resource of a kind whose spec is merged with a fragment, in a dry run.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
-	of := policyKinds[kind]
+	subject := policyKinds[kind]
 	var spec, over map[string]any
 	text := bytes.ReplaceAll([]byte(piece), []byte("HOST"), []byte("a."+w.Namespace+".spark.example.com"))
-	if err := errors.Join(yaml.Unmarshal([]byte(of.spec), &spec), yaml.Unmarshal(text, &over)); err != nil {
+	if err := errors.Join(yaml.Unmarshal([]byte(subject.spec), &spec), yaml.Unmarshal(text, &over)); err != nil {
 		w.T.Fatal(err)
 	}
 	layOver(spec, over)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetAPIVersion(of.apiVersion)
-	object.SetKind(of.kind)
+	object.SetAPIVersion(subject.apiVersion)
+	object.SetKind(subject.kind)
 	object.SetNamespace(w.Namespace)
 	object.SetName("x")
 	return w.API.Create(w.T.Context(), object, client.DryRunAll)
@@ -152,8 +152,8 @@ func (w *world) policyRefuses(kind, piece string) error {
 func layOver(under, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)
-		if was, wasMap := under[key].(map[string]any); isMap && wasMap {
-			layOver(was, below)
+		if base, wasMap := under[key].(map[string]any); isMap && wasMap {
+			layOver(base, below)
 			continue
 		}
 		under[key] = value

@@ -77,7 +77,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {
-		work = work.WatchesRawSource(wakesOf(scope.live, inside))
+		work = work.WatchesRawSource(namespaceChanges(scope.live, inside))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)

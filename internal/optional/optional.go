@@ -81,7 +81,7 @@ func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) 
 }
 
 func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
-	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.ComingOrEdited()))
+	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.CreatedOrEdited()))
 }
 
 // NeedLeaderElection returns false: a standby replica keeps its caches full for a take-over.

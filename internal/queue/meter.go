@@ -99,37 +99,37 @@ func newMeter(name string) *meter {
 	return m
 }
 
-// came counts an item that starts to wait for a worker.
-func (m *meter) came(class Class) {
+// countArrival counts an item that starts to wait for a worker.
+func (m *meter) countArrival(class Class) {
 	if m != nil {
 		m.adds.Inc()
 		m.depth[class].Inc()
 	}
 }
 
-// moved counts an item that changes its class while it waits.
-func (m *meter) moved(from, to Class) {
+// countMove counts an item that changes its class while it waits.
+func (m *meter) countMove(from, to Class) {
 	if m != nil {
 		m.depth[from].Dec()
 		m.depth[to].Inc()
 	}
 }
 
-// took counts an item that a worker took after it had waited.
-func (m *meter) took(class Class, waited time.Duration) {
+// countTaken counts an item that a worker took after it had waited.
+func (m *meter) countTaken(class Class, waited time.Duration) {
 	if m != nil {
 		m.depth[class].Dec()
 		m.latency.Observe(waited.Seconds())
 	}
 }
 
-func (m *meter) worked(took time.Duration) {
+func (m *meter) countWork(took time.Duration) {
 	if m != nil {
 		m.workDuration.Observe(took.Seconds())
 	}
 }
 
-func (m *meter) retried() {
+func (m *meter) countRetry() {
 	if m != nil {
 		m.retries.Inc()
 	}
@@ -155,9 +155,9 @@ func (q *Queue[T]) measureWork() {
 func (q *Queue[T]) atWork(now time.Time) (all, longest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, is := range q.working {
-		all += now.Sub(is.since)
-		longest = max(longest, now.Sub(is.since))
+	for _, job := range q.working {
+		all += now.Sub(job.since)
+		longest = max(longest, now.Sub(job.since))
 	}
 	return all, longest
 }

@@ -13,8 +13,8 @@ const (
 	// Settled items have ended: a pass over them hardly ever has work. After a restart most items are settled.
 	Settled Class = iota
 	// Changed items are active and have changed. A Changed item that has waited longer than the queue's patience comes
-	// before Fresh items. There may be any number of Fresh items, and active items would otherwise be as late as the last
-	// of them.
+	// before Fresh items. There may be any number of Fresh items, and active items would otherwise be as late as the
+	// last of them.
 	Changed
 	// Fresh items have had no pass in their present form.
 	Fresh
@@ -95,7 +95,7 @@ func (o *order[T]) remove(e *entry[T]) {
 }
 
 // take removes and returns the next item. Some item must be available. The turn counts only if the item is handed out:
-// see had.
+// see countTurn.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	s, _ := o.sieve()
 	class := o.next(s, now)
@@ -112,14 +112,14 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	return e
 }
 
-// had counts a turn of a class.
-func (o *order[T]) had(class Class) {
+// countTurn counts a turn of a class.
+func (o *order[T]) countTurn(class Class) {
 	o.turns++
 	o.last[class] = o.turns
 }
 
-// back releases the places of an item that no worker has any more.
-func (o *order[T]) back(tenant string, class Class) { o.hold(tenant, class, -1) }
+// release releases the places of an item that no worker has any more.
+func (o *order[T]) release(tenant string, class Class) { o.hold(tenant, class, -1) }
 
 func (o *order[T]) hold(tenant string, class Class, more int) {
 	o.workers.add(tenant, more)

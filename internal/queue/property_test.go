@@ -150,10 +150,10 @@ func (m *model) add(key string, class Class) {
 		delete(m.later, key)
 	}
 	waits, ready := m.waits[key]
-	was, again := m.again[key]
+	pending, again := m.again[key]
 	switch {
 	case again:
-		m.again[key] = was.raised(next.class)
+		m.again[key] = pending.raised(next.class)
 	case !ready && m.at(key):
 		m.again[key] = next
 	case !ready || next.class > waits.class:
@@ -169,7 +169,7 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 		return
 	}
 	next := late{claim{class, time.Now()}, time.Now().Add(after)}
-	if known, is := m.later[key]; is {
+	if known, scheduled := m.later[key]; scheduled {
 		next.claim = known.raised(class)
 		if known.at.Before(next.at) {
 			next.at = known.at

@@ -30,13 +30,13 @@ type Options[T comparable] struct {
 	Tenant func(T) string
 	// Patience is how long a class waits for higher classes before it gets turns among them. Default 100 ms.
 	Patience time.Duration
-	// Workers is how many items are in work at a time; 0 means any number. While another tenant has ready items, a tenant
-	// with half of the workers (rounded up) gets no more. A lone tenant may use all. In that case the other tenants use
-	// the Reserve, so that endless work of one tenant leaves them half of the workers.
+	// Workers is how many items are in work at a time; 0 means any number. While another tenant has ready items, a
+	// tenant with half of the workers (rounded up) gets no more. A lone tenant may use all. In that case the other
+	// tenants use the Reserve, so that endless work of one tenant leaves them half of the workers.
 	Workers int
-	// FreshAtOnce is how many Fresh items are in work at most; 0 means any number. A first pass may take seconds. If all
-	// workers were busy with first passes, no other item would be handled in its turn. Tenants share these places as they
-	// share the workers.
+	// FreshAtOnce is how many Fresh items are in work at most; 0 means any number. A first pass may take seconds. If
+	// all workers were busy with first passes, no other item would be handled in its turn. Tenants share these places
+	// as they share the workers.
 	FreshAtOnce int
 }
 
@@ -118,7 +118,7 @@ func (q *Queue[T]) Add(key T) { q.put(key, q.options.Class(key), 0) }
 func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	class := q.options.Class(key)
 	if after > 0 {
-		q.meter.retried()
+		q.meter.countRetry()
 		class = begun(class)
 	}
 	q.put(key, class, after)
@@ -176,7 +176,7 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 		q.rewind()
 		return
 	}
-	q.come(e, now)
+	q.arrive(e, now)
 }
 
 // raise gives a waiting entry a higher class.
@@ -189,25 +189,25 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 		return
 	}
 	if e.state == isHeld {
-		q.give(e, class, now)
+		q.handOut(e, class, now)
 		return
 	}
 	q.ready.remove(e)
-	q.give(e, class, now)
+	q.handOut(e, class, now)
 	q.ready.add(e, now)
 	q.more.Signal() // its old class may not have been available
 }
 
-// give changes the class of a waiting entry.
-func (q *Queue[T]) give(e *entry[T], class Class, now time.Time) {
-	q.meter.moved(e.class, class)
+// handOut changes the class of a waiting entry.
+func (q *Queue[T]) handOut(e *entry[T], class Class, now time.Time) {
+	q.meter.countMove(e.class, class)
 	e.class, e.told = class, now
 }
 
-// come makes an entry wait for a worker. If the item is in work, the entry waits for that work to end.
-func (q *Queue[T]) come(e *entry[T], now time.Time) {
+// arrive makes an entry wait for a worker. If the item is in work, the entry waits for that work to end.
+func (q *Queue[T]) arrive(e *entry[T], now time.Time) {
 	e.since = now
-	q.meter.came(e.class)
+	q.meter.countArrival(e.class)
 	if _, worked := q.working[e.key]; worked {
 		e.state = isHeld
 		q.held++
@@ -234,9 +234,9 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 			now := time.Now()
 			delete(q.entries, e.key)
 			q.working[e.key] = work{now, e.class, e.tenant}
-			q.ready.had(e.class)
+			q.ready.countTurn(e.class)
 			q.wake() // an item that waited for this tenant's turn may be available
-			q.meter.took(e.class, now.Sub(e.since))
+			q.meter.countTaken(e.class, now.Sub(e.since))
 			return e.key, false
 		}
 	}
@@ -250,13 +250,13 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	if time.Since(e.told) <= q.doubt {
 		return e, true
 	}
-	class := q.ask(e)
+	class := q.classify(e)
 	if class >= e.class {
 		return e, true
 	}
 	now := time.Now()
-	q.ready.back(e.tenant, e.class)
-	q.give(e, class, now)
+	q.ready.release(e.tenant, e.class)
+	q.handOut(e, class, now)
 	e.state = isReady
 	q.ready.add(e, now)
 	q.wake()
@@ -270,17 +270,17 @@ func (q *Queue[T]) wake() {
 	}
 }
 
-// ask returns the present class of an entry, or the class it was added with in the meantime if that is higher. The
+// classify returns the present class of an entry, or the class it was added with in the meantime if that is higher. The
 // queue is unlocked while the class is computed.
-func (q *Queue[T]) ask(e *entry[T]) Class {
+func (q *Queue[T]) classify(e *entry[T]) Class {
 	e.state, e.claim = isDoubted, Settled
 	q.held++
-	class := q.unlocked(e.key)
+	class := q.classUnlocked(e.key)
 	q.held--
 	return max(class, e.claim)
 }
 
-func (q *Queue[T]) unlocked(key T) Class {
+func (q *Queue[T]) classUnlocked(key T) Class {
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	return q.options.Class(key)
@@ -296,8 +296,8 @@ func (q *Queue[T]) Done(key T) {
 		return
 	}
 	delete(q.working, key)
-	q.ready.back(had.tenant, had.class)
-	q.meter.worked(now.Sub(had.since))
+	q.ready.release(had.tenant, had.class)
+	q.meter.countWork(now.Sub(had.since))
 	if e := q.entries[key]; e != nil && e.state == isHeld {
 		q.held--
 		e.state = isReady

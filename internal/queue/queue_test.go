@@ -18,23 +18,23 @@ import (
 // bubble.
 
 type classesOf struct {
-	mu sync.Mutex
-	of map[string]Class
+	mu      sync.Mutex
+	classes map[string]Class
 }
 
 func (c *classesOf) get(key string) Class {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.of[key]
+	return c.classes[key]
 }
 
 func (c *classesOf) set(key string, class Class) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[string]Class{}
+	if c.classes == nil {
+		c.classes = map[string]Class{}
 	}
-	c.of[key] = class
+	c.classes[key] = class
 }
 
 func tenantOf(key string) string {

@@ -126,15 +126,15 @@ func (o *order[T]) count(s sieve, class Class) int {
 	if class == Fresh && s.noFresh {
 		return 0
 	}
-	count := l.all.Len() - l.of(s.tenant)
+	count := l.all.Len() - l.length(s.tenant)
 	if class == Fresh && s.fresh != s.tenant {
-		count -= l.of(s.fresh)
+		count -= l.length(s.fresh)
 	}
 	return count
 }
 
-// of returns how many items a tenant has in a lane.
-func (l *lane[T]) of(tenant string) int {
+// length returns how many items a tenant has in a lane.
+func (l *lane[T]) length(tenant string) int {
 	if whose, known := l.tenants[tenant]; known {
 		return whose.queue.Len()
 	}

@@ -64,14 +64,14 @@ func (q *Queue[T]) rewind() {
 	}
 	after := time.Until(q.later[0].due.at)
 	if q.timer == nil {
-		q.timer = time.AfterFunc(after, q.comeLater)
+		q.timer = time.AfterFunc(after, q.arriveDue)
 		return
 	}
 	q.timer.Reset(after)
 }
 
-// comeLater makes the due entries wait for a worker.
-func (q *Queue[T]) comeLater() {
+// arriveDue makes the due entries wait for a worker.
+func (q *Queue[T]) arriveDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.down {
@@ -79,7 +79,7 @@ func (q *Queue[T]) comeLater() {
 	}
 	now := time.Now()
 	for e, came := q.later.next(now); came; e, came = q.later.next(now) {
-		q.come(e, now)
+		q.arrive(e, now)
 	}
 	q.rewind()
 }

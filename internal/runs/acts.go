@@ -19,10 +19,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Acts carries out a decision's actions on the runs of one owner.
-type Acts struct {
+// Client carries out a decision's actions on the runs of one owner.
+type Client struct {
 	Dependents dependents.Client
-	Of         *kind.Runs
+	Kind       *kind.Runs
 	Owner      client.Object   // as it is stored
 	Known      []client.Object // the runs that were seen, or made, so far
 }
@@ -36,7 +36,7 @@ type Created struct {
 
 // Create creates a run that was rendered for an action. It reads the existing object only if the API server answers
 // AlreadyExists. An error is transient, or an *apianswer.Wait.
-func (a Acts) Create(ctx context.Context, run client.Object, action lifecycle.Action) (Created, error) {
+func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.Action) (Created, error) {
 	if err := verify(run, a.Owner, action); err != nil {
 		return Created{}, err
 	}
@@ -70,7 +70,7 @@ func verify(run, owner client.Object, action lifecycle.Action) error {
 //	the same owner      an earlier pass created it and stored nothing; whatever happened to it since does not matter
 //	a deleted namesake  wait until it is gone: its owner had this owner's name and was deleted
 //	somebody else       reject, and name that object; it is never changed
-func (a Acts) adopt(ctx context.Context, run client.Object) (Created, error) {
+func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 	existing, gvk, err := a.Dependents.ReadLive(ctx, run)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -84,17 +84,17 @@ func (a Acts) adopt(ctx context.Context, run client.Object) (Created, error) {
 			Message: fmt.Sprintf("%s %q still exists from a deleted object with the same name; the run starts once it is gone", gvk.Kind, existing.GetName())}
 	}
 	return Created{Refused: &lifecycle.Cause{Reason: dependents.ReasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and belongs to somebody else (%s); delete or rename it",
-		gvk.Kind, existing.GetName(), identity.OwnerInWords(existing))}}, nil
+		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
 }
 
 // Confirm reads live whether a run exists that was not seen, since a cache that does not show a run may only be late.
 // It returns the runs that were not seen. If the cache lacks one, it may lack others too, so all are read. Without a
 // name it reads all.
-func (a Acts) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
+func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
 	}
-	wanted := a.Of.New()
+	wanted := a.Kind.New()
 	wanted.SetNamespace(a.Owner.GetNamespace())
 	wanted.SetName(name)
 	run, _, err := a.Dependents.ReadLive(ctx, wanted)
@@ -110,20 +110,20 @@ func (a Acts) Confirm(ctx context.Context, name string) (heads []client.Object, 
 }
 
 // confirmAll reads live all runs that were not seen.
-func (a Acts) confirmAll(ctx context.Context) (heads []client.Object, facts []lifecycle.Run, err error) {
+func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []lifecycle.Run, err error) {
 	known := map[types.UID]bool{}
 	for _, run := range a.Known {
 		known[run.GetUID()] = true
 	}
-	err = a.Dependents.EachLive(ctx, a.Of.List, func(item runtime.Object) error {
+	err = a.Dependents.EachLive(ctx, a.Kind.List, func(item runtime.Object) error {
 		run := item.(client.Object)
 		if !identity.OwnedBy(run, a.Owner.GetUID()) || known[run.GetUID()] {
 			return nil
 		}
 		known[run.GetUID()] = true
-		heads, facts = append(heads, a.Of.Head(run)), append(facts, a.Of.Facts(run))
+		heads, facts = append(heads, a.Kind.Summary(run)), append(facts, a.Kind.Facts(run))
 		return nil
-	}, client.InNamespace(a.Owner.GetNamespace()), client.MatchingLabels(a.Of.Labels(a.Owner)))
+	}, client.InNamespace(a.Owner.GetNamespace()), client.MatchingLabels(a.Kind.Labels(a.Owner)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
 	}
@@ -133,13 +133,13 @@ func (a Acts) confirmAll(ctx context.Context) (heads []client.Object, facts []li
 // Delete deletes a run with all its dependents. A run that has ended is deleted in the background, as kubectl does it.
 // A run that has not ended is deleted in the foreground, so that it exists until the pods that the operator created for
 // it are gone. A driver that spark-submit created is waited for after that (Observe).
-func (a Acts) Delete(ctx context.Context, name string) error {
+func (a Client) Delete(ctx context.Context, name string) error {
 	for _, run := range a.Known {
 		if run.GetName() != name || run.GetDeletionTimestamp() != nil {
 			continue
 		}
 		how := metav1.DeletePropagationBackground
-		if a.Of.Facts(run).Outcome == lifecycle.Undecided {
+		if a.Kind.Facts(run).Outcome == lifecycle.Undecided {
 			how = metav1.DeletePropagationForeground
 		}
 		return a.Dependents.DeleteOne(ctx, run, client.PropagationPolicy(how))
@@ -147,8 +147,8 @@ func (a Acts) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// Start is a run that this pass started or that an earlier pass had started.
-type Start struct {
+// StartedRun is a run that this pass started or that an earlier pass had started.
+type StartedRun struct {
 	Name    string
 	Due, At time.Time // when it was to start (zero if somebody requested it), and when it was created
 }

@@ -65,7 +65,7 @@ func byOwners(object client.Object) []string {
 // run stops. Other events of pods queue nothing: as long as the run's application exists, its own events report them.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
-		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(stops()))
+		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
 	}
 	return work.Watches(runKind.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -102,8 +102,8 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// stops passes on the event that a pod has stopped, or was deleted before it was seen to stop.
-func stops() predicate.Predicate {
+// podStopped passes on the event that a pod has stopped, or was deleted before it was seen to stop.
+func podStopped() predicate.Predicate {
 	stopped := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
 		return !ok || hasStopped(pod)

@@ -25,17 +25,17 @@ func TestStops(t *testing.T) {
 	}
 	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeName = "" }
-	update := stops().Update
+	update := podStopped().Update
 	got := map[string]bool{
-		"a driver comes":             stops().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver comes":             podStopped().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
 		"a driver starts":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
 		"a driver is deleted":        update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
 		"a driver ends":              update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
 		"a submitter ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
 		"an executor ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
 		"one without a node deleted": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
-		"a driver goes":              stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"an ended driver goes":       stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver goes":              podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"an ended driver goes":       podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
 	}
 	want := map[string]bool{
 		"a driver comes": false, "a driver starts": false, "a driver is deleted": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,

@@ -36,7 +36,7 @@ func (k *Kind) Observe(object client.Object) {
 	if !k.set.probes(name.Namespace) {
 		return
 	}
-	k.set.observe(k.key(name), object.GetGeneration(), reach{
+	k.set.observe(k.key(name), object.GetGeneration(), probePath{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := k.write(ctx, k.client, name, number)
 			if apierrors.IsConflict(err) { // the cache is late; the probe finds out whether its watch is stuck

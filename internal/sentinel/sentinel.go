@@ -58,11 +58,11 @@ type sentinel struct {
 	passes     uint64 // passes of its kind at the time of the write
 	lost       string // why the last write counts as lost; empty if it does not
 
-	reach
+	probePath
 }
 
-// reach writes to a sentinel and reads it.
-type reach struct {
+// probePath writes to a sentinel and reads it.
+type probePath struct {
 	write  func(ctx context.Context, number int64) (generation int64, err error)
 	cached func(ctx context.Context) (generation int64, err error)
 	ended  func() uint64 // how many passes of its kind have ended
@@ -85,18 +85,18 @@ func (s *Set) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(s.settings.Now().Apache.Sentinels.Delay.Duration):
-			s.Round(ctx)
+			s.ProbeAll(ctx)
 		}
 	}
 }
 
-// Round judges the last write to each sentinel and makes the next one, if the settings enable sentinels.
-func (s *Set) Round(ctx context.Context) {
+// ProbeAll judges the last write to each sentinel and makes the next one, if the settings enable sentinels.
+func (s *Set) ProbeAll(ctx context.Context) {
 	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, one := range s.known {
-			one.wrote, one.lost = 0, ""
+		for _, entry := range s.known {
+			entry.wrote, entry.lost = 0, ""
 		}
 		return
 	}
@@ -129,17 +129,17 @@ func (s *Set) probe(ctx context.Context, key key) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	s.mu.Lock()
-	one := s.known[key]
+	entry := s.known[key]
 	s.mu.Unlock()
-	if one == nil {
+	if entry == nil {
 		return
 	}
-	s.judge(ctx, key, one)
+	s.evaluate(ctx, key, entry)
 	s.mu.Lock()
-	number := one.generation + 1
+	number := entry.generation + 1
 	s.mu.Unlock()
-	passes, at := one.ended(), s.clock()
-	generation, err := one.write(ctx, number)
+	passes, at := entry.ended(), s.clock()
+	generation, err := entry.write(ctx, number)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -148,36 +148,36 @@ func (s *Set) probe(ctx context.Context, key key) {
 	case err != nil && ctx.Err() == nil:
 		s.log.Info("a sentinel cannot be written to; that says nothing about the operator",
 			"kind", key.kind, "sentinel", key.NamespacedName, "error", err.Error())
-	case err == nil && one.wrote <= one.generation: // otherwise the outstanding write keeps its start time
-		one.wrote, one.at, one.passes = generation, at, passes
+	case err == nil && entry.wrote <= entry.generation: // otherwise the outstanding write keeps its start time
+		entry.wrote, entry.at, entry.passes = generation, at, passes
 	}
 }
 
-// judge decides whether an outstanding write is lost. If the cache does not have it, the watch is stuck. If no pass has
-// ended since the write, the queue is stuck. Neither is true of an operator that is only busy.
-func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
+// evaluate decides whether an outstanding write is lost. If the cache does not have it, the watch is stuck. If no pass
+// has ended since the write, the queue is stuck. Neither is true of an operator that is only busy.
+func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	s.mu.Lock()
-	out, delay := one.wrote > one.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
-	late := out && s.clock().Sub(one.at) >= delay
-	wrote, passes := one.wrote, one.passes
+	out, delay := entry.wrote > entry.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
+	late := out && s.clock().Sub(entry.at) >= delay
+	wrote, passes := entry.wrote, entry.passes
 	s.mu.Unlock()
 	if !late {
 		return
 	}
 	lost := ""
-	switch generation, err := one.cached(ctx); {
+	switch generation, err := entry.cached(ctx); {
 	case apierrors.IsNotFound(err): // deleted; a later pass forgets it
 	case err != nil:
 		return
 	case generation < wrote:
 		lost = "the watch does not bring it"
-	case one.ended() == passes:
+	case entry.ended() == passes:
 		lost = "no pass has ended since"
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one.wrote == wrote && one.generation < wrote && lost != one.lost {
-		one.lost = lost
+	if entry.wrote == wrote && entry.generation < wrote && lost != entry.lost {
+		entry.lost = lost
 		if lost != "" {
 			s.log.Error(errors.New(lost), "a write to a sentinel has not come back; the operator is unhealthy",
 				"kind", key.kind, "sentinel", key.NamespacedName, "after", delay.String())
@@ -186,17 +186,17 @@ func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
 }
 
 // observe records the generation that a pass read.
-func (s *Set) observe(key key, generation int64, how reach) {
+func (s *Set) observe(key key, generation int64, how probePath) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.known[key]
-	if one == nil {
-		one = &sentinel{reach: how}
-		s.known[key] = one
+	entry := s.known[key]
+	if entry == nil {
+		entry = &sentinel{probePath: how}
+		s.known[key] = entry
 	}
-	one.generation = generation
-	if generation >= one.wrote {
-		one.lost = ""
+	entry.generation = generation
+	if generation >= entry.wrote {
+		entry.lost = ""
 	}
 }
 
@@ -219,9 +219,9 @@ func (s *Set) forget(key key) {
 func (s *Set) Check(*http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, one := range s.known {
-		if one.lost != "" {
-			return fmt.Errorf("%s %s: a write to this sentinel has not come back: %s", key.kind, key.NamespacedName, one.lost)
+	for key, entry := range s.known {
+		if entry.lost != "" {
+			return fmt.Errorf("%s %s: a write to this sentinel has not come back: %s", key.kind, key.NamespacedName, entry.lost)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func newProbed() *probed {
 	p := &probed{Set: New(settings.New(cfg), logr.Discard()), now: time.Unix(1000, 0)}
 	p.clock = func() time.Time { return p.now }
 	p.key = key{"a", types.NamespacedName{Namespace: "b", Name: "c"}}
-	p.observe(p.key, 1, reach{
+	p.observe(p.key, 1, probePath{
 		write: func(_ context.Context, number int64) (int64, error) {
 			if p.fail != nil {
 				return 0, p.fail
@@ -59,7 +59,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		then func(*probed)
 		want string
 	}{
-		{"it came back", func(p *probed) { p.observe(p.key, 2, reach{}) }, ""},
+		{"it came back", func(p *probed) { p.observe(p.key, 2, probePath{}) }, ""},
 		{"the watch is stuck", func(p *probed) { p.cached, p.passes = 1, 100 }, "the watch"},
 		{"the queue is stuck", func(p *probed) { p.cached = 2 }, "no pass"},
 		{"much is to do", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
@@ -74,13 +74,13 @@ func TestSentinelThatIsLost(t *testing.T) {
 		}, ""},
 	} {
 		p := newProbed()
-		p.Round(t.Context())
+		p.ProbeAll(t.Context())
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after the first round %v", test.name, err)
 		}
 		p.now = p.now.Add(time.Minute)
 		test.then(p)
-		p.Round(t.Context())
+		p.ProbeAll(t.Context())
 		err := p.Check(nil)
 		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
@@ -88,7 +88,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		if test.want == "" {
 			continue
 		}
-		p.observe(p.key, 5, reach{})
+		p.observe(p.key, 5, probePath{})
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after all of it came back %v", test.name, err)
 		}
@@ -101,7 +101,7 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 	p := newProbed()
 	p.fail = errors.New("the API server is away")
 	for range 5 {
-		p.Round(t.Context())
+		p.ProbeAll(t.Context())
 		p.now = p.now.Add(time.Hour)
 	}
 	if err := p.Check(nil); err != nil || len(p.keys()) != 1 {
@@ -112,19 +112,19 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 // TestSentinelsAreBounded checks that a round writes to at most maxWritten sentinels.
 func TestSentinelsAreBounded(t *testing.T) {
 	p := newProbed()
-	one := p.known[p.key]
+	entry := p.known[p.key]
 	for i := range 10 * maxWritten {
-		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, one.reach)
+		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, entry.probePath)
 	}
-	p.Round(t.Context())
+	p.ProbeAll(t.Context())
 	if p.writes != maxWritten {
 		t.Errorf("%d writes, want %d", p.writes, maxWritten)
 	}
 }
 
 func TestIsSentinel(t *testing.T) {
-	for value, is := range map[string]bool{"true": true, "false": false, "": false, "True": false} {
-		if got := Is(&metav1.ObjectMeta{Labels: map[string]string{Label: value}}); got != is {
+	for value, want := range map[string]bool{"true": true, "false": false, "": false, "True": false} {
+		if got := Is(&metav1.ObjectMeta{Labels: map[string]string{Label: value}}); got != want {
 			t.Errorf("%q: %v", value, got)
 		}
 	}
@@ -134,14 +134,14 @@ func TestIsSentinel(t *testing.T) {
 // cannot affect the operator's health.
 func TestOtherNamespaces(t *testing.T) {
 	for _, test := range []struct {
-		own, named, of string
-		want           bool
+		own, named, object string
+		want               bool
 	}{
 		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
 	} {
 		cfg := config.Default()
 		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
-		if got := (&Set{settings: settings.New(cfg)}).probes(test.of); got != test.want {
+		if got := (&Set{settings: settings.New(cfg)}).probes(test.object); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

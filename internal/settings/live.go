@@ -39,8 +39,8 @@ func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.wakes = append(s.wakes, wake)
 }
 
-// Update replaces the configuration, and calls the functions of OnNamespaces for each namespace that is newly served
-// or no longer served.
+// Update replaces the configuration, and calls the functions of OnNamespaceChange for each namespace that is newly
+// served or no longer served.
 func (s *Live) Update(next config.Configuration) {
 	previous := s.current.Swap(&next)
 	s.mu.Lock()

@@ -26,7 +26,7 @@ import (
 )
 
 func TestChangedNamespaces(t *testing.T) {
-	for _, test := range []struct{ was, is, want []string }{
+	for _, test := range []struct{ before, after, want []string }{
 		{nil, nil, nil},
 		{[]string{"a"}, []string{"a"}, nil},
 		{[]string{"a", "b"}, []string{"b", "c"}, []string{"a", "c"}},
@@ -34,8 +34,8 @@ func TestChangedNamespaces(t *testing.T) {
 		{nil, []string{"a"}, []string{metav1.NamespaceAll}},
 		{[]string{"a"}, nil, []string{metav1.NamespaceAll}},
 	} {
-		if diff := cmp.Diff(test.want, changedNamespaces(config.Namespaces{Names: test.was}, config.Namespaces{Names: test.is})); diff != "" {
-			t.Errorf("%v to %v (-want +got):\n%s", test.was, test.is, diff)
+		if diff := cmp.Diff(test.want, changedNamespaces(config.Namespaces{Names: test.before}, config.Namespaces{Names: test.after})); diff != "" {
+			t.Errorf("%v to %v (-want +got):\n%s", test.before, test.after, diff)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	for range 3 {
 		d.refresh(t.Context(), forbidden{})
 	}
-	if is := live.Now().Namespaces.Names; !slices.Equal(is, []string{"team"}) {
-		t.Errorf("served are %v", is)
+	if names := live.Now().Namespaces.Names; !slices.Equal(names, []string{"team"}) {
+		t.Errorf("served are %v", names)
 	}
 	if n := strings.Count(log.String(), "the dynamic settings cannot be read"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, &log)

@@ -25,11 +25,11 @@ func TestMain(m *testing.M) {
 // remembers is a cache that shows an old state.
 type remembers struct {
 	client.Client
-	was []v1beta2.SparkApplication
+	stored []v1beta2.SparkApplication
 }
 
 func (r *remembers) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	list.(*v1beta2.SparkApplicationList).Items = r.was
+	list.(*v1beta2.SparkApplicationList).Items = r.stored
 	return nil
 }
 
@@ -63,10 +63,10 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	cache := &remembers{Client: w.API}
 	for name := range tests {
-		cache.was = append(cache.was, *w.Application(name))
+		cache.stored = append(cache.stored, *w.Application(name))
 	}
-	for i := range cache.was {
-		tests[cache.was[i].Name].meanwhile(&cache.was[i])
+	for i := range cache.stored {
+		tests[cache.stored[i].Name].meanwhile(&cache.stored[i])
 	}
 	unknown := *w.Application("unknown")
 	edit(&unknown)
@@ -83,25 +83,25 @@ func TestLeaderAwaits(t *testing.T) {
 	if !own.NewerThan(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
 	}
-	for i := range cache.was {
-		name := cache.was[i].Name
-		if got := own.NewerThan(&cache.was[i]); got != tests[name].awaited {
+	for i := range cache.stored {
+		name := cache.stored[i].Name
+		if got := own.NewerThan(&cache.stored[i]); got != tests[name].awaited {
 			t.Errorf("%s: awaited %t", name, got)
 		}
 		if name == "gone" {
 			continue
 		}
-		if is := w.Get(name); own.NewerThan(is) || own.IsEcho(is) {
+		if read := w.Get(name); own.NewerThan(read) || own.IsEcho(read) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
 	}
-	was := w.Get("same")
-	edit(was.DeepCopy())
-	if catchUp(); own.NewerThan(was) {
+	read := w.Get("same")
+	edit(read.DeepCopy())
+	if catchUp(); own.NewerThan(read) {
 		t.Error("it looks twice in one term")
 	}
 	term++
-	if catchUp(); !own.NewerThan(was) {
+	if catchUp(); !own.NewerThan(read) {
 		t.Error("in the next term it does not look what another did in between")
 	}
 }

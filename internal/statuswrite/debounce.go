@@ -30,7 +30,7 @@ const (
 	// others. Image pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more
 	// than none at all, and their wait reason is written at once.
 	FirstArrivalDelay = 2 * time.Minute
-	// slower multiplies all these times if there are more executors than manyOfThem, because their status is large.
+	// slower multiplies all these times if there are more executors than manyExecutors, because their status is large.
 	slower        = 2
 	manyExecutors = 200
 )
@@ -99,19 +99,19 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 	if executors > manyExecutors {
 		times = slower
 	}
-	p.Update(key, func(is unwritten, known bool) (unwritten, bool) {
+	p.Update(key, func(change unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
-		clockSetBack := now.Before(is.changed)
-		anew := !known || clockSetBack || is.first && !until.First
+		clockSetBack := now.Before(change.changed)
+		anew := !known || clockSetBack || change.first && !until.First
 		if anew {
-			is.since = now
+			change.since = now
 		}
-		if anew || is.content != digest {
-			is.changed, is.content = now, digest
+		if anew || change.content != digest {
+			change.changed, change.content = now, digest
 		}
-		is.first = until.First && (is.first || !known)
-		rest = max(0, min(is.changed.Add(until.Quiet*times).Sub(now), is.since.Add(until.Max*times).Sub(now)))
-		return is, rest > 0
+		change.first = until.First && (change.first || !known)
+		rest = max(0, min(change.changed.Add(until.Quiet*times).Sub(now), change.since.Add(until.Max*times).Sub(now)))
+		return change, rest > 0
 	})
 	return rest
 }

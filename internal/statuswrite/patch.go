@@ -49,10 +49,10 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 // differing returns copies of two structs, given by pointers, without the fields that are equal in both. Their JSON has
 // the same difference. Most passes change little or nothing of a status, and the comparison is cheaper than encoding. A
 // type that encodes itself is left whole.
-func differing(was, is reflect.Value) (before, after reflect.Value) {
-	before, after = reflect.New(was.Type().Elem()), reflect.New(is.Type().Elem())
-	for i := range was.Elem().NumField() {
-		a, b := was.Elem().Field(i), is.Elem().Field(i)
+func differing(old, changed reflect.Value) (before, after reflect.Value) {
+	before, after = reflect.New(old.Type().Elem()), reflect.New(changed.Type().Elem())
+	for i := range old.Elem().NumField() {
+		a, b := old.Elem().Field(i), changed.Elem().Field(i)
 		if reflect.DeepEqual(a.Addr().Interface(), b.Addr().Interface()) {
 			continue
 		}

@@ -160,8 +160,8 @@ func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
 		Name string
 		Port *intstr.IntOrString
 	}
-	was, is := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
-	for got, want := range map[reflect.Value]string{was: `{"Name":"","Port":"http"}`, is: `{"Name":"","Port":"https"}`} {
+	before, after := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
+	for got, want := range map[reflect.Value]string{before: `{"Name":"","Port":"http"}`, after: `{"Name":"","Port":"https"}`} {
 		if text := string(jsonOf(t, got.Interface())); text != want {
 			t.Errorf("%s, want %s", text, want)
 		}

@@ -92,8 +92,8 @@ func LabelName(label string) string {
 	}, label)
 }
 
-// of returns the values of the configured labels, in their order.
-func (s *labelSets) of(namespace string, labels map[string]string) []string {
+// valuesOf returns the values of the configured labels, in their order.
+func (s *labelSets) valuesOf(namespace string, labels map[string]string) []string {
 	values := make([]string, len(s.names))
 	for i, name := range s.names {
 		values[i] = clean(labelValue(name, namespace, labels))

@@ -178,7 +178,7 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 	if len(plan.Transitions) == 0 || subject.NoApplication {
 		return
 	}
-	labels := m.sets.of(subject.Key.Namespace, subject.Labels)
+	labels := m.sets.valuesOf(subject.Key.Namespace, subject.Labels)
 	for _, t := range plan.Transitions {
 		m.entered(subject, t, labels)
 		if t.To.Terminal() && !t.From.Terminal() {

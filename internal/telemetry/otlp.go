@@ -154,13 +154,13 @@ func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequ
 	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
 	for _, span := range spans {
 		scope := span.InstrumentationScope()
-		of := byScope[scope.Name]
-		if of == nil {
-			of = &tracepb.ScopeSpans{Scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version}}
-			byScope[scope.Name] = of
-			resource.ScopeSpans = append(resource.ScopeSpans, of)
+		entry := byScope[scope.Name]
+		if entry == nil {
+			entry = &tracepb.ScopeSpans{Scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version}}
+			byScope[scope.Name] = entry
+			resource.ScopeSpans = append(resource.ScopeSpans, entry)
 		}
-		of.Spans = append(of.Spans, spanMessage(span))
+		entry.Spans = append(entry.Spans, spanMessage(span))
 	}
 	return &collector.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{resource}}
 }

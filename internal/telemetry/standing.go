@@ -104,10 +104,10 @@ func (s *standings) record(subject Subject, now Standing) counted {
 		s.all[key] = entry{Standing: now, noApplication: true}
 		return counted{}
 	}
-	labels := s.sets.of(subject.Key.Namespace, subject.Labels)
+	labels := s.sets.valuesOf(subject.Key.Namespace, subject.Labels)
 	executorLabels := labels
 	if len(subject.ExecutorLabels) > 0 && len(s.sets.names) > 0 {
-		executorLabels = s.sets.of(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
+		executorLabels = s.sets.valuesOf(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
 	}
 	next := entry{Standing: now, labels: labels, executorLabels: executorLabels, completed: now.ExecutorsCompleted, failed: now.ExecutorsFailed}
 	news := counted{labels: executorLabels}
@@ -207,7 +207,7 @@ func (s *standings) sum() sums {
 		used[clean(of.key.Namespace)] = true
 	}
 	s.namespaces.keep(func(namespace string) bool { return used[namespace] })
-	for of, e := range s.all {
+	for id, e := range s.all {
 		if !e.noApplication {
 			if runs(e.Phase) {
 				t.set(e.labels).running++
@@ -215,11 +215,11 @@ func (s *standings) sum() sums {
 			t.set(e.executorLabels).executors += int(e.ExecutorsRunning)
 		}
 		phase := phaseValue(e.Phase)
-		t.states[stateKey{of.kind, s.namespaces.take(of.key.Namespace), s.states.take(cmp.Or(e.State, "NEW")), phase}]++
+		t.states[stateKey{id.kind, s.namespaces.take(id.key.Namespace), s.states.take(cmp.Or(e.State, "NEW")), phase}]++
 		if e.Waits == "" {
 			continue
 		}
-		key := waitKey{of.kind, phase, reasonValue(e.Waits)}
+		key := waitKey{id.kind, phase, reasonValue(e.Waits)}
 		w := t.waits[key]
 		if w.count++; w.count == 1 || e.Since.Before(w.since) {
 			w.since = e.Since

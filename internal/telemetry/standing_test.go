@@ -141,7 +141,7 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	}
 	for i, step := range []struct {
 		meet              bool
-		is                Standing
+		standing          Standing
 		completed, failed float64
 	}{
 		{true, ended(1, 5, 2), 0, 0},  // the process before this one counted these
@@ -155,9 +155,9 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 		{false, ended(2, 1, 1), 3, 2},
 	} {
 		if step.meet {
-			m.RecordFirst(a, step.is)
+			m.RecordFirst(a, step.standing)
 		} else {
-			m.Record(a, step.is)
+			m.Record(a, step.standing)
 		}
 		got := samples(t, reg, "spark_executor")
 		if got["spark_executor_success_count{}"] != step.completed || got["spark_executor_failure_count{}"] != step.failed {
@@ -172,15 +172,15 @@ func TestRestart(t *testing.T) {
 	before, after := prometheus.NewRegistry(), prometheus.NewRegistry()
 	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})
 	for i := range 30 {
-		one := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
+		subject := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
 		standing := Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
 		if i%2 == 0 {
 			standing = Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
 		}
-		old.Record(one, Standing{Phase: lifecycle.Launched, Attempt: 1})
-		old.Record(one, standing)
-		fresh.RecordFirst(one, standing)
-		fresh.Record(one, standing)
+		old.Record(subject, Standing{Phase: lifecycle.Launched, Attempt: 1})
+		old.Record(subject, standing)
+		fresh.RecordFirst(subject, standing)
+		fresh.Record(subject, standing)
 	}
 	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count", "sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
 		wantSamples(t, after, gauge, samples(t, before, gauge))

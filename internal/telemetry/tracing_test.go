@@ -70,9 +70,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err := proto.Unmarshal(content, &message); err != nil {
 		r.t.Error(err)
 	}
-	for _, of := range message.GetResourceSpans() {
-		r.resource = of.GetResource().GetAttributes()
-		for _, scope := range of.GetScopeSpans() {
+	for _, resource := range message.GetResourceSpans() {
+		r.resource = resource.GetResource().GetAttributes()
+		for _, scope := range resource.GetScopeSpans() {
 			r.spans = append(r.spans, scope.GetSpans()...)
 		}
 	}
@@ -96,8 +96,8 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 		switch v := a.GetValue(); {
 		case v.GetArrayValue() != nil:
 			var all []string
-			for _, one := range v.GetArrayValue().GetValues() {
-				all = append(all, one.GetStringValue())
+			for _, element := range v.GetArrayValue().GetValues() {
+				all = append(all, element.GetStringValue())
 			}
 			out[a.GetKey()] = strings.Join(all, ",")
 		default:

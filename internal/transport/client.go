@@ -57,15 +57,15 @@ const podsPath = "/pods"
 
 // RoundTrip implements http.RoundTripper.
 func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
-	by := r.others
+	next := r.others
 	if strings.HasSuffix(request.URL.Path, podsPath) {
-		by = r.pods
+		next = r.pods
 	}
 	work := workOf(request.Context())
 	if work != nil {
 		work.End() // of the previous try
 	}
-	response, err := by.RoundTrip(request)
+	response, err := next.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK {
 		return response, err
 	}

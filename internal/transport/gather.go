@@ -19,8 +19,8 @@ type gathering struct {
 	drained bool      // by the last read
 	read    time.Time // time of the last read
 
-	since     time.Time // when the counted bytes began to arrive
-	come, was int       // bytes in the current and in the previous interval, each one pause long
+	since          time.Time // when the counted bytes began to arrive
+	come, previous int       // bytes in the current and in the previous interval, each one pause long
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // Read implements net.Conn. A connection below HTTP has one reader.
 func (c *gathering) Read(p []byte) (int, error) {
-	if c.drained && max(c.come, c.was) < much && c.read.Sub(c.begun) >= beginning {
+	if c.drained && max(c.come, c.previous) < much && c.read.Sub(c.begun) >= beginning {
 		time.Sleep(c.pause - time.Since(c.read))
 	}
 	n, err := c.Conn.Read(p)
@@ -45,9 +45,9 @@ func (c *gathering) Read(p []byte) (int, error) {
 func (c *gathering) count(n int) {
 	switch past := c.read.Sub(c.since); {
 	case past >= 2*c.pause:
-		c.since, c.come, c.was = c.read, 0, 0
+		c.since, c.come, c.previous = c.read, 0, 0
 	case past >= c.pause:
-		c.since, c.come, c.was = c.read, 0, c.come
+		c.since, c.come, c.previous = c.read, 0, c.come
 	}
 	c.come += n
 }

@@ -33,7 +33,7 @@ type name struct {
 
 func (n *name) add(part []byte) { n.size += copy(n.text[n.size:], part) }
 
-func (n *name) is(want string) bool { return string(n.text[:n.size]) == want }
+func (n *name) equals(want string) bool { return string(n.text[:n.size]) == want }
 
 // Read implements io.Reader.
 func (u *unmanaged) Read(p []byte) (int, error) {
@@ -50,13 +50,13 @@ func (u *unmanaged) keep(p []byte) int {
 	kept := 0
 	for at := 0; at < len(p); {
 		size := 1
-		was := u.cut
+		before := u.cut
 		if u.text {
 			size = u.inString(p[at:])
 		} else {
 			u.between(p[at])
 		}
-		if was == 0 || u.cut == 0 { // the brackets of the removed list stay
+		if before == 0 || u.cut == 0 { // the brackets of the removed list stay
 			kept += copy(p[kept:], p[at:at+size])
 		}
 		at += size
@@ -107,7 +107,7 @@ func (u *unmanaged) between(b byte) {
 // managed reports whether the list that was just opened is managedFields.
 func (u *unmanaged) managed() bool {
 	for depth := 1; depth <= managedDepth; depth++ {
-		if !u.keys[depth].is(managedPath[depth]) {
+		if !u.keys[depth].equals(managedPath[depth]) {
 			return false
 		}
 	}

@@ -104,7 +104,7 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 		}
 		return out
 	}
-	for _, of := range []struct {
+	for _, test := range []struct {
 		version, kind string
 		make          func() runtime.Object
 		trim          func(any) (any, error)
@@ -114,16 +114,16 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Metadata},
 	} {
 		for seed := range int64(200) {
-			object := of.make()
+			object := test.make()
 			anyObjects(seed).Fill(object)
-			object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(of.version, of.kind))
+			object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(test.version, test.kind))
 			whole := sent(t, object)
 			less := Kept.Shed(whole)
 			if len(less) >= len(whole) {
-				t.Fatalf("%s, seed %d: nothing was left out of %d bytes", of.kind, seed, len(whole))
+				t.Fatalf("%s, seed %d: nothing was left out of %d bytes", test.kind, seed, len(whole))
 			}
-			if diff := cmp.Diff(trimmed(t, of.trim, whole), trimmed(t, of.trim, less)); diff != "" {
-				t.Fatalf("%s, seed %d (-decoded whole +decoded less):\n%s", of.kind, seed, diff)
+			if diff := cmp.Diff(trimmed(t, test.trim, whole), trimmed(t, test.trim, less)); diff != "" {
+				t.Fatalf("%s, seed %d (-decoded whole +decoded less):\n%s", test.kind, seed, diff)
 			}
 		}
 	}

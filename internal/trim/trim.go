@@ -48,10 +48,10 @@ func Pod(in any) (any, error) {
 	trimmed := &corev1.Pod{
 		ObjectMeta: childMeta(&pod.ObjectMeta),
 		Spec: corev1.PodSpec{
-			NodeName: words.one(pod.Spec.NodeName), ServiceAccountName: words.one(pod.Spec.ServiceAccountName), SchedulerName: words.one(pod.Spec.SchedulerName),
+			NodeName: words.intern(pod.Spec.NodeName), ServiceAccountName: words.intern(pod.Spec.ServiceAccountName), SchedulerName: words.intern(pod.Spec.SchedulerName),
 		},
 		Status: corev1.PodStatus{
-			Phase: corev1.PodPhase(words.one(string(pod.Status.Phase))), Reason: shortened(pod.Status.Reason), Message: brieflySaid(pod.Status.Message),
+			Phase: corev1.PodPhase(words.intern(string(pod.Status.Phase))), Reason: shortened(pod.Status.Reason), Message: brieflySaid(pod.Status.Message),
 			StartTime: pod.Status.StartTime, Conditions: boundedConditions(pod.Status.Conditions),
 		},
 	}
@@ -59,7 +59,7 @@ func Pod(in any) (any, error) {
 		trimmed.Spec.TerminationGracePeriodSeconds = own // only a grace period of 0 or less is a fact
 	}
 	for _, gate := range pod.Spec.SchedulingGates[:min(len(pod.Spec.SchedulingGates), maxGates)] {
-		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.one(shortened(gate.Name))})
+		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.intern(shortened(gate.Name))})
 	}
 	spark := SparkContainer(pod)
 	facts := append([]string{spark, overlay.ExecutorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
@@ -98,7 +98,7 @@ func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	kept := make([]corev1.PodCondition, 0, len(executorConditions))
 	for _, c := range all {
 		if slices.Contains(executorConditions, c.Type) {
-			c.Type, c.Status = corev1.PodConditionType(words.one(string(c.Type))), corev1.ConditionStatus(words.one(string(c.Status)))
+			c.Type, c.Status = corev1.PodConditionType(words.intern(string(c.Type))), corev1.ConditionStatus(words.intern(string(c.Status)))
 			kept = append(kept, c)
 		}
 	}
@@ -115,8 +115,8 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 			continue
 		}
 		kept = append(kept, corev1.ContainerStatus{
-			Name: words.one(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
-			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.one(shortened(c.Image)), Started: c.Started,
+			Name: words.intern(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
+			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.intern(shortened(c.Image)), Started: c.Started,
 		})
 		if len(kept) == 2*maxContainers { // several statuses may have a given name
 			break
@@ -131,7 +131,7 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
 		if i < maxContainers || len(kept) < 2*maxContainers && slices.Contains(names, all[i].Name) {
-			kept = append(kept, corev1.Container{Name: words.one(all[i].Name)})
+			kept = append(kept, corev1.Container{Name: words.intern(all[i].Name)})
 		}
 	}
 	return kept
@@ -311,8 +311,8 @@ func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference
 	}
 	var kept []metav1.OwnerReference
 	for _, owner := range all {
-		owner.APIVersion, owner.Kind, owner.Name = words.one(shortened(owner.APIVersion)), words.one(shortened(owner.Kind)), words.one(shortened(owner.Name))
-		owner.UID = types.UID(words.one(shortened(string(owner.UID))))
+		owner.APIVersion, owner.Kind, owner.Name = words.intern(shortened(owner.APIVersion)), words.intern(shortened(owner.Kind)), words.intern(shortened(owner.Name))
+		owner.UID = types.UID(words.intern(shortened(string(owner.UID))))
 		kept = append(kept, owner)
 	}
 	return kept
@@ -330,11 +330,11 @@ func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 // childMeta is Meta with only the labels that are read. It shares one copy of equal strings between objects.
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := Meta(m)
-	trimmed.Namespace = words.one(m.Namespace)
+	trimmed.Namespace = words.intern(m.Namespace)
 	trimmed.Labels = make(map[string]string, len(childLabels)/2)
 	for _, key := range childLabels {
 		if value, found := m.Labels[key]; found {
-			trimmed.Labels[key] = words.one(value)
+			trimmed.Labels[key] = words.intern(value)
 		}
 	}
 	trimmed.OwnerReferences = ownersRead(m.OwnerReferences, m.Labels[identity.AppUIDLabel])
@@ -358,14 +358,14 @@ const (
 	maxWord  = 253
 )
 
-func (v *vocabulary) one(word string) string {
+func (v *vocabulary) intern(word string) string {
 	if len(word) > maxWord {
 		return word
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if is, known := v.known[word]; known {
-		return is
+	if shared, known := v.known[word]; known {
+		return shared
 	}
 	if v.known == nil || len(v.known) >= maxWords {
 		v.known = map[string]string{}

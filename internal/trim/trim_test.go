@@ -118,7 +118,7 @@ func TestTrimResource(t *testing.T) {
 
 func TestVocabularySharesAndIsBounded(t *testing.T) {
 	var v vocabulary
-	say := func(i int) string { return v.one(fmt.Sprintf("word-%d", i)) }
+	say := func(i int) string { return v.intern(fmt.Sprintf("word-%d", i)) }
 	if first, again := say(1), say(1); first != "word-1" || unsafe.StringData(first) != unsafe.StringData(again) {
 		t.Errorf("%q and %q are two", first, again)
 	}

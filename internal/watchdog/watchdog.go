@@ -22,14 +22,14 @@ import (
 const (
 	// Tick is the interval at which the watchdog measures the age of work.
 	Tick = time.Second
-	// DecodeSlow is how long the decoding of an object or a list may take before it counts as hanging. Decoding waits for
-	// nothing.
+	// DecodeSlow is how long the decoding of an object or a list may take before it counts as hanging. Decoding waits
+	// for nothing.
 	DecodeSlow = time.Minute
 	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. Its requests end with the
 	// limit.
 	PassSlow = 30 * time.Second
-	// hogAge is a number of ticks. If the process used most of a core for that long, jobs of at least that age are assumed
-	// to be the cause. Most passes and all decodes end long before.
+	// hogAge is a number of ticks. If the process used most of a core for that long, jobs of at least that age are
+	// assumed to be the cause. Most passes and all decodes end long before.
 	hogAge = 2
 	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
@@ -63,7 +63,7 @@ func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *W
 
 // job is work that must end.
 type job struct {
-	of    *Watchdog
+	owner *Watchdog
 	what  string // "pass" or "decode"
 	kind  string
 	key   types.NamespacedName // for passes
@@ -74,7 +74,7 @@ type job struct {
 
 // newJob adds an idle job. The caller must call Drop.
 func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time.Duration) *job {
-	j := &job{of: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
+	j := &job{owner: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.jobs == nil {
@@ -85,18 +85,18 @@ func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time
 }
 
 // Begin marks the job as active.
-func (j *job) Begin() { j.begun.Store(j.of.ticks.Load() + 1) }
+func (j *job) Begin() { j.begun.Store(j.owner.ticks.Load() + 1) }
 
 // End marks the job as idle.
 func (j *job) End() { j.begun.Store(0) }
 
 // Drop removes the job.
 func (j *job) Drop() {
-	j.of.mu.Lock()
-	defer j.of.mu.Unlock()
-	delete(j.of.jobs, j)
+	j.owner.mu.Lock()
+	defer j.owner.mu.Unlock()
+	delete(j.owner.jobs, j)
 	if j.told && j.begun.Load() != 0 {
-		j.of.logger.Info("Work that hung has ended", "work", j.what, "kind", j.kind, "object", j.key)
+		j.owner.logger.Info("Work that hung has ended", "work", j.what, "kind", j.kind, "object", j.key)
 	}
 }
 
@@ -183,15 +183,15 @@ var errHangs = errors.New("work of the operator's own does not come to an end")
 
 // Ready is a readiness check. It fails while a job hangs.
 func (h *Watchdog) Ready(*http.Request) error {
-	return h.check(func(j *job, age int64) bool { return age >= j.slow })
+	return h.findJob(func(j *job, age int64) bool { return age >= j.slow })
 }
 
 // Alive is a liveness check. It fails once a job has hung for so long that only a restart ends it.
 func (h *Watchdog) Alive(*http.Request) error {
-	return h.check(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
+	return h.findJob(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }
 
-func (h *Watchdog) check(bad func(j *job, age int64) bool) error {
+func (h *Watchdog) findJob(bad func(j *job, age int64) bool) error {
 	now := h.ticks.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -213,15 +213,15 @@ func (h *Watchdog) decode(what string) *job {
 // NewInformer is a cache.Options.NewInformer. A list is decoded after its body was closed: the transport marks the
 // start, and the list call marks the end.
 func (h *Watchdog) NewInformer(
-	from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+	from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	both := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			j := h.decode(fmt.Sprintf("list of %T", of))
+			j := h.decode(fmt.Sprintf("list of %T", object))
 			defer j.Drop()
 			return both.ListWithContext(transport.WithWork(ctx, j), options)
 		},
 		WatchFuncWithContext: both.WatchWithContext,
-	}, of, resync, indexers)
+	}, object, resync, indexers)
 }

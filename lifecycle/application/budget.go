@@ -6,13 +6,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// guard ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the driver
-// runs and the application requests it. It is deleted when the driver has ended, since a sidecar may keep the pod
-// running for long.
+// ensureBudget ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the
+// driver runs and the application requests it. It is deleted when the driver has ended, since a sidecar may keep the
+// pod running for long.
 //
 // A driver that is missing because of a late read keeps its budget. A deletion of the whole attempt deletes the budget
 // too. A rejected budget is only requested again later: an application runs just as well without one.
-func (s *step) guard() {
+func (s *step) ensureBudget() {
 	if s.app.Deleting {
 		return
 	}
@@ -21,13 +21,13 @@ func (s *step) guard() {
 	switch {
 	case live && s.app.Budget == has, live && d == nil, !live && !has:
 		return
-	case live && !has && (d.Deleting || over(d)):
+	case live && !has && (d.Deleting || driverEnded(d)):
 		return
-	case slices.ContainsFunc(s.plan.Actions, s.takesBudget):
+	case slices.ContainsFunc(s.plan.Actions, s.deletesBudget):
 		return
 	}
-	s.check(reassert)
-	if s.barred() {
+	s.requeueAfter(repeatDelay)
+	if s.actionsBlocked() {
 		return
 	}
 	verb := lifecycle.Delete
@@ -37,7 +37,7 @@ func (s *step) guard() {
 	s.do(verb, lifecycle.DriverBudget, s.m.Attempt)
 }
 
-// takesBudget reports whether an action deletes the attempt's budget together with other objects.
-func (s *step) takesBudget(a lifecycle.Action) bool {
+// deletesBudget reports whether an action deletes the attempt's budget together with other objects.
+func (s *step) deletesBudget(a lifecycle.Action) bool {
 	return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
 }

@@ -82,7 +82,7 @@ func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
 		s.deleteAll(left)
-		name, cause := s.leftover(left)
+		name, cause := s.waitForLeftovers(left)
 		s.waitFor(lifecycle.DriverPod, name, cause)
 		return false
 	}
@@ -93,21 +93,21 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// leftover returns the wait reason of cleared, and the pod that causes it. If the deletion merely takes its time, the
-// remembered cause stays: a retry keeps the cause of the failure before it.
-func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
+// waitForLeftovers returns the wait reason of cleared, and the pod that causes it. If the deletion merely takes its
+// time, the remembered cause stays: a retry keeps the cause of the failure before it.
+func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
-			if cause := s.stuck(s.noun("driver")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
+			if cause := s.stuckPodCause(s.noun("driver")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
 				return d.Name, cause
 			}
 		}
 		// A submitter that may still create a driver blocks the next attempt like a driver.
 		if r := s.seen.Submitter(attempt); r != nil {
-			if cause := s.stuck("pod "+r.Name+", which submits the driver,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
+			if cause := s.stuckPodCause("pod "+r.Name+", which submits the driver,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
 				return r.Name, cause
 			}
 		}
@@ -115,8 +115,8 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	return "", s.m.Cause
 }
 
-// stuck returns why a pod that should be gone still exists; a zero Cause while the pod may take its time.
-func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
+// stuckPodCause returns why a pod that should be gone still exists; a zero Cause while the pod may take its time.
+func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
 	if phase == lifecycle.DriverUnknown {
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
 			"%s is on a node that does not answer; no other is launched before it is gone", what)}
@@ -138,13 +138,13 @@ func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
 	}
-	s.check(s.cleanAgain())
-	if s.barred() {
+	s.requeueAfter(s.cleanupInterval())
+	if s.actionsBlocked() {
 		return
 	}
 	for _, attempt := range attempts {
 		switch {
-		case s.stopping(attempt) && !s.app.Deleting:
+		case s.stillStops(attempt) && !s.app.Deleting:
 			s.remove(lifecycle.DriverPod, attempt)
 		default:
 			s.remove(lifecycle.Attempt, attempt)
@@ -152,16 +152,16 @@ func (s *step) deleteAll(attempts []int32) {
 	}
 }
 
-// stopping reports whether an attempt has a running driver, or a submitter that may create one, that can still be
+// stillStops reports whether an attempt has a running driver, or a submitter that may create one, that can still be
 // stopped cleanly. A node that has not carried out a deletion long after it was due counts as dead.
-func (s *step) stopping(attempt int32) bool {
+func (s *step) stillStops(attempt int32) bool {
 	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
 		late := s.now.Sub(goneBy) - overdue
 		if endedPhase(phase) || deleting && !goneBy.IsZero() && late > 0 {
 			return false
 		}
 		if deleting && !goneBy.IsZero() {
-			s.check(max(-late, time.Second))
+			s.requeueAfter(max(-late, time.Second))
 		}
 		return true
 	}
@@ -172,15 +172,15 @@ func (s *step) stopping(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// maxSwept is how many attempts one decision deletes. There is rarely more than one. But the attempt number is a label,
-// and anyone who may create pods can label thousands of them.
-const maxSwept = 20
+// maxDeletedAttempts is how many attempts one decision deletes. There is rarely more than one. But the attempt number
+// is a label, and anyone who may create pods can label thousands of them.
+const maxDeletedAttempts = 20
 
-// seenAttempts lists, in order, the attempts up to the given one that have any object. It lists the first maxSwept of
-// them; the others follow after these are gone.
+// seenAttempts lists, in order, the attempts up to the given one that have any object. It lists the first
+// maxDeletedAttempts of them; the others follow after these are gone.
 func (s *step) seenAttempts(upTo int32) []int32 {
 	found := s.attempts(func(attempt int32) bool { return attempt <= upTo })
-	return found[:min(len(found), maxSwept)]
+	return found[:min(len(found), maxDeletedAttempts)]
 }
 
 // attemptsAt is seenAttempts for one attempt.

@@ -35,23 +35,23 @@ var Unstored = []Exception{
 		"The same, or the budget is made again if the spec asks for it again. No run ends."},
 }
 
-// storeFirst removes the deletions from a plan that enters a phase, except those in Unstored. The next pass requests
-// them from the stored phase.
-func (s *step) storeFirst() {
+// postponeDeletions removes the deletions from a plan that enters a phase, except those in Unstored. The next pass
+// requests them from the stored phase.
+func (s *step) postponeDeletions() {
 	if len(s.plan.Transitions) == 0 {
 		return
 	}
 	s.plan.Actions = slices.DeleteFunc(s.plan.Actions, func(a lifecycle.Action) bool {
-		if a.Verb != lifecycle.Delete || s.endsNothing(a) {
+		if a.Verb != lifecycle.Delete || s.deletesLeftovers(a) {
 			return false
 		}
-		s.check(0)
+		s.requeueAfter(0)
 		return true
 	})
 }
 
-// endsNothing reports whether a deletion removes only leftovers of an attempt without a driver.
-func (s *step) endsNothing(a lifecycle.Action) bool {
+// deletesLeftovers reports whether a deletion removes only leftovers of an attempt without a driver.
+func (s *step) deletesLeftovers(a lifecycle.Action) bool {
 	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
 		return false
 	}

@@ -12,17 +12,17 @@ import (
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
-		if over(d) {
-			s.retrace(d)
+		if driverEnded(d) {
+			s.enterMissedPhases(d)
 		}
 		switch d.Phase {
 		case lifecycle.DriverSucceeded:
 			if s.app.IsServer {
-				return s.end(lifecycle.Failed, servedOut(d), d.EndedAt)
+				return s.end(lifecycle.Failed, serverEndCause(d), d.EndedAt)
 			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 		case lifecycle.DriverFailed:
-			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed"), d.EndedAt)
+			return s.end(failureOutcome(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed"), d.EndedAt)
 		}
 	}
 	if s.app.Suspend {
@@ -31,30 +31,30 @@ func (s *step) live() bool {
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
 	switch {
 	case d == nil:
-		return s.missing()
-	case s.silent(&d):
-		if outcome, cause, over := s.expired(s.runBound()); over {
-			return !s.early(outcome) && s.end(outcome, cause, s.now)
+		return s.driverMissing()
+	case s.nodeLost(&d):
+		if outcome, cause, over := s.expired(s.runDeadline()); over {
+			return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
 		}
 		return s.lostNode(d)
 	}
-	s.ungate(d)
+	s.rememberUngated(d)
 	if outcome, cause, over := s.deadlines(d); over {
-		return !s.early(outcome) && s.timedOut(d, outcome, cause)
+		return !s.needsLiveRead(outcome) && s.timedOut(d, outcome, cause)
 	}
-	switch s.inspect(d) {
-	case unknown:
+	switch s.inspectMounts(d) {
+	case mountsUnknown:
 		return false
-	case torn:
-		return s.interrupted(d)
+	case mountsMissing:
+		return s.endInterrupted(d)
 	}
 	s.progress(d)
-	s.await(d)
+	s.rememberWait(d)
 	return false
 }
 
-// await remembers the wait reason of a running attempt: that of its driver, else that of its executors.
-func (s *step) await(d *lifecycle.Driver) {
+// rememberWait remembers the wait reason of a running attempt: that of its driver, else that of its executors.
+func (s *step) rememberWait(d *lifecycle.Driver) {
 	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
 		cause = lifecycle.Cause{} // the submitter is still creating the objects that the driver lacks
@@ -63,10 +63,10 @@ func (s *step) await(d *lifecycle.Driver) {
 		s.waitFor(lifecycle.DriverPod, d.Name, cause)
 		return
 	}
-	s.sinceWhen()
+	s.rememberShortage()
 	name, cause := s.pendingExecutor()
 	if cause.Reason == "" {
-		cause = s.unmade()
+		cause = s.missingExecutorsCause()
 	}
 	s.waitFor(lifecycle.Executors, name, cause)
 }
@@ -75,7 +75,7 @@ func (s *step) await(d *lifecycle.Driver) {
 //
 // The remembered reason stays while any executor waits for it: a burst of executors that all wait for room must not
 // cause a burst of status writes. An executor that is being taken from its node is skipped, because its reason would be
-// read as the driver's (missing).
+// read as the driver's (driverMissing).
 //
 // Once enough executors run, executor churn is normal: the wait reason of a young executor is not reported yet.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
@@ -93,8 +93,8 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 		if s.justGated(e.Why, e.CreatedAt) {
 			continue
 		}
-		if left := young - s.now.Sub(e.CreatedAt); s.m.Phase.Runs() && left > 0 {
-			s.check(min(left, young))
+		if left := youngExecutor - s.now.Sub(e.CreatedAt); s.m.Phase.Runs() && left > 0 {
+			s.requeueAfter(min(left, youngExecutor))
 			continue
 		}
 		if cause.Reason == "" {
@@ -105,7 +105,7 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	return name, cause
 }
 
-func failedAs(evicted bool) lifecycle.Outcome {
+func failureOutcome(evicted bool) lifecycle.Outcome {
 	if evicted {
 		return lifecycle.Evicted
 	}
@@ -138,21 +138,21 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	left := lifecycle.GateGrace(why, created, s.now)
 	if left > 0 {
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	return left > 0
 }
 
-// missing handles a driver that is not in the cache. Right after its creation the cache may be late; later a live read
-// decides. If a submitter may still create the driver, missing waits.
-func (s *step) missing() bool {
+// driverMissing handles a driver that is not in the cache. Right after its creation the cache may be late; later a live
+// read decides. If a submitter may still create the driver, missing waits.
+func (s *step) driverMissing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
 		return s.submitting(r)
 	}
 	if s.m.Phase == lifecycle.Launched && r == nil {
 		if left := s.m.SubmittedAt.Add(s.app.MissingGrace).Sub(s.now); left > 0 {
-			s.check(left)
+			s.requeueAfter(left)
 			return false
 		}
 	}
@@ -165,7 +165,7 @@ func (s *step) missing() bool {
 		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return false
 	}
-	if over, ended := s.unsubmitted(r); over {
+	if over, ended := s.endUnsubmitted(r); over {
 		return ended
 	}
 	// The cause remembered while the driver was being taken away is the best explanation of its end.
@@ -183,19 +183,19 @@ func (s *step) missing() bool {
 		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
-// silent reports whether the driver's node counts as lost. Either Kubernetes reports that and the node had time to
+// nodeLost reports whether the driver's node counts as lost. Either Kubernetes reports that and the node had time to
 // prove the contrary, or the node has not carried out a deletion long after it was due.
 //
 // Until then the driver counts as running, as it was remembered, and d becomes a copy with the remembered facts. A lost
 // node counts as back only after Kubernetes reports it.
-func (s *step) silent(d **lifecycle.Driver) bool {
+func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
 	switch {
 	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.NodeLostSince.IsZero()):
 		return true
 	case seen.Phase == lifecycle.DriverUnknown:
-		since = s.earlier(seen.NodeLostSince).Add(doubt)
+		since = s.earlier(seen.NodeLostSince).Add(nodeLostGrace)
 	case seen.Deleting && !seen.GoneBy.IsZero():
 		since = seen.GoneBy.Add(overdue)
 	default:
@@ -205,7 +205,7 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	if left <= 0 {
 		return true
 	}
-	s.check(left)
+	s.requeueAfter(left)
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
 		// The real state appears when the node reports again.
@@ -248,11 +248,11 @@ func (s *step) progress(d *lifecycle.Driver) {
 	case stage == lifecycle.Unknown:
 		s.to(target, lifecycle.Cause{})
 	case s.app.IsServer && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
-		s.to(lifecycle.Started, s.notServing(d))
+		s.to(lifecycle.Started, s.notReadyCause(d))
 	case rank[target] > rank[stage]:
-		s.climb(target)
+		s.enterPhasesUpTo(target)
 	case stage.Runs() && target.Runs() && target != s.m.Phase:
-		s.to(target, s.lack(target))
+		s.to(target, s.shortageCause(target))
 	case s.m.Phase == lifecycle.Unknown:
 		s.to(stage, lifecycle.Cause{})
 	}
@@ -266,18 +266,18 @@ func (s *step) stage() lifecycle.Phase {
 	return s.m.Phase
 }
 
-// climb enters every phase from the driver's last one up to the target. It skips Scaling, a phase that only serves to
-// wait, unless that is the target.
-func (s *step) climb(target lifecycle.Phase) {
+// enterPhasesUpTo enters every phase from the driver's last one up to the target. It skips Scaling, a phase that only
+// serves to wait, unless that is the target.
+func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 	from := rank[s.stage()]
-	for _, phase := range s.ladder() {
+	for _, phase := range s.phasesInOrder() {
 		switch {
 		case rank[phase] <= from, rank[phase] > rank[target], phase == lifecycle.Scaling && target != phase:
 			continue
 		case rank[phase] == rank[target]:
 			phase = target
 		}
-		s.to(phase, s.lack(phase))
+		s.to(phase, s.shortageCause(phase))
 	}
 }
 
@@ -292,7 +292,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 		return lifecycle.Running
 	case s.app.Thresholds != nil:
 		running := s.running()
-		return s.standing(running, running)
+		return s.phaseByThresholds(running, running)
 	}
 	seen, started := s.executors()
 	switch {
@@ -329,13 +329,13 @@ type deadline struct {
 // deadlines requests a pass at the next deadline, or returns the first one that has passed. The driver d is nil if it
 // is missing.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
-	return s.expired(s.bounds(d))
+	return s.expired(s.phaseDeadlines(d))
 }
 
-// early reports whether it is too early to end an attempt by a deadline. It is too early before a live read, or if that
-// read found a later state than the cache. After an outage the cache may be a minute behind, and the missing pods may
-// have started meanwhile. During transient errors no live read is possible, and deadlines still pass.
-func (s *step) early(outcome lifecycle.Outcome) bool {
+// needsLiveRead reports whether it is too early to end an attempt by a deadline. It is too early before a live read, or
+// if that read found a later state than the cache. After an outage the cache may be a minute behind, and the missing
+// pods may have started meanwhile. During transient errors no live read is possible, and deadlines still pass.
+func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
 		looked, part = s.seen.PodsConfirmed, lifecycle.Attempt
@@ -347,7 +347,7 @@ func (s *step) early(outcome lifecycle.Outcome) bool {
 		s.confirm(part, s.m.Attempt)
 		return true
 	case s.seen.CacheBehind:
-		s.check(reassert) // in case the cache does not catch up by itself
+		s.requeueAfter(repeatDelay) // in case the cache does not catch up by itself
 		return true
 	}
 	return false
@@ -355,7 +355,7 @@ func (s *step) early(outcome lifecycle.Outcome) bool {
 
 // timedOut ends an attempt whose time is over.
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
-	if s.app.Retrace {
+	if s.app.EnterMissedPhases {
 		s.progress(d) // the phase at the deadline
 	}
 	return s.end(outcome, cause, s.now)
@@ -372,7 +372,7 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	case first == nil:
 		return "", lifecycle.Cause{}, false
 	case s.now.Before(first.at):
-		s.check(first.at.Sub(s.now))
+		s.requeueAfter(first.at.Sub(s.now))
 		return "", lifecycle.Cause{}, false
 	}
 	why := s.m.Cause
@@ -385,21 +385,21 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// bound returns a deadline, or none if there is no limit.
-func bound(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
+// deadlineAfter returns a deadline, or none if there is no limit.
+func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
 	}
 	return []deadline{{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}}}
 }
 
-// runBound is the deadline of the whole run. It applies in every phase, even if the driver's node does not respond.
-func (s *step) runBound() []deadline {
-	return bound(s.m.SubmittedAt, s.app.Deadlines.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
+// runDeadline is the deadline of the whole run. It applies in every phase, even if the driver's node does not respond.
+func (s *step) runDeadline() []deadline {
+	return deadlineAfter(s.m.SubmittedAt, s.app.Deadlines.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 }
 
-// startBound is the deadline of the driver's start. Time that the pod spends behind scheduling gates does not count.
-func (s *step) startBound(d *lifecycle.Driver) []deadline {
+// startDeadline is the deadline of the driver's start. Time that the pod spends behind scheduling gates does not count.
+func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 	if d.Gated {
 		return nil
 	}
@@ -407,28 +407,28 @@ func (s *step) startBound(d *lifecycle.Driver) []deadline {
 	if s.m.UngatedAt.After(from) {
 		from = s.m.UngatedAt
 	}
-	return bound(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+	return deadlineAfter(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
-// ungate remembers when the driver pod lost its scheduling gates. Gates that were not reported delayed nothing
+// rememberUngated remembers when the driver pod lost its scheduling gates. Gates that were not reported delayed nothing
 // (lifecycle.GateGrace). Kubernetes does not store that time, but the gates were gone when the pod was assigned to a
 // node.
-func (s *step) ungate(d *lifecycle.Driver) {
+func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
 		s.m.UngatedAt = s.earlier(d.ScheduledAt)
 	}
 }
 
-// bounds lists the deadlines of the driver's current phase.
-func (s *step) bounds(d *lifecycle.Driver) []deadline {
+// phaseDeadlines lists the deadlines of the driver's current phase.
+func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	limits := s.app.Deadlines
 	phase := lifecycle.Launched
 	switch {
 	case d != nil:
 		phase = s.phaseOf(d)
 	case s.m.Phase == lifecycle.Unknown:
-		return s.runBound()
+		return s.runDeadline()
 	default:
 		d = &lifecycle.Driver{}
 	}
@@ -438,18 +438,18 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	var here []deadline
 	switch phase {
 	case lifecycle.Launched:
-		here = s.startBound(d)
+		here = s.startDeadline(d)
 	case lifecycle.Started:
-		here = bound(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
+		here = deadlineAfter(s.deadlineStart(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:
-		here = bound(s.scalesFrom(phase, d), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
-			fmt.Sprintf("fewer than %d executors ran", s.initial()))
+		here = deadlineAfter(s.executorsDeadlineStart(phase, d), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
+			fmt.Sprintf("fewer than %d executors ran", s.initialExecutors()))
 	}
-	return append(s.runBound(), here...)
+	return append(s.runDeadline(), here...)
 }
 
-// from returns the start of a deadline: the time from the pod, else the entry of the phase.
-func (s *step) from(t time.Time) time.Time {
+// deadlineStart returns the start of a deadline: the time from the pod, else the entry of the phase.
+func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since
 	}

@@ -137,7 +137,7 @@ func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m li
 // secondFamily is an application with the defaults of the second family's dialect.
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
-		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, Retrace: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
+		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
 		ForceAfter: 300 * second, CleanupInterval: 2 * second,
 		Deadlines: lifecycle.Deadlines{DriverStart: 300 * second, DriverReady: 300 * second, ExecutorsStart: 300 * second, RestartAtScaling: true},
 		Restart:   lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * second}},

@@ -10,54 +10,54 @@ import (
 
 // second adds random settings, memories and events of applications of the second family.
 func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
-	duration := func(n int) time.Duration { return time.Duration(a.of(n)-2) * time.Second }
+	duration := func(n int) time.Duration { return time.Duration(a.below(n)-2) * time.Second }
 	maybe := func(n int) *time.Duration {
-		if a.of(2) == 0 {
+		if a.below(2) == 0 {
 			return nil
 		}
 		return new(duration(n))
 	}
 	limit := func() *int64 {
-		if a.of(2) == 0 {
+		if a.below(2) == 0 {
 			return nil
 		}
-		return new(int64(a.of(4)))
+		return new(int64(a.below(4)))
 	}
-	if a.of(4) > 0 {
-		app.Thresholds = &lifecycle.Thresholds{Init: int32(a.of(3)), Min: int32(a.of(3)), Max: int32(a.of(4)), Dynamic: a.of(3) == 0}
+	if a.below(4) > 0 {
+		app.Thresholds = &lifecycle.Thresholds{Init: int32(a.below(3)), Min: int32(a.below(3)), Max: int32(a.below(4)), Dynamic: a.below(3) == 0}
 	}
-	app.Retrace = a.of(2) == 0
+	app.EnterMissedPhases = a.below(2) == 0
 	app.Retain = lifecycle.Retention{
-		Policy: []lifecycle.RetainPolicy{"", lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[a.of(4)], For: maybe(200),
+		Policy: []lifecycle.RetainPolicy{"", lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[a.below(4)], For: maybe(200),
 	}
-	if a.of(2) == 0 {
-		app.ForceAfter, app.DeletedAt = time.Duration(a.of(300))*time.Second, a.time(now)
+	if a.below(2) == 0 {
+		app.ForceAfter, app.DeletedAt = time.Duration(a.below(300))*time.Second, a.time(now)
 	}
 	seen.Shortages = lifecycle.Shortages{Min: a.time(now), Max: a.time(now)}
-	app.CleanupInterval = time.Duration(a.of(3)) * time.Second
-	app.Deadlines.RestartAtScaling = a.of(2) == 0
-	if a.of(3) == 0 {
+	app.CleanupInterval = time.Duration(a.below(3)) * time.Second
+	app.Deadlines.RestartAtScaling = a.below(2) == 0
+	if a.below(3) == 0 {
 		app.Restart.Policy = lifecycle.OnInfrastructureFailure
 	}
-	if a.of(4) > 0 {
+	if a.below(4) > 0 {
 		app.Restart.Limits = &lifecycle.RestartLimits{
-			MaxRestarts: int64(a.of(5)), MaxFailures: limit(), MaxRejections: limit(),
+			MaxRestarts: int64(a.below(5)), MaxFailures: limit(), MaxRejections: limit(),
 			Backoff: duration(60), FailureBackoff: maybe(60), RejectionBackoff: maybe(60), ResetAfter: maybe(300),
 		}
 	}
 	if mem.Phase == lifecycle.New {
 		return
 	}
-	mem.Restarts = lifecycle.Restarts{Total: int64(a.of(5)), Failures: int64(a.of(4)), Rejections: int64(a.of(3))}
+	mem.Restarts = lifecycle.Restarts{Total: int64(a.below(5)), Failures: int64(a.below(4)), Rejections: int64(a.below(3))}
 	switch {
-	case mem.Phase == lifecycle.Unknown && a.of(2) == 0:
-		mem.PhaseBeforeUnknown = up[a.of(len(up))]
-	case mem.Phase.Runs() && a.of(2) == 0:
-		mem.Phase = []lifecycle.Phase{lifecycle.Partial, lifecycle.Below}[a.of(2)]
+	case mem.Phase == lifecycle.Unknown && a.below(2) == 0:
+		mem.PhaseBeforeUnknown = up[a.below(len(up))]
+	case mem.Phase.Runs() && a.below(2) == 0:
+		mem.Phase = []lifecycle.Phase{lifecycle.Partial, lifecycle.Below}[a.below(2)]
 	}
-	if a.of(3) == 0 { // a healthy driver with several executors
+	if a.below(3) == 0 { // a healthy driver with several executors
 		seen.Drivers = []lifecycle.Driver{{Name: "d", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning, Ready: true, StartedAt: now, ReadyAt: now}}
-		for range a.of(4) {
+		for range a.below(4) {
 			seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning})
 		}
 	}

@@ -142,46 +142,46 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 // anything makes random situations, including unreachable ones.
 type anything struct{ r *rand.Rand }
 
-func (a anything) of(n int) int { return a.r.IntN(n) }
+func (a anything) below(n int) int { return a.r.IntN(n) }
 
 func (a anything) time(now time.Time) time.Time {
-	if a.of(3) == 0 {
+	if a.below(3) == 0 {
 		return time.Time{}
 	}
-	return now.Add(time.Duration(a.of(400)-300) * time.Second)
+	return now.Add(time.Duration(a.below(400)-300) * time.Second)
 }
 
 func (a anything) app() lifecycle.App {
 	app := lifecycle.App{
-		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.of(4)], Deleting: a.of(20) == 0, Orphan: a.of(2) == 0, Suspend: a.of(4) == 0,
-		InitialExecutors: int32(a.of(5)), MissingGrace: time.Duration(1+a.of(20)) * time.Second,
+		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.below(4)], Deleting: a.below(20) == 0, Orphan: a.below(2) == 0, Suspend: a.below(4) == 0,
+		InitialExecutors: int32(a.below(5)), MissingGrace: time.Duration(1+a.below(20)) * time.Second,
 		Restart: lifecycle.Restart{
-			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.of(3)],
-			FailureRetries: int32(a.of(4)), SubmissionRetries: int32(a.of(4)),
-			FailureInterval: time.Duration(a.of(60)) * time.Second, SubmissionInterval: time.Duration(a.of(60)) * time.Second,
-			Factor: float64(a.of(4)), Max: time.Duration(a.of(100)) * time.Second,
+			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.below(3)],
+			FailureRetries: int32(a.below(4)), SubmissionRetries: int32(a.below(4)),
+			FailureInterval: time.Duration(a.below(60)) * time.Second, SubmissionInterval: time.Duration(a.below(60)) * time.Second,
+			Factor: float64(a.below(4)), Max: time.Duration(a.below(100)) * time.Second,
 		},
 	}
-	if a.of(2) == 0 {
-		limit := func() time.Duration { return time.Duration(a.of(200)) * time.Second }
+	if a.below(2) == 0 {
+		limit := func() time.Duration { return time.Duration(a.below(200)) * time.Second }
 		app.Deadlines = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
 	}
-	if a.of(5) == 0 {
+	if a.below(5) == 0 {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.driver.memory"}
 	}
-	if a.of(3) == 0 {
+	if a.below(3) == 0 {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
 	}
-	app.Budget = a.of(3) == 0
-	app.MinExecutors = int32(a.of(5))
-	if a.of(3) == 0 {
-		app.TTL = new(time.Duration(a.of(100)-10) * time.Second)
+	app.Budget = a.below(3) == 0
+	app.MinExecutors = int32(a.below(5))
+	if a.below(3) == 0 {
+		app.TTL = new(time.Duration(a.below(100)-10) * time.Second)
 	}
 	return app
 }
 
 func (a anything) memory(now time.Time) lifecycle.Memory {
-	if a.of(8) == 0 {
+	if a.below(8) == 0 {
 		return lifecycle.Memory{}
 	}
 	phases := []lifecycle.Phase{
@@ -192,12 +192,12 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.RunTimedOut,
 	}
 	m := lifecycle.Memory{
-		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
-		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: outcomes[a.of(len(outcomes))], SuspendedRuns: int32(a.of(2)),
+		Phase: phases[a.below(len(phases))], Since: a.time(now), Attempt: int32(1 + a.below(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.below(3)],
+		Runs: int32(a.below(4)), Submissions: int32(a.below(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Outcome: outcomes[a.below(len(outcomes))], SuspendedRuns: int32(a.below(2)),
 	}
-	if a.of(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.of(6)], Message: "m"}
+	if a.below(2) == 0 {
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.below(6)], Message: "m"}
 	}
 	if m.Phase.Live() {
 		m.ShortSince = a.time(now)
@@ -209,48 +209,48 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
-	seen := lifecycle.Observed{Confirmed: a.of(3) == 0}
+	seen := lifecycle.Observed{Confirmed: a.below(3) == 0}
 	if seen.Confirmed {
-		seen.PodsConfirmed, seen.CacheBehind = a.of(2) == 0, a.of(3) == 0
+		seen.PodsConfirmed, seen.CacheBehind = a.below(2) == 0, a.below(3) == 0
 	}
-	for range a.of(3) {
-		attempt := int32(a.of(5))
+	for range a.below(3) {
+		attempt := int32(a.below(5))
 		if seen.Driver(attempt) != nil {
 			continue
 		}
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
-			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
-			Gated: a.of(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+			Name: "d", Attempt: attempt, Phase: phases[a.below(5)], Ready: a.below(2) == 0, Deleting: a.below(5) == 0, CreatedAt: a.time(now),
+			Gated: a.below(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.below(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.below(3)],
 		})
 	}
 	a.submitters(now, &seen)
-	if a.of(3) == 0 {
-		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.of(3)], Message: "e"}
+	if a.below(3) == 0 {
+		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.below(3)], Message: "e"}
 	}
-	for range a.of(6) {
-		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
-		if a.of(40) == 0 {
-			e.Attempt = math.MaxInt32 - int32(a.of(2)) // forged
+	for range a.below(6) {
+		e := lifecycle.Executor{Name: "e", Attempt: int32(a.below(5)), Phase: phases[a.below(5)]}
+		if a.below(40) == 0 {
+			e.Attempt = math.MaxInt32 - int32(a.below(2)) // forged
 		}
 		e.CreatedAt = a.time(now)
-		if a.of(2) == 0 {
-			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.of(3)], Message: "e"}
+		if a.below(2) == 0 {
+			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.below(3)], Message: "e"}
 		}
 		seen.Executors = append(seen.Executors, e)
 	}
-	for range a.of(2) {
-		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.of(4)))
-		if a.of(2) == 0 {
+	for range a.below(2) {
+		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.below(4)))
+		if a.below(2) == 0 {
 			seen.Budgets = append(seen.Budgets, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
-		if a.of(3) == 0 {
+		if a.below(3) == 0 {
 			seen.Groups = append(seen.Groups, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
 	}
-	if a.of(5) == 0 {
-		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.of(200)) * time.Second)}
+	if a.below(5) == 0 {
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.below(200)) * time.Second)}
 	}
-	if a.of(5) == 0 {
+	if a.below(5) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	return seen
@@ -261,22 +261,22 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
-	for range a.of(3) {
-		attempt := int32(a.of(5))
+	for range a.below(3) {
+		attempt := int32(a.below(5))
 		if seen.Submitter(attempt) != nil {
 			continue
 		}
 		seen.Submitters = append(seen.Submitters, lifecycle.Submitter{
-			Name: "s", Attempt: attempt, Phase: phases[a.of(5)], Deleting: a.of(5) == 0, GoneBy: a.time(now), CreatedAt: a.time(now), EndedAt: a.time(now),
-			SpecHash: []string{"", "1:a", "1:b"}[a.of(3)], Why: lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.of(3)]},
+			Name: "s", Attempt: attempt, Phase: phases[a.below(5)], Deleting: a.below(5) == 0, GoneBy: a.time(now), CreatedAt: a.time(now), EndedAt: a.time(now),
+			SpecHash: []string{"", "1:a", "1:b"}[a.below(3)], Why: lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.below(3)]},
 		})
 	}
 	for i := range seen.Drivers {
-		if a.of(2) == 0 {
-			seen.Drivers[i].Submitter, seen.Drivers[i].MissingConfigMap = "s", a.of(2) == 0
+		if a.below(2) == 0 {
+			seen.Drivers[i].Submitter, seen.Drivers[i].MissingConfigMap = "s", a.below(2) == 0
 		}
 	}
-	if seen.Inspected = a.of(3) == 0; seen.Inspected {
+	if seen.Inspected = a.below(3) == 0; seen.Inspected {
 		seen.Confirmed = true
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // This file counts restarts for lifecycle.RestartLimits.
 
-// asksFor reports whether a policy wants another attempt after an outcome, apart from any limit.
-func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
+// allowsRestart reports whether a policy wants another attempt after an outcome, apart from any limit.
+func allowsRestart(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 	switch policy {
 	case lifecycle.Always:
 		return true
@@ -22,10 +22,10 @@ func asksFor(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// count counts the restart that follows an outcome.
-func (s *step) count(outcome lifecycle.Outcome) {
+// countRestart counts the restart that follows an outcome.
+func (s *step) countRestart(outcome lifecycle.Outcome) {
 	if s.app.Restart.Limits != nil {
-		s.m.Restarts = s.next(outcome)
+		s.m.Restarts = s.nextRestarts(outcome)
 	}
 }
 
@@ -35,68 +35,68 @@ func (s *step) count(outcome lifecycle.Outcome) {
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
-		s.count(s.m.Outcome)
+		s.countRestart(s.m.Outcome)
 	case s.m.Phase.Live():
-		s.count(lifecycle.Lost)
+		s.countRestart(lifecycle.Lost)
 	}
 }
 
-// next returns the Restarts of an attempt that follows one with the given outcome. After an attempt that lived long
-// enough, the count starts again: the following restart is the first one, and all earlier failures are forgotten,
+// nextRestarts returns the Restarts of an attempt that follows one with the given outcome. After an attempt that lived
+// long enough, the count starts again: the following restart is the first one, and all earlier failures are forgotten,
 // including the failure of that attempt.
-func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
+func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}
 	}
-	next := lifecycle.Restarts{Total: more(s.m.Restarts.Total)}
+	next := lifecycle.Restarts{Total: increment(s.m.Restarts.Total)}
 	if outcome != lifecycle.Succeeded {
-		next.Failures = more(s.m.Restarts.Failures)
+		next.Failures = increment(s.m.Restarts.Failures)
 	}
 	if outcome == lifecycle.Refused {
-		next.Rejections = more(s.m.Restarts.Rejections)
+		next.Rejections = increment(s.m.Restarts.Rejections)
 	}
 	return next
 }
 
-// unfit returns why the edited spec prevents the next attempt. It is empty if something else prevents it, or if the
-// attempt that ended was rejected for the same spec.
-func (s *step) unfit() string {
+// invalidEdit returns why the edited spec prevents the next attempt. It is empty if something else prevents it, or if
+// the attempt that ended was rejected for the same spec.
+func (s *step) invalidEdit() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
 	if s.app.Invalid == nil || s.app.Restart.Limits == nil || ofIt {
 		return ""
 	}
 	fit := *s
 	fit.app.Invalid = nil
-	if !fit.again() {
+	if !fit.mayRestart() {
 		return ""
 	}
 	return "no other attempt can be made of the spec as it was edited: " + s.app.Invalid.Message
 }
 
-// more returns n + 1 without an overflow: a limit may be the largest number.
-func more(n int64) int64 {
+// increment returns n + 1 without an overflow: a limit may be the largest number.
+func increment(n int64) int64 {
 	if n == math.MaxInt64 {
 		return n
 	}
 	return n + 1
 }
 
-// exhausted returns the limit that prevents another attempt; empty if no limit does, or if no attempt is wanted.
-func (s *step) exhausted() string {
+// exceededLimit returns the limit that prevents another attempt; empty if no limit does, or if no attempt is wanted.
+func (s *step) exceededLimit() string {
 	rule := s.app.Restart
-	if rule.Limits == nil || s.app.Invalid != nil || !asksFor(rule.Policy, s.m.Outcome) {
+	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {
 		return ""
 	}
 	next := s.m.Restarts // in Waiting it is counted already
 	if s.m.Phase != lifecycle.Waiting {
-		next = s.next(s.m.Outcome)
+		next = s.nextRestarts(s.m.Outcome)
 	}
-	return exceeded(rule.Limits, next, s.m.Outcome)
+	return limitExceededBy(rule.Limits, next, s.m.Outcome)
 }
 
-// exceeded returns the limit that a restart after an outcome exceeds, or "". The limit on rejections replaces the limit
-// on failures.
-func exceeded(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
+// limitExceededBy returns the limit that a restart after an outcome exceeds, or "". The limit on rejections replaces
+// the limit on failures.
+func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:
 		return fmt.Sprintf("no more than %d restarts are allowed", c.MaxRestarts)
@@ -110,8 +110,8 @@ func exceeded(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifec
 	return ""
 }
 
-// exhaustedBy is the cause of an end after which a limit allows no restart, including how the last attempt ended.
-func exhaustedBy(limit string, m lifecycle.Memory) lifecycle.Cause {
+// exhaustedCause is the cause of an end after which a limit allows no restart, including how the last attempt ended.
+func exhaustedCause(limit string, m lifecycle.Memory) lifecycle.Cause {
 	last := string(m.Outcome)
 	if m.Cause.Reason != "" && m.Cause.Reason != last {
 		last += ", " + m.Cause.Reason

@@ -27,13 +27,13 @@ func TestPolicies(t *testing.T) {
 				want = want || o == how
 			}
 			s := &step{app: secondFamily(restarts(policy, math.MaxInt64)), m: memoryIn(lifecycle.Ended, outcome(how, "r", 50)), now: at(60)}
-			if got := s.again(); got != want {
+			if got := s.mayRestart(); got != want {
 				t.Errorf("%q after %s: again %v", policy, how, got)
 			}
 			// The count of the other API family supports the policies too.
 			s.app.Restart = lifecycle.Restart{Policy: policy, FailureRetries: 9, SubmissionRetries: 9}
 			s.m.Submissions++
-			if got := s.again(); got != want {
+			if got := s.mayRestart(); got != want {
 				t.Errorf("%q after %s, by retries: again %v", policy, how, got)
 			}
 		}
@@ -43,7 +43,7 @@ func TestPolicies(t *testing.T) {
 // TestRestartsAreCounted checks the counters after an end, and the limit that prevents another attempt.
 func TestRestartsAreCounted(t *testing.T) {
 	type counts [3]int64 // all, failures, refusals
-	of := func(c counts) lifecycle.Restarts {
+	restartsOf := func(c counts) lifecycle.Restarts {
 		return lifecycle.Restarts{Total: c[0], Failures: c[1], Rejections: c[2]}
 	}
 	none := func(*lifecycle.RestartLimits) {}
@@ -109,23 +109,23 @@ func TestRestartsAreCounted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			app := secondFamily(restarts(lifecycle.Always, math.MaxInt64))
 			c.limits(app.Restart.Limits)
-			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50), func(m *lifecycle.Memory) { m.Restarts, m.Submissions = of(c.before), 9 })
+			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50), func(m *lifecycle.Memory) { m.Restarts, m.Submissions = restartsOf(c.before), 9 })
 			plan := Step(app, mem, nothing, at(51))
 			checkPlan(t, app, mem, nothing, at(51), plan)
 			if c.limit == "" {
 				if plan.Next.Phase != lifecycle.Waiting {
 					t.Fatalf("%s: %+v", plan.Next.Phase, plan.Next.Cause)
 				}
-				if diff := cmp.Diff(of(c.want), plan.Next.Restarts); diff != "" {
+				if diff := cmp.Diff(restartsOf(c.want), plan.Next.Restarts); diff != "" {
 					t.Errorf("counters of the next attempt (-want +got):\n%s", diff)
 				}
 				// They count once, however many passes run, and do not exceed the limit.
-				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != of(c.want) {
+				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != restartsOf(c.want) {
 					t.Errorf("a second look: %s %+v", again.Next.Phase, again.Next.Restarts)
 				}
 				return
 			}
-			if plan.Next.Phase != lifecycle.Done || plan.Next.Restarts != of(c.before) || plan.Next.Outcome != c.how {
+			if plan.Next.Phase != lifecycle.Done || plan.Next.Restarts != restartsOf(c.before) || plan.Next.Outcome != c.how {
 				t.Errorf("%s %s %+v, want Done with the counters of the last attempt", plan.Next.Phase, plan.Next.Outcome, plan.Next.Restarts)
 			}
 			if got := plan.Next.Cause; got.Reason != lifecycle.ReasonRestartsExhausted || !strings.Contains(got.Message, c.limit) {
@@ -194,7 +194,7 @@ func TestLimitsWhileWaiting(t *testing.T) {
 		{"as it was", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),
 			want{check: 20 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
 		{"lowered: was the next launched?", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
-			want{do: acts(confirm(1)), check: recheck, outcome: lifecycle.Failed, reason: "OOMKilled"}},
+			want{do: acts(confirm(1)), check: rereadDelay, outcome: lifecycle.Failed, reason: "OOMKilled"}},
 		{"lowered: everything goes first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, sure(remains), at(60),
 			want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
 		{"lowered: nothing is left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, confirmed, at(60),

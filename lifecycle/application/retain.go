@@ -9,8 +9,8 @@ import (
 
 // This file decides which objects of the last attempt are kept, for how long, and when the others are force-deleted.
 
-// retains reports whether the rule keeps the objects of an attempt with the current outcome.
-func (s *step) retains() bool {
+// retainsObjects reports whether the rule keeps the objects of an attempt with the current outcome.
+func (s *step) retainsObjects() bool {
 	keep := s.app.Retain
 	switch {
 	case keep.Policy == lifecycle.RetainNever, keep.For != nil && *keep.For <= 0:
@@ -21,21 +21,21 @@ func (s *step) retains() bool {
 	return true
 }
 
-// accounts reports whether the spec has a retention rule. If so, Retained and Done are exact about which objects exist.
-// Otherwise both mean only that the application is over, and deletions by others do not matter.
-func (s *step) accounts() bool { return s.app.Retain != lifecycle.Retention{} }
+// hasRetention reports whether the spec has a retention rule. If so, Retained and Done are exact about which objects
+// exist. Otherwise both mean only that the application is over, and deletions by others do not matter.
+func (s *step) hasRetention() bool { return s.app.Retain != lifecycle.Retention{} }
 
-// lapsed reports whether retained objects must be deleted: their time is over, or the policy has changed.
-func (s *step) lapsed() bool {
+// retentionOver reports whether retained objects must be deleted: their time is over, or the policy has changed.
+func (s *step) retentionOver() bool {
 	switch {
-	case !s.retains():
+	case !s.retainsObjects():
 		return true
 	case s.app.Retain.For == nil:
 		return false
 	}
 	left := s.m.Since.Add(*s.app.Retain.For).Sub(s.now)
 	if left > 0 {
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	return left <= 0
 }
@@ -60,20 +60,20 @@ func (s *step) remove(part lifecycle.Part, attempt int32) {
 
 // forced reports whether the time in which the attempt's pods may stop by themselves is over.
 func (s *step) forced(attempt int32) bool {
-	from := s.goesFrom(attempt)
+	from := s.deletionStart(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {
 		return false
 	}
 	left := from.Add(s.app.ForceAfter).Sub(s.now)
 	if left > 0 {
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	return left <= 0
 }
 
-// goesFrom is since when an attempt should be gone; zero if it should not be, or if that time is unknown. The
+// deletionStart is since when an attempt should be gone; zero if it should not be, or if that time is unknown. The
 // remembered end does not apply to the launch of a later attempt that is not remembered.
-func (s *step) goesFrom(attempt int32) time.Time {
+func (s *step) deletionStart(attempt int32) time.Time {
 	switch {
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:
 		return s.m.EndedAt
@@ -85,4 +85,4 @@ func (s *step) goesFrom(attempt int32) time.Time {
 	return time.Time{}
 }
 
-func (s *step) cleanAgain() time.Duration { return cmp.Or(s.app.CleanupInterval, reassert) }
+func (s *step) cleanupInterval() time.Duration { return cmp.Or(s.app.CleanupInterval, repeatDelay) }

@@ -23,18 +23,18 @@ import (
 )
 
 const (
-	// reassert is the time after which a deletion without effect is requested again.
-	reassert = 15 * time.Second
-	// recheck is the time after which a live read is repeated if the last one found nothing new.
-	recheck = 5 * time.Second
-	// doubt is how long a node that was reported lost may take to prove that it works.
+	// repeatDelay is the time after which a deletion without effect is requested again.
+	repeatDelay = 15 * time.Second
+	// rereadDelay is the time after which a live read is repeated if the last one found nothing new.
+	rereadDelay = 5 * time.Second
+	// nodeLostGrace is how long a node that was reported lost may take to prove that it works.
 	//
 	// The node controller also removes the readiness of pods on a node that is merely not ready. The kubelet of such a
 	// node restores it at its next sync, every 10 s (syncBatch of its status manager). Without the delay, a phase would
 	// come and go with that, and readers of the status would take it for a failure.
-	doubt = 15 * time.Second
-	// young is the age up to which a waiting executor of a running application is not reported.
-	young = 5 * time.Second
+	nodeLostGrace = 15 * time.Second
+	// youngExecutor is the age up to which a waiting executor of a running application is not reported.
+	youngExecutor = 5 * time.Second
 	// maxUnremembered is how far ahead of the remembered attempt the machine accepts a pod's attempt label. At most one
 	// launch can be unremembered; the rest is room for a restored older status. A label beyond it is not from a launch
 	// of this operator: anyone who may create pods can write one.
@@ -52,8 +52,8 @@ const (
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
-	s.guard()
-	s.storeFirst()
+	s.ensureBudget()
+	s.postponeDeletions()
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.m.ShortSince = time.Time{} // no executors are expected
 	}
@@ -70,8 +70,9 @@ type step struct {
 	plan lifecycle.Plan
 	// stored is the memory at the start of the pass.
 	stored lifecycle.Memory
-	// tried is set after this pass has decided on a launch. A pass makes at most one launch, whatever the interval.
-	tried bool
+	// launchTried is set after this pass has decided on a launch. A pass makes at most one launch, whatever the
+	// interval.
+	launchTried bool
 }
 
 func (s *step) run() {
@@ -89,20 +90,20 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.check(recheck) // not reached: a test explores the machine at random
+	s.requeueAfter(rereadDelay) // not reached: a test explores the machine at random
 }
 
 // move runs the decision of the current phase. It reports whether another phase was entered, which then decides next.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.New:
-		return s.fresh()
+		return s.launchNew()
 	case lifecycle.Waiting:
 		return s.waiting()
 	case lifecycle.Ended:
 		return s.ended()
 	case lifecycle.Retained, lifecycle.Done:
-		return s.over()
+		return s.finished()
 	case lifecycle.Suspending:
 		return s.suspending()
 	case lifecycle.Suspended:
@@ -118,7 +119,7 @@ func (s *step) move() bool {
 // to enters a phase. The cause is the reason, or the wait reason of the phase.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
-	s.settle()
+	s.resetFailures()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
 	})
@@ -126,9 +127,9 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// settle forgets earlier failures at the end of a run that was Running for long enough. The next interval is then the
-// first one again.
-func (s *step) settle() {
+// resetFailures forgets earlier failures at the end of a run that was Running for long enough. The next interval is
+// then the first one again.
+func (s *step) resetFailures() {
 	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
 	}
@@ -138,8 +139,8 @@ func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
 }
 
-// check requests another pass after d at the latest.
-func (s *step) check(d time.Duration) {
+// requeueAfter requests another pass after d at the latest.
+func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
 		s.plan.RequeueAfter = d
@@ -160,8 +161,8 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 	s.m.Cause = cause
 }
 
-// fresh launches a new application, or suspends it if it was created suspended.
-func (s *step) fresh() bool {
+// launchNew launches a new application, or suspends it if it was created suspended.
+func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
 	}
@@ -176,8 +177,8 @@ func (s *step) fresh() bool {
 // a live read has already confirmed that nothing is left of the earlier attempts (cleared).
 func (s *step) launch() bool {
 	switch {
-	case s.tried:
-		s.check(recheck)
+	case s.launchTried:
+		s.requeueAfter(rereadDelay)
 		return false
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
@@ -186,13 +187,13 @@ func (s *step) launch() bool {
 		if s.seen.Rejection = s.launchTimedOut(); s.seen.Rejection != nil {
 			return s.launch()
 		}
-		s.check(reassert)
+		s.requeueAfter(repeatDelay)
 		return false
 	case s.app.Invalid == nil && (s.seen.Rejection != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0) && !s.seen.Confirmed:
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
 	}
-	s.tried = true
+	s.launchTried = true
 	s.m.Attempt++
 	s.m.Submissions++
 	s.m.AttemptID = lifecycle.AttemptID(s.app.UID, s.m.Attempt)
@@ -209,7 +210,7 @@ func (s *step) launch() bool {
 	s.m.Runs++
 	s.to(lifecycle.Launched, s.submission())
 	s.do(lifecycle.Create, lifecycle.Submission, s.m.Attempt)
-	s.check(s.app.MissingGrace)
+	s.requeueAfter(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
 }
@@ -220,16 +221,16 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 	if s.seen.TransientError == nil {
 		return nil
 	}
-	if outcome, cause, over := s.expired(bound(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
+	if outcome, cause, over := s.expired(deadlineAfter(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
 		"the driver could not be made")); over && outcome == lifecycle.Refused {
 		return &cause
 	}
 	return nil
 }
 
-// barred reports whether an action in this pass would fail. Either an action was rejected, and the next would be as
-// well, or transient errors prevent actions.
-func (s *step) barred() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
+// actionsBlocked reports whether an action in this pass would fail. Either an action was rejected, and the next would
+// be as well, or transient errors prevent actions.
+func (s *step) actionsBlocked() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
 
 // confirm requests a live read, the only action that the decision needs. During transient errors it requests none,
 // except for a launch whose time is over.
@@ -238,7 +239,7 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
 		s.do(lifecycle.Confirm, part, attempt)
 	}
-	s.check(recheck)
+	s.requeueAfter(rereadDelay)
 }
 
 // submission is the wait reason of a launch: the reason for the submitter, or none if the operator creates the driver
@@ -318,12 +319,12 @@ func (s *step) earlier(t time.Time) time.Time {
 // preempts and admits writes node selectors and tolerations with every suspend. No run exists then that must be
 // replaced, and the counts continue. An edit of a finished application, or of a running one, resets the counts.
 //
-// A running server is not replaced if the new spec cannot be rendered (keepsServing).
+// A running server is not replaced if the new spec cannot be rendered (keepsServer).
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:
 		return
-	case s.keepsServing():
+	case s.keepsServer():
 		return
 	case !lifecycle.Edited(s.m.SpecHash, s.app.SpecHash):
 		s.m.SpecHash = s.app.SpecHash

@@ -21,9 +21,9 @@ func TestAttemptsAreSweptInParts(t *testing.T) {
 	app := lifecycle.App{UID: "u", Deleting: false}
 	mem := lifecycle.Memory{Phase: lifecycle.Running, Attempt: attempts, AttemptID: "i"}
 	deleted := map[int32]bool{}
-	for range attempts/maxSwept + 1 {
+	for range attempts/maxDeletedAttempts + 1 {
 		plan := Step(app, mem, seen, now)
-		if len(plan.Actions) > 2*maxSwept {
+		if len(plan.Actions) > 2*maxDeletedAttempts {
 			t.Fatalf("%d actions", len(plan.Actions))
 		}
 		for _, action := range plan.Actions {
@@ -41,9 +41,9 @@ func TestAttemptsAreSweptInParts(t *testing.T) {
 }
 
 func keep[T any](all []T, wanted func(T) bool) (kept []T) {
-	for _, one := range all {
-		if wanted(one) {
-			kept = append(kept, one)
+	for _, action := range all {
+		if wanted(action) {
+			kept = append(kept, action)
 		}
 	}
 	return kept

@@ -22,18 +22,18 @@ func (s *step) running() int32 {
 	return running
 }
 
-// lackGrace is how long fewer executors than a threshold may run before the phase changes. The executors of an ending
-// run exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later. The driver
-// replaces a lost executor within seconds; a longer loss is reported.
-const lackGrace = 5 * time.Second
+// shortageGrace is how long fewer executors than a threshold may run before the phase changes. The executors of an
+// ending run exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later. The
+// driver replaces a lost executor within seconds; a longer loss is reported.
+const shortageGrace = 5 * time.Second
 
-// standing is the phase of a driver that is Ready. Its start is over when Init executors have run; then the number of
-// running executors decides. A completed start never begins again: after a lost node, the driver continues from its
-// earlier phase.
+// phaseByThresholds is the phase of a driver that is Ready. Its start is over when Init executors have run; then the
+// number of running executors decides. A completed start never begins again: after a lost node, the driver continues
+// from its earlier phase.
 //
-// A driver that had enough executors keeps its phase until the shortage has lasted for lackGrace. The end of a start
-// needs no such delay: executors that never ran were not lost.
-func (s *step) standing(came, running int32) lifecycle.Phase {
+// A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. The end of a
+// start needs no such delay: executors that never ran were not lost.
+func (s *step) phaseByThresholds(came, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 	starts := !from.Runs()
 	switch {
@@ -42,28 +42,28 @@ func (s *step) standing(came, running int32) lifecycle.Phase {
 			return lifecycle.Scaling
 		}
 		return lifecycle.Ready
-	case running < t.Min && (starts || from == lifecycle.Below || s.lasts(s.seen.Shortages.Min, &s.plan.Shortages.Min)):
+	case running < t.Min && (starts || from == lifecycle.Below || s.shortageLasts(s.seen.Shortages.Min, &s.plan.Shortages.Min)):
 		return lifecycle.Below
-	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.lasts(s.seen.Shortages.Max, &s.plan.Shortages.Max)):
+	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.shortageLasts(s.seen.Shortages.Max, &s.plan.Shortages.Max)):
 		return lifecycle.Partial
 	}
 	return lifecycle.Running
 }
 
-// lasts reports whether a shortage of executors has lasted for lackGrace. It passes the start of the shortage to the
-// next decision; that is now if no decision of this process has seen it. A new process may therefore report a shortage
-// up to lackGrace late, but never early: an executor whose pod is gone has no known end.
-func (s *step) lasts(since time.Time, note *time.Time) bool {
+// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. It passes the start of the
+// shortage to the next decision; that is now if no decision of this process has seen it. A new process may therefore
+// report a shortage up to shortageGrace late, but never early: an executor whose pod is gone has no known end.
+func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	*note = s.earlier(since)
-	left := note.Add(lackGrace).Sub(s.now)
+	left := note.Add(shortageGrace).Sub(s.now)
 	if left > 0 {
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	return left <= 0
 }
 
-// lack is the cause for a phase that runs with too few executors.
-func (s *step) lack(phase lifecycle.Phase) lifecycle.Cause {
+// shortageCause is the cause for a phase that runs with too few executors.
+func (s *step) shortageCause(phase lifecycle.Phase) lifecycle.Cause {
 	switch phase {
 	case lifecycle.Below:
 		return lifecycle.Cause{Reason: lifecycle.ReasonBelowThreshold,
@@ -74,46 +74,46 @@ func (s *step) lack(phase lifecycle.Phase) lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// initial is how many executors the start of an attempt waits for.
-func (s *step) initial() int32 {
+// initialExecutors is how many executors the start of an attempt waits for.
+func (s *step) initialExecutors() int32 {
 	if s.app.Thresholds != nil {
 		return s.app.Thresholds.Init
 	}
 	return s.app.InitialExecutors
 }
 
-// scalesFrom is the start of the executors' deadline.
-func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
+// executorsDeadlineStart is the start of the executors' deadline.
+func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
 	switch {
 	case phase != lifecycle.Scaling || !s.app.Deadlines.RestartAtScaling:
-		return s.from(d.ReadyAt)
+		return s.deadlineStart(d.ReadyAt)
 	case s.m.Phase == lifecycle.Scaling:
 		return s.m.Since
 	}
 	return s.now // this pass enters Scaling
 }
 
-// retrace leads an ended driver through the phases that it must have passed unobserved.
+// enterMissedPhases leads an ended driver through the phases that it must have passed unobserved.
 //
-// An ended pod does not show whether it was Ready. If its container started, retrace assumes that it was: only a pod
-// with a readiness probe of its own may not have been. It does not invent executors that were expected and not
-// observed, and no shortage of executors either. Executors end with their driver, and their earlier number can no
+// An ended pod does not show whether it was Ready. If its container started, enterMissedPhases assumes that it was:
+// only a pod with a readiness probe of its own may not have been. It does not invent executors that were expected and
+// not observed, and no shortage of executors either. Executors end with their driver, and their earlier number can no
 // longer be observed.
 //
 // If a container could not be started at all, the kubelet reports a start in 1970.
-func (s *step) retrace(d *lifecycle.Driver) {
-	if !s.app.Retrace || s.app.IsServer || d.StartedAt.Unix() <= 0 {
+func (s *step) enterMissedPhases(d *lifecycle.Driver) {
+	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return
 	}
 	_, came := s.executors()
 	target := lifecycle.Running
 	switch {
 	case s.app.Thresholds != nil:
-		target = s.standing(came, math.MaxInt32)
+		target = s.phaseByThresholds(came, math.MaxInt32)
 	case came < s.app.InitialExecutors && came > 0:
 		target = lifecycle.Scaling
 	case came < s.app.InitialExecutors:
 		target = lifecycle.Ready
 	}
-	s.climb(target)
+	s.enterPhasesUpTo(target)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// lasting is a shortage of executors that has lasted for longer than lackGrace at 60 s.
+// lasting is a shortage of executors that has lasted for longer than shortageGrace at 60 s.
 var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
 // forLong adds such a shortage to what is observed.
@@ -241,8 +241,8 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestRetrace checks the phases that an end is led through, by the last observed state of the driver.
-func TestRetrace(t *testing.T) {
+// TestEnterMissedPhases checks the phases that an end is led through, by the last observed state of the driver.
+func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)
 	}
@@ -273,10 +273,10 @@ func TestRetrace(t *testing.T) {
 		{"as many as the start awaits are, and there is a minimum", family(thresholds(1, 1, 2)), lifecycle.Scaling,
 			withExecutors(succeeded, lifecycle.DriverSucceeded), through(healthy)},
 		{"what ran stays as it was called", family(thresholds(0, 1, 0)), healthy, succeeded, through()},
-		{"without thresholds", appWith(func(a *lifecycle.App) { a.Retrace = true }), lifecycle.Launched, succeeded, through(started, ready, healthy)},
-		{"without thresholds, executors awaited", appWith(func(a *lifecycle.App) { a.Retrace, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,
+		{"without thresholds", appWith(func(a *lifecycle.App) { a.EnterMissedPhases = true }), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"without thresholds, executors awaited", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,
 			through(started, ready)},
-		{"and some seen", appWith(func(a *lifecycle.App) { a.Retrace, a.InitialExecutors = true, 2 }), lifecycle.Launched,
+		{"and some seen", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched,
 			withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
 	} {
 		mem := memoryIn(c.from)

@@ -30,11 +30,11 @@ func TestTransientErrors(t *testing.T) {
 	limited := appWith(startsIn(30 * second))
 	run(t, []row{
 		{name: "a launch is held", app: appWith(), mem: fresh, seen: in(nothing, 50),
-			want: want{attempt: none, check: reassert}},
+			want: want{attempt: none, check: repeatDelay}},
 		{name: "a launch has its time", app: limited, mem: fresh, seen: in(nothing, 31),
 			want: want{attempt: none, check: second}},
 		{name: "a launch whose time is over is looked for", app: limited, mem: fresh, seen: in(nothing, 30),
-			want: want{attempt: none, do: []lifecycle.Action{confirm(1)}, check: recheck}},
+			want: want{attempt: none, do: []lifecycle.Action{confirm(1)}, check: rereadDelay}},
 		{name: "a launch whose time is over failed as a submission", app: limited, mem: fresh, seen: in(confirmed, 30),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Done}, do: []lifecycle.Action{remove(1)}, outcome: lifecycle.Refused, reason: lifecycle.ReasonStartTimedOut}},
 		{name: "and is made again by policy", app: appWith(startsIn(30*second), retries(1)), mem: fresh, seen: in(confirmed, 30),
@@ -44,15 +44,15 @@ func TestTransientErrors(t *testing.T) {
 		{name: "an invalid spec is rejected during transient errors", app: appWith(func(a *lifecycle.App) { a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid} }), mem: fresh, seen: in(nothing, 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Done}, outcome: lifecycle.Refused, reason: lifecycle.ReasonInvalid}},
 		{name: "a resumed launch is held where it is", app: appWith(), mem: memoryIn(lifecycle.Suspended), seen: in(nothing, 50),
-			want: want{trail: []lifecycle.Phase{lifecycle.Resuming}, check: recheck}},
+			want: want{trail: []lifecycle.Phase{lifecycle.Resuming}, check: rereadDelay}},
 		{name: "a retry is held", app: appWith(retries(1)), mem: memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 40), due(50)), seen: in(nothing, 50),
-			want: want{check: recheck, outcome: lifecycle.Failed, reason: "Error"}},
+			want: want{check: rereadDelay, outcome: lifecycle.Failed, reason: "Error"}},
 		{name: "a retry whose time is over is looked for", app: appWith(retries(1), startsIn(5*second)), mem: memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 40), due(50)), seen: in(nothing, 50),
-			want: want{do: []lifecycle.Action{confirm(1)}, check: recheck, outcome: lifecycle.Failed, reason: "Error"}},
+			want: want{do: []lifecycle.Action{confirm(1)}, check: rereadDelay, outcome: lifecycle.Failed, reason: "Error"}},
 		{name: "a retry whose time is over failed", app: appWith(retries(1), startsIn(5*second)), mem: memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 40), due(50)), seen: in(confirmed, 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Waiting}, do: []lifecycle.Action{remove(2)}, attempt: 2, check: 40 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonStartTimedOut}},
 		{name: "what does not go is waited for", app: appWith(suspended), mem: memoryIn(lifecycle.Suspending), seen: in(left, 50),
-			want: want{check: reassert}},
+			want: want{check: repeatDelay}},
 		{name: "an end is an end", app: appWith(), mem: memoryIn(lifecycle.Running), seen: in(withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverRunning), 50),
 			want: want{trail: []lifecycle.Phase{lifecycle.Ended, lifecycle.Retained}, outcome: lifecycle.Succeeded}},
 		{name: "a driver that cannot be looked for", app: limited, mem: memoryIn(lifecycle.Launched), seen: in(nothing, 50), now: at(29),
@@ -64,7 +64,7 @@ func TestTransientErrors(t *testing.T) {
 		{name: "also where its node was lost", app: appWith(runsFor(61*second), startsIn(second)), mem: memoryIn(lifecycle.Unknown), seen: in(nothing, 50),
 			want: want{check: second}},
 		{name: "a time to live waits", app: appWith(func(a *lifecycle.App) { a.TTL = new(second) }), mem: memoryIn(lifecycle.Done, outcome(lifecycle.Succeeded, "", 10)), seen: in(nothing, 50),
-			want: want{check: reassert, outcome: lifecycle.Succeeded}},
+			want: want{check: repeatDelay, outcome: lifecycle.Succeeded}},
 	})
 }
 

@@ -7,27 +7,28 @@ import (
 )
 
 const (
-	// unasked is how long fewer executors than wanted may exist before the operator queries the reason. Spark requests
-	// executors each second, and replaces a lost one.
-	unasked = 5 * time.Second
-	// unbegun is the same before the first executor, while the driver's JVM and Spark are still starting.
-	unbegun = 10 * time.Second
+	// shortageQueryDelay is how long fewer executors than wanted may exist before the operator queries the reason.
+	// Spark requests executors each second, and replaces a lost one.
+	shortageQueryDelay = 5 * time.Second
+	// startupQueryDelay is the same before the first executor, while the driver's JVM and Spark are still starting.
+	startupQueryDelay = 10 * time.Second
 )
 
-// unmade returns why wanted executors do not exist at all: the API server's answer to a probe with a pod like theirs.
+// missingExecutorsCause returns why wanted executors do not exist at all: the API server's answer to a probe with a pod
+// like theirs.
 //
 // Spark itself receives only "forbidden" and keeps trying, with no message on any pod. While the reason stays the same,
 // the remembered cause stays too: the numbers in a quota message change with every pod that comes or goes.
-func (s *step) unmade() lifecycle.Cause {
+func (s *step) missingExecutorsCause() lifecycle.Cause {
 	if s.m.ShortSince.IsZero() {
 		return lifecycle.Cause{}
 	}
 	short := max(s.now.Sub(s.m.ShortSince), 0)
-	if left := patience(s.m.Phase) - short; left > 0 {
-		s.check(left)
+	if left := queryDelay(s.m.Phase) - short; left > 0 {
+		s.requeueAfter(left)
 		return lifecycle.Cause{}
 	}
-	s.check(lifecycle.QueryInterval(short))
+	s.requeueAfter(lifecycle.QueryInterval(short))
 	answer := s.seen.ProbeResult
 	switch {
 	case answer == nil:
@@ -42,16 +43,16 @@ func (s *step) unmade() lifecycle.Cause {
 	return lifecycle.Cause{Reason: answer.Reason, Message: "executors are wanted and cannot be made: " + answer.Message}
 }
 
-func patience(phase lifecycle.Phase) time.Duration {
+func queryDelay(phase lifecycle.Phase) time.Duration {
 	if phase == lifecycle.Ready {
-		return unbegun
+		return startupQueryDelay
 	}
-	return unasked
+	return shortageQueryDelay
 }
 
-// short reports whether fewer executors exist than the application wants: the initial number at first, and the minimum
-// once it runs. An executor that waits for a node exists; an ended one does not.
-func (s *step) short() bool {
+// lacksExecutors reports whether fewer executors exist than the application wants: the initial number at first, and the
+// minimum once it runs. An executor that waits for a node exists; an ended one does not.
+func (s *step) lacksExecutors() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {
 		wanted = s.app.MinExecutors
@@ -64,11 +65,11 @@ func (s *step) short() bool {
 	return exist < wanted
 }
 
-// sinceWhen remembers since when too few executors exist. Without a known problem, each new executor restarts that
-// time: creating a thousand takes a hundred seconds, and that is normal.
-func (s *step) sinceWhen() {
+// rememberShortage remembers since when too few executors exist. Without a known problem, each new executor restarts
+// that time: creating a thousand takes a hundred seconds, and that is normal.
+func (s *step) rememberShortage() {
 	switch {
-	case !s.short():
+	case !s.lacksExecutors():
 		s.m.ShortSince = time.Time{}
 		return
 	case s.m.ShortSince.IsZero():

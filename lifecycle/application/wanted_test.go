@@ -62,12 +62,12 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		cause lifecycle.Cause
 		told  bool
 	}{
-		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, unbegun, 60, lifecycle.Cause{}, false},
+		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
 		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
 		{"for 10 s", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
 		{"for minutes", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
 		{"for hours", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
-		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, unbegun, 90, lifecycle.Cause{}, false},
+		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
 		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
 		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, told, true},
 		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
@@ -88,10 +88,10 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"enough, when the quota was known", appWith(wants(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
 		{"one waits for a node, and others are not there", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec waits: m"}, true},
-		{"one went while it runs", appWith(wants(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"one went while it runs", appWith(wants(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
 		{"one went a while ago, which is not stored", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
 		{"and that for long enough", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
-		{"by a clock that went back since", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"by a clock that went back since", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
 		{"what is stored goes before", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
 		{"it came back", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
 		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, told, true},

@@ -23,7 +23,7 @@ type ledger struct {
 	due    time.Time // when the next attempt may come
 	// lacks are the times since which executors were observed to be missing, by the phase that expresses it.
 	lacks map[lifecycle.Phase]time.Time
-	// hasty is when such a phase was last entered before the shortage had lasted for lackGrace.
+	// hasty is when such a phase was last entered before the shortage had lasted for shortageGrace.
 	hasty time.Time
 	stops int // drivers that ended successfully just after their executors
 }
@@ -34,7 +34,7 @@ func newSecondWorld(seed uint64) *world {
 	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}}
 	r := rand.New(rand.NewPCG(seed, 17))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
-	w.app.SpecHash, w.app.Suspend, w.app.Retrace = "", false, true
+	w.app.SpecHash, w.app.Suspend, w.app.EnterMissedPhases = "", false, true
 	w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), RestartAtScaling: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
 		w.app.Deadlines.Run = seconds(600)
@@ -129,14 +129,14 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 }
 
 // holds checks that a run that ends successfully enters no phase for a shortage in its last second, unless the shortage
-// had lasted for lackGrace. A driver whose end was not observed enters none at all.
+// had lasted for shortageGrace. A driver whose end was not observed enters none at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 	unseen := false // this plan entered a phase for a shortage
 	for _, tr := range plan.Transitions {
 		switch {
 		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
 			unseen = true
-			if since := l.lacks[tr.To]; tr.From.Runs() && tr.At.Sub(since) < lackGrace {
+			if since := l.lacks[tr.To]; tr.From.Runs() && tr.At.Sub(since) < shortageGrace {
 				l.hasty = tr.At
 			}
 		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded && (unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
@@ -194,16 +194,16 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		last := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool {
 			return next.To == lifecycle.Launched || next.To == lifecycle.Ended
 		})
-		was := l.states.last
+		before := l.states.last
 		l.states.enter(tr)
 		switch tr.To {
 		case lifecycle.Launched:
-			l.launched(w, tr, was)
+			l.launched(w, tr, before)
 			if launch {
 				l.begun = plan.Next.SubmittedAt
 			}
 		case lifecycle.Ended:
-			if !was.Live() {
+			if !before.Live() {
 				l.begun = tr.At // rejected before the attempt existed
 			}
 			l.how, l.failed, l.ended = tr.Outcome, true, tr.At
@@ -211,11 +211,11 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 				l.ended = plan.Next.EndedAt
 			}
 		case lifecycle.Waiting:
-			l.decided(w, tr, was, true)
+			l.decided(w, tr, before, true)
 			l.count(w)
 			l.due = l.ended.Add(backoff(w.app.Restart.Limits, l.how))
 		case lifecycle.Retained, lifecycle.Done:
-			l.decided(w, tr, was, false)
+			l.decided(w, tr, before, false)
 		}
 	}
 	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
@@ -237,14 +237,14 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 }
 
 // launched counts the end before an unremembered launch, and checks the interval before a decided one.
-func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase) {
+func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {
-	case was.Live():
+	case before.Live():
 		l.how, l.begun, l.ended = lifecycle.Lost, w.Now, time.Time{}
 		l.count(w)
-	case was == lifecycle.Ended && l.failed:
+	case before == lifecycle.Ended && l.failed:
 		l.count(w)
-	case was == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
+	case before == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
 		w.Fail("launched %s before its time", l.due.Sub(tr.At))
 	}
 	l.failed = false

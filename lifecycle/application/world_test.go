@@ -53,30 +53,30 @@ type world struct {
 
 // pod is a driver, a pod that submits one, or an executor.
 type pod struct {
-	driver   bool
-	submits  bool
-	done     bool // a submitter has made its driver pod
-	torn     bool // a driver without the objects that it mounts
-	by       bool // a driver that a submitter made
-	name     int  // of the driver pod
-	attempt  int32
-	phase    lifecycle.DriverPhase
-	hash     string
-	deleting bool
-	goneBy   time.Time
-	stopping bool      // a driver whose executors have exited
-	dead     bool      // its node will never carry out an order again
-	hung     bool      // its kubelet does nothing, and nobody has noticed yet
-	silent   time.Time // when Kubernetes noticed the lost node; zero if it gives no time
-	evicted  bool
-	ready    bool
-	made     time.Time
-	began    time.Time
-	ended    time.Time
-	exec     int
-	gated    bool // by a queue
-	ungated  time.Time
-	placed   bool // assigned to a node after its gates were gone
+	driver    bool
+	submits   bool
+	done      bool // a submitter has made its driver pod
+	torn      bool // a driver without the objects that it mounts
+	submitted bool // a driver that a submitter made
+	name      int  // of the driver pod
+	attempt   int32
+	phase     lifecycle.DriverPhase
+	hash      string
+	deleting  bool
+	goneBy    time.Time
+	stopping  bool      // a driver whose executors have exited
+	dead      bool      // its node will never carry out an order again
+	hung      bool      // its kubelet does nothing, and nobody has noticed yet
+	silent    time.Time // when Kubernetes noticed the lost node; zero if it gives no time
+	evicted   bool
+	ready     bool
+	made      time.Time
+	began     time.Time
+	ended     time.Time
+	exec      int
+	gated     bool // by a queue
+	ungated   time.Time
+	placed    bool // assigned to a node after its gates were gone
 }
 
 func (p *pod) over() bool {
@@ -234,7 +234,7 @@ func (w *world) submit(p *pod) {
 	case !p.done:
 		p.done = true
 		w.Tell("submitter of attempt %d makes the driver", p.attempt)
-		w.makeDriver(&pod{driver: true, by: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash})
+		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash})
 	default:
 		for _, q := range w.pods {
 			if q.driver && q.attempt == p.attempt {
@@ -326,7 +326,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	if p.placed {
 		d.ScheduledAt = p.ungated
 	}
-	if p.by {
+	if p.submitted {
 		d.Submitter = "s"
 	}
 	if p.ready {
@@ -610,7 +610,7 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 
 // probe checks whether another executor could be created.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
-	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
+	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
 		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
 	}
 	answer := lifecycle.Cause{}
@@ -625,7 +625,7 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 func (w *world) explained() {
 	m := w.stored
 	told := m.Cause.Reason == "QuotaExceeded"
-	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= patience(m.Phase); {
+	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= queryDelay(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
 		if !m.ShortSince.IsZero() {
 			w.Fail("short of executors in %s", m.Phase)
@@ -677,7 +677,7 @@ func (w *world) makeDriver(made *pod) {
 		}
 		// An unremembered first launch may be followed by a launch of an edited spec. The driver pod's name then
 		// decides between them.
-		if !made.by && p.submits && p.attempt != made.attempt && !p.over() {
+		if !made.submitted && p.submits && p.attempt != made.attempt && !p.over() {
 			w.Fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
 		}
 	}
@@ -764,7 +764,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 // ended, be gone, or be on a node that counts as dead.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
-	if d != nil && !over(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
+	if d != nil && !driverEnded(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
 		w.Fail("%v while its driver goes on: %+v", a, *d)
 	}
 }

@@ -47,8 +47,8 @@ func (s *step) gated() bool {
 	return false
 }
 
-// old reports whether a pod is made from something else than the current spec of its role.
-func (s *step) old(m *lifecycle.Member) bool {
+// outdatedPod reports whether a pod is made from something else than the current spec of its role.
+func (s *step) outdatedPod(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
 }
 
@@ -58,7 +58,7 @@ func (s *step) outdated() bool {
 		return false
 	}
 	for i := range s.seen.Members {
-		if m := &s.seen.Members[i]; !m.Deleting && s.old(m) {
+		if m := &s.seen.Members[i]; !m.Deleting && s.outdatedPod(m) {
 			return true
 		}
 	}
@@ -70,7 +70,7 @@ func (s *step) current(c counts) bool {
 	workers := int32(0)
 	for i := range s.seen.Members {
 		m := &s.seen.Members[i]
-		if m.Deleting || s.old(m) {
+		if m.Deleting || s.outdatedPod(m) {
 			return false
 		}
 		if m.Role == lifecycle.Worker {
@@ -80,37 +80,37 @@ func (s *step) current(c counts) bool {
 	return c.masters > 0 && c.workers >= s.want.Workers && (s.want.Scales || workers == s.want.Workers)
 }
 
-// lack is what a cluster lacks, and the pod that gives the reason; zero if it lacks nothing.
-type lack struct {
+// shortage is what a cluster lacks, and the pod that gives the reason; zero if it lacks nothing.
+type shortage struct {
 	cause lifecycle.Cause
 	pod   string
 	told  bool // a pod gives the reason
 }
 
 // part is the subject of a notice about a lack.
-func (l lack) part() lifecycle.Part {
+func (l shortage) part() lifecycle.Part {
 	if l.pod != "" {
 		return lifecycle.Members
 	}
 	return lifecycle.Application
 }
 
-// lacks returns what the cluster lacks, as far as its pods show it. The master comes first, because the workers are
+// shortage returns what the cluster lacks, as far as its pods show it. The master comes first, because the workers are
 // useless without it.
-func (s *step) lacks(c counts) lack {
+func (s *step) shortage(c counts) shortage {
 	switch {
 	case c.masters == 0:
-		return s.explained(lifecycle.Master, lifecycle.Cause{Reason: ReasonMasterNotReady, Message: "the master is not ready"})
+		return s.withPodReason(lifecycle.Master, lifecycle.Cause{Reason: ReasonMasterNotReady, Message: "the master is not ready"})
 	case c.workers < s.want.Workers:
-		return s.explained(lifecycle.Worker, lifecycle.Cause{Reason: ReasonWorkersNotReady,
+		return s.withPodReason(lifecycle.Worker, lifecycle.Cause{Reason: ReasonWorkersNotReady,
 			Message: fmt.Sprintf("%d of %d workers are ready", c.workers, s.want.Workers)})
 	}
-	return lack{}
+	return shortage{}
 }
 
-// explained adds the reason of the first pod of a role that has one. If the role has no pod, something prevents the
+// withPodReason adds the reason of the first pod of a role that has one. If the role has no pod, something prevents the
 // StatefulSet from creating one.
-func (s *step) explained(role lifecycle.Role, cause lifecycle.Cause) lack {
+func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {
 		m := &s.seen.Members[i]
@@ -119,15 +119,15 @@ func (s *step) explained(role lifecycle.Role, cause lifecycle.Cause) lack {
 		}
 		there = true
 		if left := lifecycle.GateGrace(m.Why, m.CreatedAt, s.now); left > 0 {
-			s.check(left)
+			s.requeueAfter(left)
 			continue
 		}
 		if !ready(m) && m.Why.Reason != "" {
-			return lack{pod: m.Name, told: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
+			return shortage{pod: m.Name, told: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
 		}
 	}
 	if !there {
 		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet, its events say why if that lasts", role)
 	}
-	return lack{cause: cause}
+	return shortage{cause: cause}
 }

@@ -91,7 +91,7 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 // anything makes random situations, including unreachable ones.
 type anything struct{ *rand.Rand }
 
-func pick[T any](a anything, of ...T) T { return of[a.IntN(len(of))] }
+func pick[T any](a anything, values ...T) T { return values[a.IntN(len(values))] }
 
 func (a anything) time(now time.Time) time.Time {
 	if a.IntN(3) == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// reassert is the requeue interval while objects are being released.
-	reassert = 15 * time.Second
+	// repeatDelay is the requeue interval while objects are being released.
+	repeatDelay = 15 * time.Second
 	// unbound is the requeue interval in a phase without a time limit. The awaited change arrives as an event, or from
 	// the controller that ensures the objects.
 	unbound = 5 * time.Minute
@@ -52,7 +52,7 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.check(reassert) // not reached: a test explores the machine at random
+	s.requeueAfter(repeatDelay) // not reached: a test explores the machine at random
 }
 
 // noticeEdit starts the rollout of an edited spec in a wanted cluster. A running cluster stays as it is while the
@@ -69,7 +69,7 @@ func (s *step) noticeEdit() {
 	s.m.Begun, s.m.Complete = s.now, time.Time{}
 	if s.m.Phase == lifecycle.Running {
 		s.m.Cause = lifecycle.Cause{}
-		s.tell(ReasonEdited, "the spec changed; the cluster is brought to it, pod by pod")
+		s.notice(ReasonEdited, "the spec changed; the cluster is brought to it, pod by pod")
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *step) move() bool {
 	case lifecycle.Launched, lifecycle.Started:
 		return s.starting()
 	}
-	return s.making()
+	return s.ensuring()
 }
 
 // to enters a phase. The cause is the reason, or the wait reason of the phase.
@@ -109,15 +109,15 @@ func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	return lifecycle.Refused
 }
 
-// check requests another pass after d at the latest.
-func (s *step) check(d time.Duration) {
+// requeueAfter requests another pass after d at the latest.
+func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
 		s.plan.RequeueAfter = d
 	}
 }
 
-func (s *step) tell(reason, format string, args ...any) {
+func (s *step) notice(reason, format string, args ...any) {
 	s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 		Part: lifecycle.Application, Attempt: s.m.Attempt, Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)},
 	})
@@ -126,7 +126,7 @@ func (s *step) tell(reason, format string, args ...any) {
 // waitFor remembers the wait reason of the cluster, and reports it if the reason changed. While the cluster starts, it
 // reports only reasons given by a pod or the API server, since a mere delay is normal. A new message alone is not
 // reported: Kubernetes describes the same problem in many ways.
-func (s *step) waitFor(what lack) {
+func (s *step) waitFor(what shortage) {
 	cause := what.cause.Bounded()
 	// The cluster still lacks something, and the last known reason stays valid.
 	if s.seen.QuerySkipped && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
@@ -140,8 +140,8 @@ func (s *step) waitFor(what lack) {
 	s.m.Cause = cause
 }
 
-// making requests the objects until all of them stand. The controller that ensures them retries by itself.
-func (s *step) making() bool {
+// ensuring requests the objects until all of them stand. The controller that ensures them retries by itself.
+func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
 		return s.to(lifecycle.Ended, *s.want.Invalid)
@@ -151,11 +151,11 @@ func (s *step) making() bool {
 	case s.objects.Refused != nil && s.m.Phase != lifecycle.Waiting:
 		return s.to(lifecycle.Waiting, *s.objects.Refused)
 	case s.objects.Refused != nil:
-		s.waitFor(lack{cause: *s.objects.Refused, told: true})
+		s.waitFor(shortage{cause: *s.objects.Refused, told: true})
 	}
 	// The objects may come to stand in this same pass, so the next pass must come before a time limit that starts now
 	// ends.
-	s.check(s.bound())
+	s.requeueAfter(s.bound())
 	return false
 }
 
@@ -185,17 +185,17 @@ func (s *step) starting() bool {
 		s.m.Begun = s.now
 		return s.to(lifecycle.Launched, lifecycle.Cause{})
 	}
-	lacks := s.lacks(counts)
+	lacks := s.shortage(counts)
 	if !master && s.want.Start > 0 && !s.gated() {
 		left := s.m.Begun.Add(s.want.Start).Sub(s.now)
 		if left <= 0 {
 			return s.to(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,
 				Message: fmt.Sprintf("no master was ready within %s: %s", s.want.Start, lacks.cause.Message)})
 		}
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	s.waitFor(lacks)
-	s.check(s.bound())
+	s.requeueAfter(s.bound())
 	return false
 }
 
@@ -207,17 +207,17 @@ func (s *step) running() bool {
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
 	s.rolledOut(counts)
-	lacks := s.lacks(counts)
+	lacks := s.shortage(counts)
 	switch overdue := s.overdue(); {
 	case s.objects.Refused != nil:
-		lacks = lack{cause: *s.objects.Refused}
+		lacks = shortage{cause: *s.objects.Refused}
 	case s.m.Rolling() && overdue:
-		lacks = lack{pod: lacks.pod, cause: s.rolloutTimedOut(lacks)}
+		lacks = shortage{pod: lacks.pod, cause: s.rolloutTimedOut(lacks)}
 	case s.m.Rolling() && !lacks.told:
-		lacks = lack{} // a pod that is being replaced is not ready for a while
+		lacks = shortage{} // a pod that is being replaced is not ready for a while
 	}
 	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {
-		s.tell(ReasonRecovered, "the cluster has what it lacked (%s)", s.m.Cause.Reason)
+		s.notice(ReasonRecovered, "the cluster has what it lacked (%s)", s.m.Cause.Reason)
 	}
 	s.waitFor(lacks)
 	return false
@@ -231,11 +231,11 @@ func (s *step) rolledOut(counts counts) {
 	s.m.Complete = s.now
 	s.m.Cause = lifecycle.Cause{}
 	if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
-		s.tell(ReasonRolledOut, "all pods of the cluster match its spec")
+		s.notice(ReasonRolledOut, "all pods of the cluster match its spec")
 	}
 }
 
-func (s *step) rolloutTimedOut(lacks lack) lifecycle.Cause {
+func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
 	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods are of the cluster's spec, and none was made of it for %s", s.want.Start)}
 	if lacks.cause.Message != "" {
 		cause.Message += ": " + lacks.cause.Message
@@ -251,13 +251,13 @@ func (s *step) overdue() bool {
 	}
 	since := s.m.Begun
 	for i := range s.seen.Members {
-		if m := &s.seen.Members[i]; m.CreatedAt.After(since) && !s.old(m) {
+		if m := &s.seen.Members[i]; m.CreatedAt.After(since) && !s.outdatedPod(m) {
 			since = m.CreatedAt
 		}
 	}
 	left := min(since.Add(s.want.Start).Sub(s.now), s.want.Start)
 	if left > 0 {
-		s.check(left)
+		s.requeueAfter(left)
 	}
 	return left <= 0
 }
@@ -267,7 +267,7 @@ func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.to(lifecycle.Done, s.m.Cause)
 	}
-	s.check(reassert)
+	s.requeueAfter(repeatDelay)
 	return false
 }
 
@@ -279,7 +279,7 @@ func (s *step) over() bool {
 	case s.want.Invalid != nil:
 		if edited {
 			s.m.Generation = s.want.Generation
-			s.waitFor(lack{cause: *s.want.Invalid})
+			s.waitFor(shortage{cause: *s.want.Invalid})
 		}
 		return false
 	case !edited && s.m.Cause.Reason != lifecycle.ReasonInvalid:

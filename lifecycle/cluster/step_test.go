@@ -73,11 +73,11 @@ func scheduled(after time.Duration) func(*lifecycle.Member) {
 	return func(m *lifecycle.Member) { m.ScheduledAt = began.Add(after) }
 }
 
-func of(members ...lifecycle.Member) lifecycle.Observed {
+func membersOf(members ...lifecycle.Member) lifecycle.Observed {
 	return lifecycle.Observed{Members: members, AuxiliaryCount: 7}
 }
 
-var whole = of(member("master"), member("w-0"), member("w-1"))
+var whole = membersOf(member("master"), member("w-0"), member("w-1"))
 
 // memory is the memory of a cluster that entered a phase, and whose objects have stood since the beginning.
 func memory(phase lifecycle.Phase, change ...func(*Memory)) Memory {
@@ -131,7 +131,7 @@ func (r row) run(t *testing.T) {
 
 // unasked are pods whose wait reason may not be queried.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
-	seen := of(members...)
+	seen := membersOf(members...)
 	seen.QuerySkipped = true
 	return seen
 }
@@ -145,7 +145,7 @@ func TestBeginning(t *testing.T) {
 		{name: "pods were there before", want: two(), seen: whole, objects: stand, trail: "Launched Running"},
 		{name: "an object is refused", want: two(), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
 		{name: "cannot be rendered", want: two(broken), seen: none, trail: "Ended Done", cause: lifecycle.ReasonInvalid},
-		{name: "cannot be rendered, something is there", want: two(broken), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: reassert},
+		{name: "cannot be rendered, something is there", want: two(broken), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: repeatDelay},
 		{name: "still refused", want: two(), mem: memory(lifecycle.Waiting, because("QuotaExceeded")), objects: refused, cause: "QuotaExceeded", check: start},
 		{name: "refused for another reason", want: two(), mem: memory(lifecycle.Waiting, because("Forbidden")), objects: refused,
 			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
@@ -164,110 +164,110 @@ func TestStarting(t *testing.T) {
 	for _, r := range []row{
 		{name: "no pod yet", want: two(), mem: memory(lifecycle.Launched), objects: stand, after: time.Minute, cause: ReasonMasterNotReady, check: 4 * time.Minute},
 		{name: "the image is missing", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
-			seen: of(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
+			seen: membersOf(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "the image is missing still", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
-			seen: of(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
+			seen: membersOf(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "a gate for a moment is no news", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
-			seen: of(member("master", gated, made(58*time.Second))), after: time.Minute, cause: ReasonMasterNotReady, check: 3 * time.Second},
+			seen: membersOf(member("master", gated, made(58*time.Second))), after: time.Minute, cause: ReasonMasterNotReady, check: 3 * time.Second},
 		{name: "a gate for a while", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
-			seen: of(member("master", gated, made(55*time.Second))), after: time.Minute,
+			seen: membersOf(member("master", gated, made(55*time.Second))), after: time.Minute,
 			told: lifecycle.ReasonSchedulingGated, cause: lifecycle.ReasonSchedulingGated, check: start},
 		{name: "a gate for longer than the master may take", want: two(),
 			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
-			seen: of(member("master", gated)), after: time.Hour, cause: lifecycle.ReasonSchedulingGated, check: start},
+			seen: membersOf(member("master", gated)), after: time.Hour, cause: lifecycle.ReasonSchedulingGated, check: start},
 		{name: "the gates are gone", want: two(), mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)),
-			objects: stand, seen: of(member("master", unready)), after: time.Hour, cause: ReasonMasterNotReady, check: start},
+			objects: stand, seen: membersOf(member("master", unready)), after: time.Hour, cause: ReasonMasterNotReady, check: start},
 		{name: "the gates are gone, and it has a node for a while", want: two(),
 			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
-			seen: of(member("master", unready, scheduled(59*time.Minute))), after: time.Hour, cause: ReasonMasterNotReady,
+			seen: membersOf(member("master", unready, scheduled(59*time.Minute))), after: time.Hour, cause: ReasonMasterNotReady,
 			check: start - time.Minute},
 		{name: "the gates are gone, and it has a node for longer than it may", want: two(),
 			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
-			seen: of(member("master", unready, scheduled(55*time.Minute))), after: time.Hour, trail: "Ended",
-			cause: ReasonStartTimedOut, check: reassert},
+			seen: membersOf(member("master", unready, scheduled(55*time.Minute))), after: time.Hour, trail: "Ended",
+			cause: ReasonStartTimedOut, check: repeatDelay},
 		{name: "nobody may be asked now", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
 			seen: unasked(member("master", unready)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "nobody may be asked now, and nothing was known", want: two(), mem: memory(lifecycle.Launched), objects: stand,
 			seen: unasked(member("master", unready)), after: time.Minute, cause: ReasonMasterNotReady, check: 4 * time.Minute},
 		{name: "a moment before the deadline", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
 			after: start - time.Microsecond, cause: ReasonMasterNotReady, check: time.Millisecond},
-		{name: "at the deadline", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master", unready)),
-			after: start, trail: "Ended", cause: ReasonStartTimedOut, check: reassert},
+		{name: "at the deadline", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: membersOf(member("master", unready)),
+			after: start, trail: "Ended", cause: ReasonStartTimedOut, check: repeatDelay},
 		{name: "at the deadline, nothing is left", want: two(), mem: memory(lifecycle.Launched), after: start, trail: "Ended Done", cause: ReasonStartTimedOut},
 		{name: "no deadline", want: two(nobound), mem: memory(lifecycle.Launched), objects: stand, after: 100 * start, cause: ReasonMasterNotReady, check: unbound},
 		{name: "ready after the deadline, while nobody looked", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: whole, after: 2 * start, trail: "Running"},
-		{name: "the master is ready", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master"), member("w-0")),
+		{name: "the master is ready", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: membersOf(member("master"), member("w-0")),
 			trail: "Started", cause: ReasonWorkersNotReady, check: start},
 		{name: "a worker waits for a node", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
-			seen: of(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
 		{name: "a worker waits for hours", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
-			seen: of(member("master"), member("w-0")), after: 50 * start, cause: ReasonWorkersNotReady, check: start},
-		{name: "the master is gone again", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master", going)), after: 50 * start,
+			seen: membersOf(member("master"), member("w-0")), after: 50 * start, cause: ReasonWorkersNotReady, check: start},
+		{name: "the master is gone again", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master", going)), after: 50 * start,
 			trail: "Launched", cause: ReasonMasterNotReady, check: start},
 		{name: "all are ready", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: whole, trail: "Running"},
 		{name: "all are ready, and an object is not known of", want: two(), mem: memory(lifecycle.Started), seen: whole, check: start},
-		{name: "a worker on a lost node", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master"), member("w-0"), member("w-1", lost)),
+		{name: "a worker on a lost node", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master"), member("w-0"), member("w-1", lost)),
 			told: lifecycle.ReasonNodeLost, cause: lifecycle.ReasonNodeLost, check: start},
-		{name: "an autoscaler may choose fewer", want: two(scales), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master"), member("w-0")), trail: "Running"},
-		{name: "without workers", want: two(func(c *Cluster) { c.Workers = 0 }), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master")), trail: "Running"},
+		{name: "an autoscaler may choose fewer", want: two(scales), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master"), member("w-0")), trail: "Running"},
+		{name: "without workers", want: two(func(c *Cluster) { c.Workers = 0 }), mem: memory(lifecycle.Launched), objects: stand, seen: membersOf(member("master")), trail: "Running"},
 		{name: "an object is refused now", want: two(), mem: memory(lifecycle.Launched), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
 		{name: "edited: the time begins anew", want: two(edited), mem: memory(lifecycle.Launched), after: 4 * time.Minute, cause: ReasonMasterNotReady, check: start},
-		{name: "edited into what cannot be", want: two(edited, broken), mem: memory(lifecycle.Started), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: reassert},
+		{name: "edited into what cannot be", want: two(edited, broken), mem: memory(lifecycle.Started), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: repeatDelay},
 	} {
 		t.Run(r.name, r.run)
 	}
 }
 
 func TestRunning(t *testing.T) {
-	whole2 := of(member("master", second), member("w-0", second), member("w-1", second))
+	whole2 := membersOf(member("master", second), member("w-0", second), member("w-1", second))
 	for _, r := range []row{
 		{name: "whole", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: whole},
 		{name: "nobody knows of the objects", want: two(), mem: memory(lifecycle.Running), seen: whole},
-		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: of(member("master"), member("w-0")), after: time.Hour,
+		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: membersOf(member("master"), member("w-0")), after: time.Hour,
 			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
 		{name: "a worker is gone still", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
-			seen: of(member("master"), member("w-0")), after: time.Hour, cause: ReasonWorkersNotReady},
+			seen: membersOf(member("master"), member("w-0")), after: time.Hour, cause: ReasonWorkersNotReady},
 		{name: "a worker that came back finds no image", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
-			seen: of(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff"},
+			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff"},
 		{name: "the worker is back", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand, seen: whole, told: ReasonRecovered},
-		{name: "the master is gone for hours", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: of(member("w-0"), member("w-1")), after: 100 * start,
+		{name: "the master is gone for hours", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: membersOf(member("w-0"), member("w-1")), after: 100 * start,
 			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
 		{name: "an object was deleted and is refused", want: two(), mem: memory(lifecycle.Running), objects: refused, seen: whole, told: "QuotaExceeded", cause: "QuotaExceeded"},
 		{name: "and taken again", want: two(), mem: memory(lifecycle.Running, because("QuotaExceeded")), objects: stand, seen: whole, told: ReasonRecovered},
 		{name: "more workers than the autoscaler's least", want: two(scales), mem: memory(lifecycle.Running), objects: stand,
-			seen: of(member("master"), member("w-0"), member("w-1", noImage))},
+			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage))},
 
 		{name: "edited", want: two(edited), mem: memory(lifecycle.Running), seen: whole, after: time.Hour, told: ReasonEdited, check: start},
 		{name: "edited, the objects stand, the pods are old", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole, after: time.Minute,
 			check: 4*time.Minute + time.Second},
-		{name: "a pod is replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: of(member("master", second, unready), member("w-0"), member("w-1")),
+		{name: "a pod is replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: membersOf(member("master", second, unready), member("w-0"), member("w-1")),
 			after: time.Minute, check: 4*time.Minute + time.Second},
 		{name: "its image is missing", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(member("master", second, noImage), member("w-0"), member("w-1")), after: time.Second, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+			seen: membersOf(member("master", second, noImage), member("w-0"), member("w-1")), after: time.Second, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
 		{name: "all are replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
 		{name: "all are replaced, the objects are not known of", want: two(edited), mem: memory(lifecycle.Running, rolling), seen: whole2, after: time.Second, check: start},
 		{name: "one worker too many", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second)})...), after: time.Second, check: start},
+			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second)})...), after: time.Second, check: start},
 		{name: "one that goes", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
+			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
 		{name: "one that goes, of as many as an autoscaler likes", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
+			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
 		{name: "more than the autoscaler's least", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
 		{name: "edited in what no pod shows", want: two(func(c *Cluster) { c.Generation++ }), mem: memory(lifecycle.Running), objects: stand, seen: whole, after: time.Second,
 			told: "SpecChanged RolledOut"},
-		{name: "takes too long", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: of(member("master", second), member("w-0", second, unready), member("w-1")),
+		{name: "takes too long", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: membersOf(member("master", second), member("w-0", second, unready), member("w-1")),
 			after: start + time.Second, told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
 		{name: "takes long, pod by pod", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(member("master", second), member("w-0", second, unready, made(2*start)), member("w-1")), after: 2*start + time.Minute, check: start - time.Minute},
+			seen: membersOf(member("master", second), member("w-0", second, unready, made(2*start)), member("w-1")), after: 2*start + time.Minute, check: start - time.Minute},
 		{name: "takes long, and only old pods are made", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: of(member("master", second), member("w-0", unready, made(2*start)), member("w-1")), after: 2*start + time.Minute,
+			seen: membersOf(member("master", second), member("w-0", unready, made(2*start)), member("w-1")), after: 2*start + time.Minute,
 			told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
 		{name: "takes too long, and is done", want: two(edited), mem: memory(lifecycle.Running, rolling, because(ReasonRolloutTimedOut)), objects: stand, seen: whole2,
 			after: start + time.Minute, told: ReasonRolledOut},
 		{name: "the edit is refused", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: refused, seen: whole, after: time.Second,
 			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
 		{name: "an edit that cannot be", want: two(edited, broken), mem: memory(lifecycle.Running), seen: whole},
-		{name: "an edit that cannot be, the master goes", want: two(edited, broken), mem: memory(lifecycle.Running), seen: of(member("w-0")),
+		{name: "an edit that cannot be, the master goes", want: two(edited, broken), mem: memory(lifecycle.Running), seen: membersOf(member("w-0")),
 			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
 		{name: "an edit that cannot be, amid another", want: two(edited, edited, broken), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, after: time.Second, check: start},
 		{name: "by another version of the operator", want: two(func(c *Cluster) { c.Made[lifecycle.Worker] = "w9" }), mem: memory(lifecycle.Running), objects: stand, seen: whole,
@@ -278,12 +278,12 @@ func TestRunning(t *testing.T) {
 }
 
 func TestAdopted(t *testing.T) {
-	theirs := of(member("master", foreign), member("w-0", foreign), member("w-1", foreign))
+	theirs := membersOf(member("master", foreign), member("w-0", foreign), member("w-1", foreign))
 	for _, r := range []row{
 		{name: "goes on", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: theirs},
 		{name: "a pod was made again, of ours", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand,
-			seen: of(member("master", foreign), member("w-0"), member("w-1", foreign))},
-		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: of(theirs.Members[0], theirs.Members[1]),
+			seen: membersOf(member("master", foreign), member("w-0"), member("w-1", foreign))},
+		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: membersOf(theirs.Members[0], theirs.Members[1]),
 			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
 		{name: "was not running yet", want: two(), mem: Memory{Attempt: 1, Adopted: true}, objects: stand, seen: theirs, trail: "Launched Running"},
 		{name: "its refusal is over", want: two(), mem: memory(lifecycle.Waiting, adopted), objects: stand, seen: theirs, trail: "Launched Running"},
@@ -301,12 +301,12 @@ func TestOver(t *testing.T) {
 	none := lifecycle.Observed{}
 	failed := func(phase lifecycle.Phase) Memory { return memory(phase, because(ReasonStartTimedOut)) }
 	for _, r := range []row{
-		{name: "objects are left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{AuxiliaryCount: 1}, cause: ReasonStartTimedOut, check: reassert},
+		{name: "objects are left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{AuxiliaryCount: 1}, cause: ReasonStartTimedOut, check: repeatDelay},
 		{name: "a pod is left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{Members: []lifecycle.Member{member("w-0", going)}},
-			cause: ReasonStartTimedOut, check: reassert},
+			cause: ReasonStartTimedOut, check: repeatDelay},
 		{name: "nothing is left", want: two(), mem: failed(lifecycle.Ended), seen: none, trail: "Done", cause: ReasonStartTimedOut},
 		{name: "released", want: two(), mem: failed(lifecycle.Done), cause: ReasonStartTimedOut},
-		{name: "edited while it is released", want: two(edited), mem: failed(lifecycle.Ended), seen: whole, cause: ReasonStartTimedOut, check: reassert},
+		{name: "edited while it is released", want: two(edited), mem: failed(lifecycle.Ended), seen: whole, cause: ReasonStartTimedOut, check: repeatDelay},
 		{name: "edited before, and released now", want: two(edited), mem: failed(lifecycle.Ended), seen: none, trail: "Done Resuming", cause: ReasonEdited, check: start},
 		{name: "edited afterwards", want: two(edited), mem: failed(lifecycle.Done), trail: "Resuming", cause: ReasonEdited, check: start},
 		{name: "edited afterwards, refused at once", want: two(edited), mem: failed(lifecycle.Done), objects: refused, trail: "Resuming Waiting", cause: "QuotaExceeded", check: start},
@@ -337,13 +337,13 @@ func TestMessages(t *testing.T) {
 	}{
 		{"no pod", memory(lifecycle.Launched), lifecycle.Observed{}, stand, 0,
 			"the master is not ready; the StatefulSet of the master has no pod yet, its events say why if that lasts"},
-		{"a pod that says nothing", memory(lifecycle.Launched), of(member("master", unready)), stand, 0, "the master is not ready"},
-		{"an image", memory(lifecycle.Launched), of(member("master", noImage)), stand, 0, "the master is not ready: pod master: no such image"},
-		{"a lost worker", memory(lifecycle.Running), of(member("master"), member("w-0"), member("w-1", lost)), stand, 0,
+		{"a pod that says nothing", memory(lifecycle.Launched), membersOf(member("master", unready)), stand, 0, "the master is not ready"},
+		{"an image", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, 0, "the master is not ready: pod master: no such image"},
+		{"a lost worker", memory(lifecycle.Running), membersOf(member("master"), member("w-0"), member("w-1", lost)), stand, 0,
 			"1 of 2 workers are ready: pod w-1: node n does not answer"},
-		{"the deadline", memory(lifecycle.Launched), of(member("master", noImage)), stand, start,
+		{"the deadline", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, start,
 			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
-		{"a roll-out", memory(lifecycle.Running, rolling), of(member("master", noImage)), stand, start + time.Second,
+		{"a roll-out", memory(lifecycle.Running, rolling), membersOf(member("master", noImage)), stand, start + time.Second,
 			"not all pods are of the cluster's spec, and none was made of it for 5m0s: the master is not ready: pod master: no such image"},
 		{"a refusal", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
 	} {

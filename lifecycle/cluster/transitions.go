@@ -11,22 +11,22 @@ var (
 	starting = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started}
 )
 
-func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
+func only(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
 // Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
 var Transitions = []application.Edge{
 	{From: asking, To: lifecycle.Launched, When: "all objects stand"},
 	{From: []lifecycle.Phase{lifecycle.New, lifecycle.Resuming}, To: lifecycle.Waiting, When: "the API server refuses an object"},
 	{From: asking, To: lifecycle.Ended, When: "the spec is invalid"},
-	{From: one(lifecycle.Launched), To: lifecycle.Started, When: "the master is ready, workers are not"},
-	{From: one(lifecycle.Started), To: lifecycle.Launched, When: "the master is not ready any more"},
+	{From: only(lifecycle.Launched), To: lifecycle.Started, When: "the master is ready, workers are not"},
+	{From: only(lifecycle.Started), To: lifecycle.Launched, When: "the master is not ready any more"},
 	{From: starting, To: lifecycle.Running, When: "the master and enough workers are ready"},
-	{From: one(lifecycle.Launched), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
-	{From: one(lifecycle.Started), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
-	{From: one(lifecycle.Launched), To: lifecycle.Ended, When: "no master is ready in time, or the spec was edited and is invalid"},
-	{From: one(lifecycle.Started), To: lifecycle.Ended, When: "the spec was edited and is invalid"},
-	{From: one(lifecycle.Ended), To: lifecycle.Done, When: "nothing is left"},
-	{From: one(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
+	{From: only(lifecycle.Launched), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
+	{From: only(lifecycle.Started), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
+	{From: only(lifecycle.Launched), To: lifecycle.Ended, When: "no master is ready in time, or the spec was edited and is invalid"},
+	{From: only(lifecycle.Started), To: lifecycle.Ended, When: "the spec was edited and is invalid"},
+	{From: only(lifecycle.Ended), To: lifecycle.Done, When: "nothing is left"},
+	{From: only(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
 }
 
 // Waits has every phase in which a cluster can stay, and what it waits for in that phase.

@@ -138,9 +138,9 @@ func (w *world) keepPods() {
 	}
 }
 
-func keys(of map[string]lifecycle.Role) func(func(string) bool) {
+func keys(roles map[string]lifecycle.Role) func(func(string) bool) {
 	return func(yield func(string) bool) {
-		for name := range of {
+		for name := range roles {
 			if !yield(name) {
 				return
 			}

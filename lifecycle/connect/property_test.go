@@ -94,7 +94,7 @@ func (a anything) time(now time.Time) time.Time {
 	return now.Add(time.Duration(a.IntN(1600)-1300) * time.Second)
 }
 
-func pick[T any](a anything, of ...T) T { return of[a.IntN(len(of))] }
+func pick[T any](a anything, values ...T) T { return values[a.IntN(len(values))] }
 
 func (a anything) app() lifecycle.App {
 	app := lifecycle.App{

@@ -40,8 +40,8 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	return s
 }
 
-// is checks the phase and the reason of the server.
-func (s *story) is(phase lifecycle.Phase, reason string) *story {
+// expect checks the phase and the reason of the server.
+func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
 		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Transitions)
@@ -85,20 +85,20 @@ var (
 
 // running is a server that has been Running since began.
 func running(t *testing.T) *story {
-	return tell(t).after(0, nothing).does(makes(1)).is(lifecycle.Launched, "").after(0, serves(1)).is(lifecycle.Running, "")
+	return tell(t).after(0, nothing).does(makes(1)).expect(lifecycle.Launched, "").after(0, serves(1)).expect(lifecycle.Running, "")
 }
 
 func TestServerComesUp(t *testing.T) {
-	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1)).is(lifecycle.Launched, "")
+	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1)).expect(lifecycle.Launched, "")
 	s.after(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
-	})).does().is(lifecycle.Launched, "ImagePullBackOff")
+	})).does().expect(lifecycle.Launched, "ImagePullBackOff")
 	if len(s.plan.Notices) != 1 || !s.plan.Notices[0].Waits {
 		t.Errorf("told of the image: %+v", s.plan.Notices)
 	}
-	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).is(lifecycle.Launched, "") // without a time limit
-	s.after(time.Second, server(1, lifecycle.DriverRunning)).is(lifecycle.Started, "")
-	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).expect(lifecycle.Launched, "") // without a time limit
+	s.after(time.Second, server(1, lifecycle.DriverRunning)).expect(lifecycle.Started, "")
+	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
 	if s.plan.RequeueAfter != 0 {
 		t.Errorf("a server that runs is looked at every %s", s.plan.RequeueAfter)
 	}
@@ -112,16 +112,16 @@ func TestBackOff(t *testing.T) {
 		attempt := int32(i + 1)
 		s.after(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
 			d.Why = lifecycle.Cause{Reason: "OOMKilled", Message: "it was too big"}
-		})).does().is(lifecycle.Waiting, "OOMKilled")
+		})).does().expect(lifecycle.Waiting, "OOMKilled")
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.RequeueAfter != wait {
 			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.RequeueAfter, want)
 		}
 		ended := server(attempt, lifecycle.DriverFailed)
-		s.after(want*time.Second-time.Second, ended).does().is(lifecycle.Waiting, "OOMKilled")
-		s.after(time.Second, ended).does(deletes(lifecycle.Attempt, attempt)).is(lifecycle.Waiting, "OOMKilled")
-		s.after(time.Second, nothing).does(makes(attempt+1)).after(time.Second, serves(attempt+1)).is(lifecycle.Running, "")
+		s.after(want*time.Second-time.Second, ended).does().expect(lifecycle.Waiting, "OOMKilled")
+		s.after(time.Second, ended).does(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting, "OOMKilled")
+		s.after(time.Second, nothing).does(makes(attempt+1)).after(time.Second, serves(attempt+1)).expect(lifecycle.Running, "")
 	}
-	s.after(Settled, server(8, lifecycle.DriverSucceeded)).is(lifecycle.Waiting, lifecycle.ReasonServerEnded)
+	s.after(Settled, server(8, lifecycle.DriverSucceeded)).expect(lifecycle.Waiting, lifecycle.ReasonServerEnded)
 	if wait := s.m.NextAttempt.Sub(s.m.EndedAt); wait != FirstInterval {
 		t.Errorf("a server that ran well is followed after %s", wait)
 	}
@@ -165,27 +165,27 @@ func TestHowServersEnd(t *testing.T) {
 			for _, before := range tc.before {
 				s.after(time.Second, before)
 			}
-			s.after(time.Second, tc.seen).is(lifecycle.Waiting, tc.reason)
+			s.after(time.Second, tc.seen).expect(lifecycle.Waiting, tc.reason)
 			if s.m.Outcome != tc.outcome || s.m.NextAttempt.Sub(s.m.EndedAt) != FirstInterval {
 				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
 			}
 			if strings.Contains(s.m.Cause.Message, "driver") || s.m.Cause.Message == "" {
 				t.Errorf("a server is told of as %q", s.m.Cause.Message)
 			}
-			s.after(FirstInterval, nothing).does(makes(2)).is(lifecycle.Launched, "")
+			s.after(FirstInterval, nothing).does(makes(2)).expect(lifecycle.Launched, "")
 		})
 	}
 }
 
 func TestNotReady(t *testing.T) {
-	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
+	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().expect(lifecycle.Started, "")
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
 		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is not ready any more"}}}
 	if diff := cmp.Diff(want, s.plan.Transitions); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
-	s.after(time.Hour, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
-	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	s.after(time.Hour, server(1, lifecycle.DriverRunning)).does().expect(lifecycle.Started, "")
+	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
 }
 
 // TestServerThatGoes checks a server that is being deleted. No Service leads to its pod, whatever its readiness. The
@@ -205,32 +205,32 @@ func TestServerThatGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := running(t)
 			s.m.Runs, s.m.Submissions = 4, 6
-			s.after(Settled, tc.seen).does().is(lifecycle.Started, tc.reason)
+			s.after(Settled, tc.seen).does().expect(lifecycle.Started, tc.reason)
 			if len(s.plan.Transitions) != 1 || s.plan.Transitions[0].Cause.Reason != tc.reason {
 				t.Errorf("trail: %+v", s.plan.Transitions)
 			}
 			if s.m.Runs != 1 || s.m.Submissions != 1 {
 				t.Errorf("that it ran well is forgotten: %+v", s.m)
 			}
-			s.after(time.Second, tc.seen).does().is(lifecycle.Started, tc.reason)
+			s.after(time.Second, tc.seen).does().expect(lifecycle.Started, tc.reason)
 			if len(s.plan.Transitions)+len(s.plan.Notices) > 0 {
 				t.Errorf("told again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
 			}
 		})
 	}
 	coming := tell(t).after(0, nothing).does(makes(1))
-	coming.after(time.Second, server(1, lifecycle.DriverPending, deleting)).is(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
-	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).is(lifecycle.Started, lifecycle.ReasonDriverDeleting)
+	coming.after(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
+	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
 }
 
 // TestLostNode waits for a server on a lost node: no other is made before it is gone or has failed.
 func TestLostNode(t *testing.T) {
-	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
-	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
-	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
-	s.after(time.Second, server(1, lifecycle.DriverUnknown)).is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
+	s.after(time.Second, server(1, lifecycle.DriverUnknown)).expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.app.SpecHash = "1:b"
-	s.after(time.Second, server(1, lifecycle.DriverUnknown)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonNodeLost)
+	s.after(time.Second, server(1, lifecycle.DriverUnknown)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonNodeLost)
 	s.after(time.Hour, nothing).does(makes(2))
 }
 
@@ -248,26 +248,26 @@ func TestUnusableEdit(t *testing.T) {
 			t.Errorf("%s: %+v", name, s.m)
 		}
 	}
-	s := edited(serves(1)).is(lifecycle.Running, "")
+	s := edited(serves(1)).expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:a", nil
-	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "") // the edit is reverted
+	s.after(time.Minute, serves(1)).does().expect(lifecycle.Running, "") // the edit is reverted
 	s.app.SpecHash, s.app.Invalid = "1:c", wrong
-	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "")
+	s.after(time.Minute, serves(1)).does().expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:d", nil
-	s.after(time.Minute, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Minute, nothing).does(makes(2)).is(lifecycle.Launched, "")
+	s.after(time.Minute, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Minute, nothing).does(makes(2)).expect(lifecycle.Launched, "")
 
-	s = edited(serves(1)).after(time.Minute, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
-	s.after(time.Hour, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s = edited(serves(1)).after(time.Minute, server(1, lifecycle.DriverFailed)).does().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s.after(time.Hour, server(1, lifecycle.DriverFailed)).does().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
 	s.app.SpecHash, s.app.Invalid = "1:a", nil // the spec of the last server counts as an edit of the invalid one
-	s.after(time.Minute, server(1, lifecycle.DriverFailed)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Minute, server(1, lifecycle.DriverFailed)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	s.after(time.Minute, nothing).does(makes(2))
 
 	s = edited(serves(1))
 	s.app.Suspend = true
-	s.after(time.Minute, serves(1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended).after(time.Minute, nothing).is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.after(time.Minute, serves(1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended).after(time.Minute, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
-	s.after(time.Minute, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
+	s.after(time.Minute, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
 // TestEdit replaces the server: its pod first, its executors next, and the new server when nothing is left. The counts
@@ -279,23 +279,23 @@ func TestEdit(t *testing.T) {
 	going := server(1, lifecycle.DriverRunning, ready, deleting)
 	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
 	going.RemainingAttempts = []int32{1}
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Second, going).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, going).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	going.Drivers = nil
 	s.after(time.Second, going).does(deletes(lifecycle.Attempt, 1))
-	s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+	s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
 	if s.m.SpecHash != "1:b" || s.m.Runs != 1 || s.m.Submissions != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
 	s.app.SpecHash = "2:a" // an upgrade of the operator
-	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().is(lifecycle.Running, "")
+	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().expect(lifecycle.Running, "")
 }
 
 // TestEditOfSettledServer checks that counts reset by an edit do not return because the server had run well.
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
-	s.after(2*Settled, serves(1)).is(lifecycle.Editing, lifecycle.ReasonEdited).after(time.Second, nothing).does(makes(2))
+	s.after(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).after(time.Second, nothing).does(makes(2))
 	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.SuspendedRuns != 0 {
 		t.Errorf("remembered: %+v", s.m)
 	}
@@ -305,14 +305,14 @@ func TestSuspend(t *testing.T) {
 	s := running(t)
 	s.app.Suspend = true
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
-	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
-	s.after(time.Second, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
-	s.after(time.Hour, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.after(time.Second, nothing).does().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.after(time.Hour, nothing).does().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.SpecHash = "1:b" // the resumed server uses the spec edited meanwhile
-	s.after(time.Second, nothing).is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.after(time.Second, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
-	s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+	s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
 	if s.m.SpecHash != "1:b" {
 		t.Errorf("resumed with %s", s.m.SpecHash)
 	}
@@ -323,13 +323,13 @@ func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
-		s.after(0, refused).does(deletes(lifecycle.Attempt, int32(i+1))).is(lifecycle.Waiting, "QuotaExceeded")
+		s.after(0, refused).does(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting, "QuotaExceeded")
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.m.Outcome != lifecycle.Refused {
 			t.Fatalf("refusal %d, %s, is followed after %s, want %ds", i+1, s.m.Outcome, wait, want)
 		}
 		s.now = s.m.NextAttempt
 	}
-	s.after(0, nothing).does(makes(8)).is(lifecycle.Launched, "")
+	s.after(0, nothing).does(makes(8)).expect(lifecycle.Launched, "")
 }
 
 // TestInvalid waits for an edit, or for an operator that accepts the spec.
@@ -341,13 +341,13 @@ func TestInvalid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t)
 			s.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.image: is missing"}
-			s.after(0, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
-			s.after(time.Hour, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
+			s.after(0, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
+			s.after(time.Hour, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 			if s.plan.RequeueAfter != 0 {
 				t.Errorf("looked at every %s", s.plan.RequeueAfter)
 			}
 			mend(&s.app)
-			s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+			s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
 		})
 	}
 }
@@ -355,23 +355,23 @@ func TestInvalid(t *testing.T) {
 // TestTakenOver keeps a server that another operator made, whatever its spec is now.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
-	s := tell(t).after(0, theirs).does().is(lifecycle.Running, "")
+	s := tell(t).after(0, theirs).does().expect(lifecycle.Running, "")
 	if s.m.Attempt != 1 || s.m.AttemptID != "pod-uid" || s.m.Runs != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
 	s.app.SpecHash = "1:b"
-	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 }
 
 // TestShortOfExecutors probes why wanted executors are missing, and reports it.
 func TestShortOfExecutors(t *testing.T) {
 	s := running(t)
 	s.app.MinExecutors = 2
-	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
 	s.after(6*time.Second, serves(1)).does(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
 	probed := serves(1)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
-	s.after(0, probed).does().is(lifecycle.Running, "QuotaExceeded")
+	s.after(0, probed).does().expect(lifecycle.Running, "QuotaExceeded")
 	if len(s.plan.Notices) != 1 || s.plan.Notices[0].Part != lifecycle.Executors {
 		t.Errorf("told: %+v", s.plan.Notices)
 	}
@@ -379,17 +379,17 @@ func TestShortOfExecutors(t *testing.T) {
 	for range 2 {
 		there.Executors = append(there.Executors, lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
 	}
-	s.after(time.Second, there).does().is(lifecycle.Running, "")
+	s.after(time.Second, there).does().expect(lifecycle.Running, "")
 }
 
 // TestTransientErrors requests nothing impossible during transient errors, and makes the server afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
-	s := tell(t).after(time.Minute, bad).does().is(lifecycle.New, "")
+	s := tell(t).after(time.Minute, bad).does().expect(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {
 		t.Error("nobody looks again")
 	}
-	s.after(time.Minute, nothing).does(makes(1)).is(lifecycle.Launched, "")
+	s.after(time.Minute, nothing).does(makes(1)).expect(lifecycle.Launched, "")
 }
 
 // TestDeleted deletes everything at once, as the garbage collector would, and leaves objects that should be orphaned.
@@ -406,7 +406,7 @@ func TestUnremembered(t *testing.T) {
 	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
 	s.m = lifecycle.Memory{}
 	s.app.SpecHash = "1:b" // edited meanwhile: the pod carries the hash of its spec
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)
 	}

@@ -15,43 +15,43 @@ var (
 	every   = slices.Concat(started, []lifecycle.Phase{lifecycle.Suspending, lifecycle.Resuming, lifecycle.New, lifecycle.Suspended, lifecycle.Editing})
 )
 
-func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
+func only(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
 // Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
 var Transitions = []application.Edge{
-	{From: one(lifecycle.New), To: lifecycle.Launched, When: "seen for the first time"},
-	{From: one(lifecycle.New), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
-	{From: one(lifecycle.New), To: lifecycle.Suspended, When: "created suspended"},
+	{From: only(lifecycle.New), To: lifecycle.Launched, When: "seen for the first time"},
+	{From: only(lifecycle.New), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
+	{From: only(lifecycle.New), To: lifecycle.Suspended, When: "created suspended"},
 
-	{From: one(lifecycle.Launched), To: lifecycle.Started, When: "the server's container runs"},
-	{From: one(lifecycle.Started), To: lifecycle.Running, When: "the server's pod is Ready"},
-	{From: one(lifecycle.Running), To: lifecycle.Started, When: "the server's pod is not Ready any more, or is being deleted"},
+	{From: only(lifecycle.Launched), To: lifecycle.Started, When: "the server's container runs"},
+	{From: only(lifecycle.Started), To: lifecycle.Running, When: "the server's pod is Ready"},
+	{From: only(lifecycle.Running), To: lifecycle.Started, When: "the server's pod is not Ready any more, or is being deleted"},
 	{From: []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Running}, To: lifecycle.Unknown, When: "the server's node is lost"},
-	{From: one(lifecycle.Unknown), To: lifecycle.Launched, When: "the node is back, the server waits"},
-	{From: one(lifecycle.Unknown), To: lifecycle.Started, When: "the node is back, the server runs"},
-	{From: one(lifecycle.Unknown), To: lifecycle.Running, When: "the node is back, the server's pod is Ready"},
+	{From: only(lifecycle.Unknown), To: lifecycle.Launched, When: "the node is back, the server waits"},
+	{From: only(lifecycle.Unknown), To: lifecycle.Started, When: "the node is back, the server runs"},
+	{From: only(lifecycle.Unknown), To: lifecycle.Running, When: "the node is back, the server's pod is Ready"},
 	{From: alive, To: lifecycle.Ended, When: "the server ended or is gone"},
 
-	{From: one(lifecycle.Ended), To: lifecycle.Waiting, When: "another is to be made"},
-	{From: one(lifecycle.Ended), To: lifecycle.Retained, When: "the spec is invalid, the pod of the last server is kept"},
-	{From: one(lifecycle.Ended), To: lifecycle.Done, When: "the spec is invalid, there is no pod"},
-	{From: one(lifecycle.Waiting), To: lifecycle.Launched, When: "the back-off is over and the last server is gone"},
-	{From: one(lifecycle.Waiting), To: lifecycle.Ended, When: "the server is refused"},
-	{From: one(lifecycle.Waiting), To: lifecycle.Retained, When: "the spec cannot be used any more, the pod of the last server is kept"},
-	{From: one(lifecycle.Waiting), To: lifecycle.Done, When: "the spec cannot be used any more"},
+	{From: only(lifecycle.Ended), To: lifecycle.Waiting, When: "another is to be made"},
+	{From: only(lifecycle.Ended), To: lifecycle.Retained, When: "the spec is invalid, the pod of the last server is kept"},
+	{From: only(lifecycle.Ended), To: lifecycle.Done, When: "the spec is invalid, there is no pod"},
+	{From: only(lifecycle.Waiting), To: lifecycle.Launched, When: "the back-off is over and the last server is gone"},
+	{From: only(lifecycle.Waiting), To: lifecycle.Ended, When: "the server is refused"},
+	{From: only(lifecycle.Waiting), To: lifecycle.Retained, When: "the spec cannot be used any more, the pod of the last server is kept"},
+	{From: only(lifecycle.Waiting), To: lifecycle.Done, When: "the spec cannot be used any more"},
 	{From: settled, To: lifecycle.Waiting, When: "the spec can be used although nobody edited it"},
 
 	{From: slices.Concat(alive, []lifecycle.Phase{lifecycle.Waiting, lifecycle.Editing}), To: lifecycle.Suspending, When: "suspended"},
-	{From: slices.Concat(settled, one(lifecycle.Ended)), To: lifecycle.Suspending, When: "the spec was edited, and the server is suspended"},
-	{From: one(lifecycle.Suspending), To: lifecycle.Suspended, When: "everything of the server is gone"},
-	{From: one(lifecycle.Suspended), To: lifecycle.Resuming, When: "the suspension is lifted"},
-	{From: one(lifecycle.Resuming), To: lifecycle.Launched, When: "nothing of the last server is left"},
-	{From: one(lifecycle.Resuming), To: lifecycle.Ended, When: "the server is refused"},
-	{From: one(lifecycle.Resuming), To: lifecycle.Suspended, When: "suspended again"},
+	{From: slices.Concat(settled, only(lifecycle.Ended)), To: lifecycle.Suspending, When: "the spec was edited, and the server is suspended"},
+	{From: only(lifecycle.Suspending), To: lifecycle.Suspended, When: "everything of the server is gone"},
+	{From: only(lifecycle.Suspended), To: lifecycle.Resuming, When: "the suspension is lifted"},
+	{From: only(lifecycle.Resuming), To: lifecycle.Launched, When: "nothing of the last server is left"},
+	{From: only(lifecycle.Resuming), To: lifecycle.Ended, When: "the server is refused"},
+	{From: only(lifecycle.Resuming), To: lifecycle.Suspended, When: "suspended again"},
 
 	{From: started, To: lifecycle.Editing, When: "the spec was edited; a server that goes on is kept while none can be made of it"},
-	{From: one(lifecycle.Editing), To: lifecycle.Launched, When: "everything of the old spec is gone"},
-	{From: one(lifecycle.Editing), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
+	{From: only(lifecycle.Editing), To: lifecycle.Launched, When: "everything of the old spec is gone"},
+	{From: only(lifecycle.Editing), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
 
 	{From: every, To: lifecycle.Launched, When: "a server of a newer attempt is there: its launch was not remembered, or another operator made it"},
 }

@@ -181,8 +181,8 @@ func TestLocal(t *testing.T) {
 func TestKey(t *testing.T) {
 	keys := map[string]bool{}
 	for _, test := range []struct {
-		want string
-		of   [][2]string
+		want  string
+		pairs [][2]string
 	}{
 		{"@daily", [][2]string{{"@daily", ""}, {" @daily ", "UTC"}, {"@daily", "Local"}, {"TZ=UTC @daily", "Europe/Vienna"}, {"CRON_TZ=Local   @daily", ""}}},
 		{"CRON_TZ=Europe/Vienna @daily", [][2]string{{" @daily ", "Europe/Vienna"}, {"TZ=Europe/Vienna @daily", ""}, {"CRON_TZ=Europe/Vienna  @daily", "Asia/Kolkata"}}},
@@ -196,19 +196,19 @@ func TestKey(t *testing.T) {
 			t.Errorf("%q is the key of two schedules", test.want)
 		}
 		keys[test.want] = true
-		for _, of := range test.of {
-			if got := Key(of[0], of[1]); got != test.want {
-				t.Errorf("%q in %q is known as %q, want %q", of[0], of[1], got, test.want)
+		for _, pair := range test.pairs {
+			if got := Key(pair[0], pair[1]); got != test.want {
+				t.Errorf("%q in %q is known as %q, want %q", pair[0], pair[1], got, test.want)
 			}
 			if again := Key(test.want, ""); again != test.want {
 				t.Errorf("the key %q has another: %q", test.want, again)
 			}
-			times, err := Parse(of[0], of[1], time.LoadLocation)
+			times, err := Parse(pair[0], pair[1], time.LoadLocation)
 			if err != nil {
 				continue
 			}
 			if same := parse(t, test.want, "").Next(from, from); !same.Equal(times.Next(from, from)) {
-				t.Errorf("%q in %q comes due at %s, its key at %s", of[0], of[1], times.Next(from, from), same)
+				t.Errorf("%q in %q comes due at %s, its key at %s", pair[0], pair[1], times.Next(from, from), same)
 			}
 		}
 	}

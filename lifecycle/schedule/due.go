@@ -21,7 +21,7 @@ func (s *step) base() time.Time {
 // candidates are the due runs: a requested one, and one of the ticks. If the requested one was rejected, the tick's run
 // comes first.
 func (s *step) candidates() (due []candidate) {
-	if s.asked() {
+	if s.runRequested() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
 	}
 	if !s.want.Suspend {
@@ -29,24 +29,24 @@ func (s *step) candidates() (due []candidate) {
 			due = append(due, candidate{RunName(s.want.Name, tick, cmp.Or(s.want.Precision, Seconds)), tick})
 		}
 	}
-	if len(due) == 2 && !s.m.Asked.Since.IsZero() {
+	if len(due) == 2 && !s.m.Requested.Since.IsZero() {
 		slices.Reverse(due)
 	}
 	return due
 }
 
-// early reports whether it is too early to retry a rejected run, and requests a pass for the retry. A rejected run
-// delays only itself: its problem need not affect other runs.
-func (s *step) early(c candidate) bool {
-	refused, retry := s.m.Refused, s.m.Retry
+// waitsForRetry reports whether it is too early to retry a rejected run, and requests a pass for the retry. A rejected
+// run delays only itself: its problem need not affect other runs.
+func (s *step) waitsForRetry(c candidate) bool {
+	refused, retry := s.m.Rejected, s.m.Retry
 	if c.tick.IsZero() {
-		refused, retry = s.m.Asked.Run, s.m.Asked.Retry
+		refused, retry = s.m.Requested.Run, s.m.Requested.Retry
 	}
 	left := retry.Sub(s.now)
 	if c.name != refused || left <= 0 || left > maxRetry { // a time further ahead means that the clock went back
 		return false
 	}
-	s.check(left)
+	s.requeueAfter(left)
 	return true
 }
 
@@ -54,22 +54,22 @@ func (s *step) early(c candidate) bool {
 // request exists, it was started and not remembered.
 func (s *step) request() {
 	name := ""
-	if s.asked() {
+	if s.runRequested() {
 		name = RequestName(s.want.Name, s.want.UID, s.want.Request)
 	}
-	old := s.m.Asked.Run
+	old := s.m.Requested.Run
 	if old == name {
 		return
 	}
-	s.m.Asked = Waiting{Run: name}
+	s.m.Requested = Waiting{Run: name}
 	if old == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == old }) {
 		return
 	}
 	if name == "" {
-		s.tell(ReasonDropped, old, "was asked for and is not started: the request was taken back")
+		s.notice(ReasonDropped, old, "was asked for and is not started: the request was taken back")
 		return
 	}
-	s.tell(ReasonDropped, old, "was asked for and is not started: another request took its place")
+	s.notice(ReasonDropped, old, "was asked for and is not started: another request took its place")
 }
 
 // tick returns the latest due tick; zero if there is none. It skips earlier ticks, and a tick whose deadline has
@@ -84,10 +84,10 @@ func (s *step) tick() time.Time {
 		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the last one still waits for its jitter
 	}
 	if tick.IsZero() {
-		s.wake(s.base())
+		s.requeueForTick(s.base())
 		return tick
 	}
-	s.wake(tick)
+	s.requeueForTick(tick)
 	start := s.startOf(tick)
 	late := s.now.Sub(start)
 	expired := s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline
@@ -103,37 +103,37 @@ func (s *step) tick() time.Time {
 			return time.Time{}
 		}
 	}
-	s.giveUp(tick)
+	s.skipTicksBefore(tick)
 	if expired {
 		s.m.LastTick = tick
-		s.tell(ReasonSkipped, "", "the run of %s is not started: it is %s late, more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.why())
+		s.notice(ReasonSkipped, "", "the run of %s is not started: it is %s late, more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.missedReason())
 		return time.Time{}
 	}
 	s.plan.NextRun = start
 	if s.want.Deadline != nil {
-		if left := *s.want.Deadline - late; left < lookAgain { // a deadline may be the largest duration
-			s.check(left + time.Second)
+		if left := *s.want.Deadline - late; left < maxRequeue { // a deadline may be the largest duration
+			s.requeueAfter(left + time.Second)
 		}
 	}
 	return tick
 }
 
-// giveUp remembers that the ticks before the given one are never started, and reports them.
-func (s *step) giveUp(tick time.Time) {
+// skipTicksBefore remembers that the ticks before the given one are never started, and reports them.
+func (s *step) skipTicksBefore(tick time.Time) {
 	first := s.want.Times.Next(s.m.Since, s.base())
 	last := s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1))
 	if first.IsZero() || last.IsZero() {
 		return
 	}
 	if s.m.LastTick = last; first.Equal(last) {
-		s.tell(ReasonMissed, "", "the run of %s is not started: that of %s takes its place%s", s.clock(first), s.clock(tick), s.why())
+		s.notice(ReasonMissed, "", "the run of %s is not started: that of %s takes its place%s", s.clock(first), s.clock(tick), s.missedReason())
 		return
 	}
-	s.tell(ReasonMissed, "", "the runs from %s to %s are not started: that of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.why())
+	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: that of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
-// why returns what prevented runs from being started, as far as the last decision stored it.
-func (s *step) why() string {
+// missedReason returns what prevented runs from being started, as far as the last decision stored it.
+func (s *step) missedReason() string {
 	switch {
 	case s.stored.Suspended:
 		return "; the schedule was suspended"
@@ -145,16 +145,16 @@ func (s *step) why() string {
 	return ""
 }
 
-// wake requests a pass when the first tick after the given time is due, and sets NextRun.
-func (s *step) wake(after time.Time) {
+// requeueForTick requests a pass when the first tick after the given time is due, and sets NextRun.
+func (s *step) requeueForTick(after time.Time) {
 	next := s.want.Times.Next(s.m.Since, after)
-	s.check(lookAgain)
+	s.requeueAfter(maxRequeue)
 	if next.IsZero() {
 		s.plan.NextRun = time.Time{}
 		return
 	}
 	s.plan.NextRun = s.startOf(next)
-	s.check(s.plan.NextRun.Sub(s.now))
+	s.requeueAfter(s.plan.NextRun.Sub(s.now))
 }
 
 // startOf is when the run of a tick should start: the tick plus its jitter, which is shorter than the time until the
@@ -201,16 +201,16 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		told := i >= maxListed || listed
 		switch {
 		case !told:
-			s.tellEnd(run)
+			s.noticeEnd(run)
 			if i >= limit {
-				s.check(0) // once that is stored
+				s.requeueAfter(0) // once that is stored
 			}
 		case i < limit:
 		case s.seen.TransientError != nil:
-			s.check(reassert)
+			s.requeueAfter(repeatDelay)
 		case !s.remembered(run, s.stored):
-			if s.check(lookAgain); s.remembered(run, s.m) {
-				s.check(0)
+			if s.requeueAfter(maxRequeue); s.remembered(run, s.m) {
+				s.requeueAfter(0)
 			}
 		default:
 			s.do(lifecycle.Delete, run.Name) // it stays listed until it is gone, so its end is not reported again
@@ -241,10 +241,10 @@ func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))
 }
 
-func (s *step) tellEnd(run lifecycle.Run) {
+func (s *step) noticeEnd(run lifecycle.Run) {
 	if run.Outcome == lifecycle.Succeeded {
-		s.tell(ReasonCompleted, run.Name, "completed")
+		s.notice(ReasonCompleted, run.Name, "completed")
 		return
 	}
-	s.tell(ReasonFailed, run.Name, "failed; its own conditions and events say why")
+	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events say why")
 }

@@ -74,7 +74,7 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 		if passes > 25*70 { // a try a minute
 			t.Errorf("%s: %d passes", policy, passes)
 		}
-		if g.mem.Asked.Run != now || g.mem.Asked.Cause.Reason != "NameTaken" || g.mem.Cause.Reason != "" {
+		if g.mem.Requested.Run != now || g.mem.Requested.Cause.Reason != "NameTaken" || g.mem.Cause.Reason != "" {
 			t.Errorf("%s: %+v", policy, g.mem)
 		}
 	}
@@ -85,19 +85,19 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
 	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
 	g.until(noon, noon.Add(2*time.Minute))
-	if g.told[ReasonRefused] != 1 || g.mem.Refused != twelve || g.mem.Retry.IsZero() {
+	if g.told[ReasonRefused] != 1 || g.mem.Rejected != twelve || g.mem.Retry.IsZero() {
 		t.Fatalf("%v: %+v", g.told, g.mem)
 	}
 	g.want.Request = "1"
 	plan := g.pass(noon.Add(2 * time.Minute))
-	if g.mem.LastRequest != "1" || g.mem.Refused != twelve || g.mem.Cause.Reason != "NameTaken" {
+	if g.mem.LastRequest != "1" || g.mem.Rejected != twelve || g.mem.Cause.Reason != "NameTaken" {
 		t.Errorf("%s, %+v", said(plan), g.mem)
 	}
 	// 13:00 is rejected as well, and 14:00 is not, with no time to lose.
 	g.want.Deadline = new(time.Second)
 	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
 	g.until(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
-	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Refused != "" || g.mem.Cause != (lifecycle.Cause{}) {
+	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Rejected != "" || g.mem.Cause != (lifecycle.Cause{}) {
 		t.Errorf("%v: %+v", g.creates, g.mem)
 	}
 }
@@ -151,19 +151,19 @@ func TestNothingIsAHotLoop(t *testing.T) {
 	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour, math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}
 	texts := []string{"* * * * *", "@every 1s", "@every 59s", "@every " + maxEvery.String(), "0 0 29 2 *", "59 23 31 12 *", "@yearly", "*/7 */5 * * 1"}
 	limits := []int{0, 1, math.MaxInt, -1, math.MinInt}
-	one := func() time.Duration { return durations[r.IntN(len(durations))] }
+	duration := func() time.Duration { return durations[r.IntN(len(durations))] }
 	for n := range lives.Count(t, 1000) {
 		text, zone := texts[r.IntN(len(texts))], []string{"", "Europe/Vienna", "Australia/Lord_Howe"}[r.IntN(3)]
 		want := hourly(t, func(s *Schedule) {
 			s.Key, s.Times = Key(text, zone), parse(t, text, zone)
-			s.Jitter, s.Policy, s.Suspend = one(), []Policy{Allow, Forbid, Replace, "", "?"}[r.IntN(5)], r.IntN(8) == 0
+			s.Jitter, s.Policy, s.Suspend = duration(), []Policy{Allow, Forbid, Replace, "", "?"}[r.IntN(5)], r.IntN(8) == 0
 			s.Successful, s.Failed = limits[r.IntN(len(limits))], limits[r.IntN(len(limits))]
 			s.Precision = []Precision{Nanos, Minutes, "", "years"}[r.IntN(4)]
 			s.Request = []string{"", "1"}[r.IntN(2)]
 			s.Created = []time.Time{from, {}, time.Unix(0, 0), noon.AddDate(80, 0, 0)}[r.IntN(4)]
 		})
 		if r.IntN(4) > 0 {
-			want.Deadline = new(one())
+			want.Deadline = new(duration())
 		}
 		g := stage{want: want, told: map[string]int{}}
 		if r.IntN(2) == 0 {

@@ -72,7 +72,7 @@ func TestRequestOvertaken(t *testing.T) {
 	} {
 		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
 		waits := Step(want, ran(want), test.seen, at)
-		if waits.Actions != nil || waits.Next.Asked.Run != a {
+		if waits.Actions != nil || waits.Next.Requested.Run != a {
 			t.Fatalf("%s: %s, %+v", test.about, said(waits), waits.Next)
 		}
 		for _, next := range []string{"b", ""} {
@@ -81,8 +81,8 @@ func TestRequestOvertaken(t *testing.T) {
 			if i := slices.IndexFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Notices[i].Name != a {
 				t.Errorf("%s, then %q: %s", test.about, next, said(plan))
 			}
-			if (plan.Next.Asked.Run == "") != (next == "") || !plan.Next.Asked.Since.IsZero() {
-				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Asked)
+			if (plan.Next.Requested.Run == "") != (next == "") || !plan.Next.Requested.Since.IsZero() {
+				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Requested)
 			}
 			if again := Step(want, plan.Next, busy, at); again.Notices != nil {
 				t.Errorf("%s, then %q, told twice: %s", test.about, next, said(again))
@@ -120,8 +120,8 @@ func TestNextRunDuringTransientError(t *testing.T) {
 // TestSpellingIsNoEdit checks that another spelling is not an edit, even if the stored key has the old spelling.
 func TestSpellingIsNoEdit(t *testing.T) {
 	for _, test := range []struct {
-		was, is string
-		edit    bool
+		stored, request string
+		edit            bool
 	}{
 		{"0  * * * *", Key(" 0 * * * *", "UTC"), false},
 		{"CRON_TZ=UTC 0 * * * *", Key("0 * * * *", ""), false},
@@ -129,10 +129,10 @@ func TestSpellingIsNoEdit(t *testing.T) {
 		{"0 * * * *", Key("0 * * * *", "Europe/Vienna"), true},
 		{"0 * * * *", Key("0 1 * * *", ""), true},
 	} {
-		want := hourly(t, func(s *Schedule) { s.Key = test.is })
-		plan := Step(want, ran(want, func(m *Memory) { m.Key = test.was }), lifecycle.Observed{}, noon.Add(-time.Minute))
-		if edit := said(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.is {
-			t.Errorf("%q after %q: %s, %+v", test.is, test.was, said(plan), plan.Next)
+		want := hourly(t, func(s *Schedule) { s.Key = test.request })
+		plan := Step(want, ran(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
+		if edit := said(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
+			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, said(plan), plan.Next)
 		}
 	}
 }

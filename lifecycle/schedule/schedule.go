@@ -69,14 +69,14 @@ type Memory struct {
 	LastRequest string // the value of the last request that was honored
 	Generation  int64  // of the spec of the last decision
 	Suspended   bool   // the schedule was suspended at that decision
-	// Refused is the name of the last rejected run of a tick. RefusedSince is when the first rejection since the last
+	// Rejected is the name of the last rejected run of a tick. RejectedSince is when the first rejection since the last
 	// started run happened. Retry is when the next try is due; Cause has the reason. All are zero if nothing was
 	// rejected. The run of a later tick does not wait for Retry.
-	Refused      string
-	RefusedSince time.Time
-	Retry        time.Time
-	// Asked is the requested run that has not started yet. If another request replaces it, that is reported.
-	Asked Waiting
+	Rejected      string
+	RejectedSince time.Time
+	Retry         time.Time
+	// Requested is the requested run that has not started yet. If another request replaces it, that is reported.
+	Requested Waiting
 	// Cause is why runs are not started; zero if there is no problem. It does not include the rejection of a requested
 	// run.
 	Cause lifecycle.Cause

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// lookAgain is the maximum requeue interval: a timer does not notice that the clock was set.
-	lookAgain = 10 * time.Minute
-	// reassert is the time after which a deletion without effect is requested again, and an action is retried after a
-	// transient error.
-	reassert = 15 * time.Second
+	// maxRequeue is the maximum requeue interval: a timer does not notice that the clock was set.
+	maxRequeue = 10 * time.Minute
+	// repeatDelay is the time after which a deletion without effect is requested again, and an action is retried after
+	// a transient error.
+	repeatDelay = 15 * time.Second
 	// maxRetry is the longest wait before another try to create a run (lifecycle.QueryInterval).
 	maxRetry = time.Minute
 	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
 	MaxActive = 100
-	// skew is how far the clock may be behind the last tick before that is reported.
-	skew = time.Minute
+	// maxClockSkew is how far the clock may be behind the last tick before that is reported.
+	maxClockSkew = time.Minute
 )
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
@@ -62,13 +62,13 @@ type candidate struct {
 	tick time.Time // zero for a requested run
 }
 
-func (s *step) tell(reason, run, format string, args ...any) {
+func (s *step) notice(reason, run, format string, args ...any) {
 	s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.ScheduledRun, Name: run,
 		Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)}})
 }
 
-// check requests another pass after d at the latest.
-func (s *step) check(d time.Duration) {
+// requeueAfter requests another pass after d at the latest.
+func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
 		s.plan.RequeueAfter = d
@@ -96,30 +96,30 @@ func (s *step) begin() {
 		s.m.Since = s.m.Since.UTC()
 	case Key(s.m.Key, "") != Key(s.want.Key, ""):
 		s.m.Since = s.now
-		s.tell(ReasonEdited, "", "the schedule is %q now, from %q; nothing that was due before is made up for", s.want.Key, s.m.Key)
+		s.notice(ReasonEdited, "", "the schedule is %q now, from %q; nothing that was due before is made up for", s.want.Key, s.m.Key)
 	}
 	s.m.Key = s.want.Key
 	if s.m.Generation != s.want.Generation {
 		s.m.Generation = s.want.Generation
-		s.accepted()
+		s.forgetRejections()
 	}
 	if s.want.Suspend != s.m.Suspended {
 		if s.m.Suspended = s.want.Suspend; s.want.Suspend {
-			s.tell(ReasonSuspended, "", "no runs are started until the schedule is resumed; runs that go on are left alone")
+			s.notice(ReasonSuspended, "", "no runs are started until the schedule is resumed; runs that go on are left alone")
 		} else {
-			s.tell(ReasonResumed, "", "the schedule is not suspended any more")
+			s.notice(ReasonResumed, "", "the schedule is not suspended any more")
 		}
 	}
 }
 
-// accepted forgets rejections.
-func (s *step) accepted() {
-	s.acceptedTick()
-	s.m.Asked = Waiting{Run: s.m.Asked.Run}
+// forgetRejections forgets rejections.
+func (s *step) forgetRejections() {
+	s.forgetTickRejection()
+	s.m.Requested = Waiting{Run: s.m.Requested.Run}
 }
 
-func (s *step) acceptedTick() {
-	s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{}
+func (s *step) forgetTickRejection() {
+	s.m.Rejected, s.m.RejectedSince, s.m.Retry = "", time.Time{}, time.Time{}
 }
 
 // adopt continues with runs that were started and are not remembered, because the operator died between a creation and
@@ -128,8 +128,8 @@ func (s *step) acceptedTick() {
 // labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
-		if !run.Deleted && s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
-			s.honored(run)
+		if !run.Deleted && s.runRequested() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
+			s.finishRequest(run)
 		}
 	}
 	var newest candidate
@@ -146,19 +146,19 @@ func (s *step) adopt() {
 	if s.want.Times != nil {
 		// Another operator names its runs after the time of their creation.
 		if tick := s.want.Times.Latest(s.m.Since, s.base(), newest.tick); !tick.IsZero() {
-			s.giveUp(tick)
+			s.skipTicksBefore(tick)
 		}
 	}
 	s.m.LastTick = newest.tick
 	s.started(newest, at)
 }
 
-// honored handles an existing run of the request. If the run is known, or older than the last run, it was started for
-// the same value before other requests came.
+// finishRequest handles an existing run of the request. If the run is known, or older than the last run, it was started
+// for the same value before other requests came.
 //
 // An older run that is still active may nevertheless be new, if the operator's clock was ahead. It then becomes the
 // last run, which the policy looks for.
-func (s *step) honored(run lifecycle.Run) {
+func (s *step) finishRequest(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
 	older := run.Outcome == lifecycle.Undecided && run.CreatedAt.Before(s.m.LastRun)
@@ -169,8 +169,8 @@ func (s *step) honored(run lifecycle.Run) {
 	if older {
 		s.m.LastRunName = run.Name
 	}
-	s.m.Asked = Waiting{}
-	s.tell(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
+	s.m.Requested = Waiting{}
+	s.notice(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
 }
 
 // earlier returns t, or now if t is unknown or in the future: the clocks of other machines may differ.
@@ -188,12 +188,12 @@ func (s *step) started(c candidate, at time.Time) {
 	}
 	s.m.LastRunName = c.name
 	if c.tick.IsZero() {
-		s.m.Asked = Waiting{}
-		s.tell(ReasonStarted, c.name, "was asked for by annotation")
+		s.m.Requested = Waiting{}
+		s.notice(ReasonStarted, c.name, "was asked for by annotation")
 		return
 	}
-	s.acceptedTick()
-	s.tell(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
+	s.forgetTickRejection()
+	s.notice(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
 }
 
 // clock formats a tick in its local time.
@@ -208,7 +208,7 @@ func (s *step) clock(tick time.Time) string {
 func (s *step) mayStart() bool {
 	if s.want.Invalid == nil && s.want.Times != nil {
 		if s.stored.Cause.Reason == lifecycle.ReasonInvalid {
-			s.tell(ReasonValid, "", "what was wrong is mended; runs are started again")
+			s.notice(ReasonValid, "", "what was wrong is mended; runs are started again")
 			s.m.Cause = lifecycle.Cause{}
 		}
 		return true
@@ -218,15 +218,15 @@ func (s *step) mayStart() bool {
 		cause = s.want.Invalid.Bounded()
 	}
 	if s.m.Cause = cause; cause != s.stored.Cause {
-		s.tell(cause.Reason, "", "%s", cause.Message)
+		s.notice(cause.Reason, "", "%s", cause.Message)
 	}
-	s.accepted()
+	s.forgetRejections()
 	return false
 }
 
 // start starts the due run, or remembers why it does not.
 func (s *step) start() {
-	if s.edited() {
+	if s.confirmsEdit() {
 		return
 	}
 	due := s.candidates()
@@ -234,19 +234,19 @@ func (s *step) start() {
 		return
 	}
 	if len(due) == 0 {
-		s.idle()
+		s.nothingDue()
 		return
 	}
 	if s.seen.TransientError != nil {
-		s.check(reassert)
+		s.requeueAfter(repeatDelay)
 		return
 	}
 	// The problem of the last tick is over.
 	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) {
-		s.acceptedTick()
+		s.forgetTickRejection()
 		s.m.Cause = lifecycle.Cause{}
 	}
-	if due = slices.DeleteFunc(due, s.early); len(due) == 0 {
+	if due = slices.DeleteFunc(due, s.waitsForRetry); len(due) == 0 {
 		return
 	}
 	c := due[0]
@@ -256,41 +256,41 @@ func (s *step) start() {
 		s.do(lifecycle.Confirm, c.name)
 		return
 	case s.seen.Rejection != nil:
-		s.refused(c, *s.seen.Rejection)
-	case s.others(c), s.doubts(c):
+		s.rememberRejection(c, *s.seen.Rejection)
+	case s.waitsForOthers(c), s.needsLiveRead(c):
 		return
 	default:
 		s.create(c)
 	}
 	if len(due) > 1 {
-		s.check(0)
+		s.requeueAfter(0)
 	}
 }
 
-// idle handles a pass in which no run is due.
-func (s *step) idle() {
-	s.accepted()
+// nothingDue handles a pass in which no run is due.
+func (s *step) nothingDue() {
+	s.forgetRejections()
 	s.m.Cause = lifecycle.Cause{}
-	if s.m.LastTick.Sub(s.now) > skew && !s.want.Suspend {
+	if s.m.LastTick.Sub(s.now) > maxClockSkew && !s.want.Suspend {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
 			"the clock shows %s, and the run of %s was started or given up already: there is no other before that; "+
 				"if the clock was wrong then and not now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
-		s.news(ReasonClock, "")
+		s.noticeCause(ReasonClock, "")
 	}
 }
 
-// doubts requests a live read if the cache may miss an active run that matters to the policy.
+// needsLiveRead requests a live read if the cache may miss an active run that matters to the policy.
 //
 // A read of the last remembered run is enough: both a skipped tick (tick) and an edit (edited) require a live read
 // themselves. For a requested run, the read covers all runs. The missing run may be the requested one, or that of an
 // earlier request, which no later decision would create again.
-func (s *step) doubts(c candidate) bool {
+func (s *step) needsLiveRead(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
 	last := s.m.LastRunName
 	switch {
-	case c.tick.IsZero() || s.asked():
+	case c.tick.IsZero() || s.runRequested():
 		last = ""
 	case last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }):
 		return false
@@ -299,9 +299,10 @@ func (s *step) doubts(c candidate) bool {
 	return true
 }
 
-// edited requests a live read after each edit. The status write for a new run may have failed because of the edit, and
-// afterwards the earlier spec, and the tick of that run, are unknown. The edit takes effect only after the read.
-func (s *step) edited() bool {
+// confirmsEdit requests a live read after each edit. The status write for a new run may have failed because of the
+// edit, and afterwards the earlier spec, and the tick of that run, are unknown. The edit takes effect only after the
+// read.
+func (s *step) confirmsEdit() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
 		return false
@@ -314,55 +315,55 @@ func (s *step) edited() bool {
 	return true
 }
 
-// asked reports whether a run is requested and not remembered as started.
-func (s *step) asked() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
+// runRequested reports whether a run is requested and not remembered as started.
+func (s *step) runRequested() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// news reports the cause unless it has the same reason as the stored one.
-func (s *step) news(reason, run string) {
+// noticeCause reports the cause unless it has the same reason as the stored one.
+func (s *step) noticeCause(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
-		s.tell(reason, run, "%s", s.m.Cause.Message)
+		s.notice(reason, run, "%s", s.m.Cause.Message)
 	}
 }
 
 func (s *step) create(c candidate) {
 	s.do(lifecycle.Create, c.name)
 	if !c.tick.IsZero() {
-		s.acceptedTick()
+		s.forgetTickRejection()
 		s.m.LastTick = c.tick
-		s.wake(c.tick)
+		s.requeueForTick(c.tick)
 	} else {
 		s.m.LastRequest = s.want.Request
 	}
-	if s.m.Refused == "" {
+	if s.m.Rejected == "" {
 		s.m.Cause = lifecycle.Cause{}
 	}
 	s.started(c, s.now)
 }
 
-// refused remembers that a run was rejected, and when to retry: after seconds at first, and after a minute in the end.
-// It reports each reason once. The next tick reports what became of this one.
-func (s *step) refused(c candidate, why lifecycle.Cause) {
+// rememberRejection remembers that a run was rejected, and when to retry: after seconds at first, and after a minute in
+// the end. It reports each reason once. The next tick reports what became of this one.
+func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
-	since, told := s.m.RefusedSince, s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
+	since, told := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
 	if c.tick.IsZero() {
-		since, told = s.m.Asked.Since, s.m.Asked.Cause.Reason == why.Reason
+		since, told = s.m.Requested.Since, s.m.Requested.Cause.Reason == why.Reason
 	}
 	if since.IsZero() {
 		since = s.now
 	}
 	retry := s.now.Add(lifecycle.QueryInterval(s.now.Sub(since)).Truncate(time.Microsecond)) // the precision of a status
-	if s.check(retry.Sub(s.now)); c.tick.IsZero() {
-		s.m.Asked = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
+	if s.requeueAfter(retry.Sub(s.now)); c.tick.IsZero() {
+		s.m.Requested = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
 	} else {
-		s.m.Refused, s.m.RefusedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
+		s.m.Rejected, s.m.RejectedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
 	}
 	if !told {
-		s.tell(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, why.Message)
+		s.notice(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, why.Message)
 	}
 }
 
-// awaits returns what the policy makes the next run wait for; empty if the run replaces the active ones.
-func (s *step) awaits(active []string) string {
+// policyWait returns what the policy makes the next run wait for; empty if the run replaces the active ones.
+func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:
 		return fmt.Sprintf("waits until fewer than %d runs go on, which is the most of one schedule: %s", MaxActive, list(active))
@@ -372,8 +373,8 @@ func (s *step) awaits(active []string) string {
 	return ""
 }
 
-// others applies the policy to the active runs. It reports whether the next run waits for them.
-func (s *step) others(c candidate) bool {
+// waitsForOthers applies the policy to the active runs. It reports whether the next run waits for them.
+func (s *step) waitsForOthers(c candidate) bool {
 	var active, stay, ahead []string
 	for _, run := range s.seen.Runs {
 		if run.Outcome == lifecycle.Undecided {
@@ -387,7 +388,7 @@ func (s *step) others(c candidate) bool {
 			case !s.remembered(run, s.m):
 				ahead = append(ahead, run.Name)
 			case !s.remembered(run, s.stored):
-				s.check(0) // it was found in this pass, and is deleted once that is stored
+				s.requeueAfter(0) // it was found in this pass, and is deleted once that is stored
 			default:
 				stay = append(stay, run.Name)
 			}
@@ -397,13 +398,13 @@ func (s *step) others(c candidate) bool {
 		return false
 	}
 	slices.Sort(active)
-	s.check(lookAgain)
-	if why := s.awaits(active); why != "" {
+	s.requeueAfter(maxRequeue)
+	if why := s.policyWait(active); why != "" {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: why}
-		s.news(ReasonWaiting, c.name)
+		s.noticeCause(ReasonWaiting, c.name)
 		return true
 	}
-	s.check(reassert)
+	s.requeueAfter(repeatDelay)
 	for _, name := range stay {
 		if s.stored.Cause.Reason == ReasonReplacing {
 			s.do(lifecycle.Delete, name)
@@ -411,8 +412,8 @@ func (s *step) others(c candidate) bool {
 		}
 		// The reason is stored first: a status write that conflicts with a change of the schedule must leave the run
 		// alone.
-		s.tell(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
-		s.check(0)
+		s.notice(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
+		s.requeueAfter(0)
 	}
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
@@ -420,7 +421,7 @@ func (s *step) others(c candidate) bool {
 		// again.
 		s.m.Cause.Message += fmt.Sprintf("; not deleted, since the name is that of a run to come: %s", list(ahead))
 		if s.stored.Cause.Reason != ReasonReplacing {
-			s.tell(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
+			s.notice(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
 		}
 	}
 	return true

@@ -101,7 +101,7 @@ func TestStep(t *testing.T) {
 		check time.Duration
 	}{
 		{about: "not due", late: -time.Minute, next: "12:00:00", check: time.Minute},
-		{about: "due", said: "Create " + twelve + ", RunStarted", next: "13:00:00", check: lookAgain},
+		{about: "due", said: "Create " + twelve + ", RunStarted", next: "13:00:00", check: maxRequeue},
 		{about: "due, and its run is there", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, said: "RunStarted", next: "13:00:00"},
 		{about: "due, and its run is there by another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, said: "RunStarted", next: "13:00:00"},
 		{about: "three were missed: a live read first", late: 3 * time.Hour, said: "Confirm", next: "16:00:00"},
@@ -120,8 +120,8 @@ func TestStep(t *testing.T) {
 		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00"},
 		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: goingAll(MaxActive - 1)}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
-		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
+		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
 		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
 		{about: "Forbid, with a deadline to come", want: []func(*Schedule){forbid, within(30 * time.Second)}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}},
@@ -131,8 +131,8 @@ func TestStep(t *testing.T) {
 		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, said: "Confirm " + eleven, next: "13:00:00"},
 		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, said: "RunWaiting", next: "12:00:00"},
-		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
-		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, next: "12:00:00", check: reassert},
+		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, next: "12:00:00", check: repeatDelay},
 		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, said: "Create " + now + ", RunStarted", next: "12:00:00"},
@@ -140,29 +140,29 @@ func TestStep(t *testing.T) {
 			said: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
 		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
-			said: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: reassert},
+			said: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: repeatDelay},
 		{about: "edited under Forbid: was a run of what it was for a moment started?", want: []func(*Schedule){forbid, edited}, late: -time.Minute,
 			mem: func(m *Memory) { m.Generation = 1 }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, said: "Confirm"},
 		{about: "edited under Forbid, and none was", want: []func(*Schedule){forbid, edited}, mem: func(m *Memory) { m.Generation = 1 },
 			seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "edited under Allow", want: []func(*Schedule){edited}, mem: func(m *Memory) { m.Generation = 1 }, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
-			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: reassert},
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: repeatDelay},
 		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "refused: a live read first", seen: lifecycle.Observed{Rejection: quota}, said: "Confirm " + twelve, next: "12:00:00"},
 		{about: "refused", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, said: "RunRefused", next: "12:00:00", check: 4 * time.Second},
-		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			next: "12:00:00", check: 3 * time.Second},
-		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
+		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused, and tried again", late: 4 * time.Second, mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+		{about: "refused, and tried again", late: 4 * time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "refused, and edited", late: time.Second, mem: func(m *Memory) {
-			m.Generation, m.Refused, m.RefusedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
+			m.Generation, m.Rejected, m.RejectedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
 		},
 			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "transient error", seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, next: "12:00:00", check: reassert},
+		{about: "transient error", seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, next: "12:00:00", check: repeatDelay},
 		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, said: "ScheduleChanged", next: "13:00:00"},
 		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, said: "InvalidSpec"},
 		{about: "invalid, and told", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
@@ -232,7 +232,7 @@ func TestHistory(t *testing.T) {
 	// A run whose tick is not remembered would start again if it were deleted.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
 	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
-	if plan.Actions != nil || plan.RequeueAfter != lookAgain {
+	if plan.Actions != nil || plan.RequeueAfter != maxRequeue {
 		t.Errorf("%+v", plan)
 	}
 }

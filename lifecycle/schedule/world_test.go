@@ -383,7 +383,7 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	if creates > 1 {
 		w.Fail("%d runs at once", creates)
 	}
-	if plan.RequeueAfter < 0 || plan.RequeueAfter > lookAgain {
+	if plan.RequeueAfter < 0 || plan.RequeueAfter > maxRequeue {
 		w.Fail("looks again after %s", plan.RequeueAfter)
 	}
 }

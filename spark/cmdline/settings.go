@@ -192,7 +192,7 @@ func (p *parser) master(key, raw string) (string, error) {
 	const prefix = "k8s://"
 	address, ok := strings.CutPrefix(raw, prefix)
 	if !ok {
-		return "", keyError(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", shownAddress(key, raw), p.from(key))
+		return "", keyError(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", redactedAddress(key, raw), p.from(key))
 	}
 	if !strings.Contains(address, "://") {
 		return prefix + "https://" + address, nil
@@ -202,13 +202,13 @@ func (p *parser) master(key, raw string) (string, error) {
 	case "http":
 		p.warns.Add("%s: connections to the API server over http are not encrypted; use https", key)
 	default:
-		return "", keyError(key, "%s should have https (or http) after k8s://", shownAddress(key, raw))
+		return "", keyError(key, "%s should have https (or http) after k8s://", redactedAddress(key, raw))
 	}
 	return raw, nil
 }
 
-// shownAddress returns an address without its password, for a message.
-func shownAddress(key, address string) string {
+// redactedAddress returns an address without its password, for a message.
+func redactedAddress(key, address string) string {
 	if strings.Contains(address, "@") {
 		if u, err := url.Parse(address); err == nil {
 			return conf.Quote(key, u.Redacted())

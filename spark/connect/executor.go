@@ -33,12 +33,12 @@ func (d *draft) executors() (executorTemplate, error) {
 	if err != nil {
 		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
 	}
-	d.warnDropped("ExecutorTemplate", t.Left)
+	d.warnDropped("ExecutorTemplate", t.Dropped)
 	wanted, err := d.conf.String(templateNameKey, overlay.ExecutorContainer)
 	if err != nil {
 		return executorTemplate{}, asError(err)
 	}
-	spark := &t.Pod.Spec.Containers[t.Find(wanted, overlay.ExecutorContainer)]
+	spark := &t.Pod.Spec.Containers[t.FindOrAdd(wanted, overlay.ExecutorContainer)]
 	image := cmp.Or(spark.Image, d.r.Image)
 	if image == "" {
 		if image, err = d.conf.String(executorImageKey, ""); err == nil && image == "" {
@@ -117,14 +117,14 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	for tries := 1; ; tries++ {
 		pod, err := submit.Executor(request, id, server)
 		rejected, ok := errors.AsType[*submit.Error](err)
-		if !ok || !readByServer(request.Conf, rejected.Key) {
+		if !ok || !isServerKey(request.Conf, rejected.Key) {
 			return pod, err
 		}
 		request.Conf.Delete(rejected.Key)
 		if tries == maxTries {
 			// Each key costs one more build, so all remaining ones are removed at once.
 			for _, key := range request.Conf.Keys() {
-				if readByServer(request.Conf, key) {
+				if isServerKey(request.Conf, key) {
 					request.Conf.Delete(key)
 				}
 			}
@@ -175,9 +175,9 @@ func isVerbatim(key string) bool {
 	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// readByServer reports whether the value of a key has references that Spark replaces with values of the server's
+// isServerKey reports whether the value of a key has references that Spark replaces with values of the server's
 // process: its environment, its system properties, and keys that Spark sets itself.
-func readByServer(c *conf.Conf, key string) bool {
+func isServerKey(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
 	if !strings.Contains(text, "${") || isVerbatim(key) {
 		return false

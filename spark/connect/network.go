@@ -31,7 +31,7 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	if used := clientPorts(d.ports); blocks > 0 && blocks <= 65535 && int32(blocks) != used[0] && int32(blocks) != used[1] {
 		closed = append(closed, int32(blocks))
 	}
-	others := networkingv1.NetworkPolicyIngressRule{Ports: fence.PortsBut(closed, clientPorts(d.ports))}
+	others := networkingv1.NetworkPolicyIngressRule{Ports: fence.PortsExcept(closed, clientPorts(d.ports))}
 	if namespaceOnly {
 		others.From = []networkingv1.NetworkPolicyPeer{fence.From(nil)}
 	}

@@ -32,13 +32,13 @@ func (d *draft) server() (*server, error) {
 	if err != nil {
 		return nil, fieldError("ServerTemplate", "%v", err)
 	}
-	d.warnDropped("ServerTemplate", t.Left)
+	d.warnDropped("ServerTemplate", t.Dropped)
 	wanted, err := d.conf.String("spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
 		return nil, asError(err)
 	}
 	s := &server{Template: t}
-	s.spark = s.Find(wanted, overlay.DriverContainer)
+	s.spark = s.FindOrAdd(wanted, overlay.DriverContainer)
 	for _, part := range []func(*server) error{d.meta, d.image, d.account, d.process, d.resources} {
 		if err := part(s); err != nil {
 			return nil, err

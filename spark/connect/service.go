@@ -52,7 +52,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	if base.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fieldError("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")
 	}
-	if err := checkMarks(r, base); err != nil {
+	if err := checkMetadata(r, base); err != nil {
 		return nil, err
 	}
 	service := &corev1.Service{
@@ -68,9 +68,9 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	return service, nil
 }
 
-// checkMarks rejects labels and annotations that identify the operator's objects or the pods of an attempt, with which
-// the Service would be deleted.
-func checkMarks(r Request, base *corev1.Service) error {
+// checkMetadata rejects labels and annotations that identify the operator's objects or the pods of an attempt, with
+// which the Service would be deleted.
+func checkMetadata(r Request, base *corev1.Service) error {
 	for part, marks := range map[string]map[string]string{"labels": base.Labels, "annotations": base.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
 			switch {
@@ -123,12 +123,12 @@ func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {
 		switch {
-		case inPlaceOf(b, mine):
+		case replacesPort(b, mine):
 			if overrides(b, mine) {
 				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; "+
 					"give an additional port another name and number", i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
-		case isInner(d.ports, b):
+		case isExecutorPort(d.ports, b):
 			d.warns.OfField("Service", "spec.ports[%d] is left out: clients that reach the server's RPC port or block manager can run code as the server, and "+
 				"executors do not need a Service; remove it", i)
 		case outside && leadsTo(uiPort(d.ports), b):
@@ -138,8 +138,8 @@ func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	}
 }
 
-// inPlaceOf reports whether a port of a Service's base stands for one of the server's ports.
-func inPlaceOf(b, mine corev1.ServicePort) bool {
+// replacesPort reports whether a port of a Service's base stands for one of the server's ports.
+func replacesPort(b, mine corev1.ServicePort) bool {
 	return b.Name == mine.Name || b.Port == mine.Port && cmp.Or(b.Protocol, corev1.ProtocolTCP) == mine.Protocol
 }
 
@@ -148,9 +148,9 @@ func overrides(b, mine corev1.ServicePort) bool {
 	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
 }
 
-// isInner reports whether a port of a Service's base leads to a port that is only for executors. Manifests for the
-// kubeflow operator may list these ports by their names there, since that operator writes the same ports itself.
-func isInner(ports []port, b corev1.ServicePort) bool {
+// isExecutorPort reports whether a port of a Service's base leads to a port that is only for executors. Manifests for
+// the kubeflow operator may list these ports by their names there, since that operator writes the same ports itself.
+func isExecutorPort(ports []port, b corev1.ServicePort) bool {
 	for _, p := range ports[:innerPorts] {
 		if b.Name == p.name || leadsTo(p, b) {
 			return true
@@ -180,11 +180,11 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	var further []corev1.ServicePort
 	for _, b := range base {
 		switch {
-		case inPlaceOf(b, mine):
+		case replacesPort(b, mine):
 			mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
 			mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
 			continue
-		case isInner(d.ports, b):
+		case isExecutorPort(d.ports, b):
 			continue
 		}
 		more := *b.DeepCopy()

@@ -17,8 +17,9 @@ var (
 	GRPCRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}
 )
 
-// Given is an object whose spec the user wrote. It is created as written, including fields that no type here knows.
-type Given struct {
+// UserObject is an object whose spec the user wrote. It is created as written, including fields that no type here
+// knows.
+type UserObject struct {
 	// Kind of the object.
 	Kind schema.GroupVersionKind
 	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
@@ -36,7 +37,7 @@ type Given struct {
 }
 
 // Object returns the object.
-func (g Given) Object() *unstructured.Unstructured {
+func (g UserObject) Object() *unstructured.Unstructured {
 	meta := objectMeta(g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSON(g.Spec), "metadata": metaTree(meta)}}
 	object.SetGroupVersionKind(g.Kind)

@@ -12,7 +12,7 @@ import (
 // TestGiven: the object is as the user wrote it, with the caller's labels and owner.
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
-	object := Given{
+	object := UserObject{
 		Kind: IngressKind, Namespace: "ns", Name: "door", Labels: map[string]string{"own": "1"}, Extra: map[string]string{"own": "theirs", "team": "a"},
 		Annotations: map[string]string{"note": "b"}, Owner: metav1.OwnerReference{APIVersion: "x/v1", Kind: "X", Name: "x", UID: "u"}, Spec: spec,
 	}.Object()
@@ -29,7 +29,7 @@ func TestGiven(t *testing.T) {
 	if spec["future"] != int64(1) {
 		t.Error("the object shares what its author wrote")
 	}
-	if bare := (Given{Kind: GRPCRouteKind, Name: "r", Namespace: "ns"}).Object(); len(bare.GetOwnerReferences()) > 0 || len(bare.GetLabels()) > 0 ||
+	if bare := (UserObject{Kind: GRPCRouteKind, Name: "r", Namespace: "ns"}).Object(); len(bare.GetOwnerReferences()) > 0 || len(bare.GetLabels()) > 0 ||
 		bare.GroupVersionKind() != (schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}) {
 		t.Errorf("%v", bare)
 	}

@@ -23,18 +23,18 @@ func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {
 	return "", ""
 }
 
-// IsInside reports whether a Service of this type is reachable only from within the cluster.
-func IsInside(t corev1.ServiceType) bool { return t == "" || t == corev1.ServiceTypeClusterIP }
+// IsInternal reports whether a Service of this type is reachable only from within the cluster.
+func IsInternal(t corev1.ServiceType) bool { return t == "" || t == corev1.ServiceTypeClusterIP }
 
-// SwitchedOff returns the message for a Service type that the operator's configuration does not allow, and what to do
-// about it.
-func SwitchedOff(t corev1.ServiceType) string {
+// TypeNotAllowed returns the message for a Service type that the operator's configuration does not allow, and what to
+// do about it.
+func TypeNotAllowed(t corev1.ServiceType) string {
 	return fmt.Sprintf("a Service of type %s would be reachable from outside the cluster, which is not enabled, so it is created as ClusterIP; %s, "+
-		"or remove the type", t, LetExpose)
+		"or remove the type", t, EnableExposure)
 }
 
-// LetExpose says how to enable what exposure.enabled disables.
-const LetExpose = "let the operator's configuration say exposure.enabled: true (chart: controller.exposure.enable=true)"
+// EnableExposure says how to enable what exposure.enabled disables.
+const EnableExposure = "let the operator's configuration say exposure.enabled: true (chart: controller.exposure.enable=true)"
 
 // externalFields are the fields of a Service's spec that the API server accepts only with the types NodePort and
 // LoadBalancer.
@@ -42,8 +42,8 @@ var externalFields = []string{
 	"externalTrafficPolicy", "healthCheckNodePort", "loadBalancerIP", "loadBalancerSourceRanges", "loadBalancerClass", "allocateLoadBalancerNodePorts",
 }
 
-// Inside changes a Service's spec to type ClusterIP and removes the fields that only other types have.
-func Inside(spec *corev1.ServiceSpec) {
+// MakeInternal changes a Service's spec to type ClusterIP and removes the fields that only other types have.
+func MakeInternal(spec *corev1.ServiceSpec) {
 	spec.Type = corev1.ServiceTypeClusterIP
 	spec.ExternalTrafficPolicy, spec.HealthCheckNodePort, spec.LoadBalancerIP = "", 0, ""
 	spec.LoadBalancerSourceRanges, spec.LoadBalancerClass, spec.AllocateLoadBalancerNodePorts = nil, nil, nil
@@ -52,8 +52,8 @@ func Inside(spec *corev1.ServiceSpec) {
 	}
 }
 
-// InsideTree is Inside for a spec as decoded JSON, which it changes.
-func InsideTree(spec map[string]any) {
+// MakeInternalTree is Inside for a spec as decoded JSON, which it changes.
+func MakeInternalTree(spec map[string]any) {
 	spec["type"] = string(corev1.ServiceTypeClusterIP)
 	for _, field := range externalFields {
 		delete(spec, field)

@@ -38,8 +38,8 @@ func TestInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Inside(&spec)
-	InsideTree(tree)
+	MakeInternal(&spec)
+	MakeInternalTree(tree)
 	want := corev1.ServiceSpec{
 		Type: corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityClientIP, Ports: []corev1.ServicePort{{Name: "ui", Port: 80}},
 	}

@@ -14,10 +14,10 @@ import (
 // maxPort is the highest port.
 const maxPort = 65535
 
-// PortsBut returns all ports of all protocols except for closed TCP ports. Ports in named are also listed one by one,
-// because network plugins that do not support ranges (endPort) read only the first port of a range. The result never
-// contains a closed port.
-func PortsBut(closed, named []int32) []networkingv1.NetworkPolicyPort {
+// PortsExcept returns all ports of all protocols except for closed TCP ports. Ports in named are also listed one by
+// one, because network plugins that do not support ranges (endPort) read only the first port of a range. The result
+// never contains a closed port.
+func PortsExcept(closed, named []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort
 	for _, number := range slices.Compact(slices.Sorted(slices.Values(named))) {

@@ -32,7 +32,7 @@ func TestPortsBut(t *testing.T) {
 		"8080 1-6065 6067-7076 7078-65535 UDP SCTP": {[]int32{7077, 6066}, []int32{8080, 7077}},
 		"65535 1-65533 65535 UDP SCTP":              {[]int32{65534}, []int32{65535}},
 	} {
-		if got := text(PortsBut(c.closed, c.named)); got != want {
+		if got := text(PortsExcept(c.closed, c.named)); got != want {
 			t.Errorf("all but %v, with %v: %q, want %q", c.closed, c.named, got, want)
 		}
 	}

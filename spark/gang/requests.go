@@ -56,9 +56,9 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 		} else {
 			add(need, beside)
 		}
-		raise(most, need)
+		raiseTo(most, need)
 	}
-	raise(sum, most)
+	raiseTo(sum, most)
 	if pod.Spec.Resources != nil {
 		maps.Copy(sum, requests(pod.Spec.Resources))
 	}
@@ -89,8 +89,8 @@ func add(to, amounts corev1.ResourceList) {
 	}
 }
 
-// raise sets each resource to at least the given amount.
-func raise(to, least corev1.ResourceList) {
+// raiseTo sets each resource to at least the given amount.
+func raiseTo(to, least corev1.ResourceList) {
 	for name, amount := range least {
 		if have, found := to[name]; !found || have.Cmp(amount) < 0 {
 			to[name] = amount

@@ -191,11 +191,11 @@ func sameVolume(have, want corev1.Volume) bool {
 	return equality.Semantic.DeepEqual(have, want)
 }
 
-func field[S, F any](source *S, of func(*S) *F) *F {
+func field[S, F any](source *S, get func(*S) *F) *F {
 	if source == nil {
 		return nil
 	}
-	return of(source)
+	return get(source)
 }
 
 func (a *applier) mount(field string, m corev1.VolumeMount) {

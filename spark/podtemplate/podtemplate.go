@@ -30,8 +30,9 @@ type Template struct {
 	// Extra holds the fields that Pod's type does not know, as decoded JSON at their places in the pod. List elements
 	// that have a name carry it here too, because Graft finds them by it. Extra is nil if there are no such fields.
 	Extra map[string]any
-	// Left are the fields of the metadata that were dropped, such as metadata.name, because a template cannot set them.
-	Left []string
+	// Dropped are the fields of the metadata that were dropped, such as metadata.name, because a template cannot set
+	// them.
+	Dropped []string
 }
 
 // Read parses a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says why the text is
@@ -69,7 +70,7 @@ func (t *Template) dropMeta() {
 		{"ownerReferences", len(t.Pod.OwnerReferences) > 0},
 	} {
 		if field.set {
-			t.Left = append(t.Left, "metadata."+field.name)
+			t.Dropped = append(t.Dropped, "metadata."+field.name)
 		}
 	}
 	t.Pod.ObjectMeta = metav1.ObjectMeta{Labels: t.Pod.Labels, Annotations: t.Pod.Annotations, Finalizers: t.Pod.Finalizers}
@@ -82,9 +83,9 @@ func (t *Template) dropMeta() {
 	}
 }
 
-// Find returns the index of a container of the pod: the one with the wanted name, else the first, else a new one. If
-// the container has no name, it gets the given one.
-func (t *Template) Find(wanted, name string) int {
+// FindOrAdd returns the index of a container of the pod: the one with the wanted name, else the first, else a new one.
+// If the container has no name, it gets the given one.
+func (t *Template) FindOrAdd(wanted, name string) int {
 	spec := &t.Pod.Spec
 	if len(spec.Containers) == 0 {
 		spec.Containers = []corev1.Container{{Name: name}}
@@ -103,7 +104,7 @@ func (t *Template) Find(wanted, name string) int {
 
 // Take removes the container that Find returns from the pod. Extra keeps the container's fields under its name.
 func (t *Template) Take(wanted, name string) corev1.Container {
-	i := t.Find(wanted, name)
+	i := t.FindOrAdd(wanted, name)
 	taken := t.Pod.Spec.Containers[i]
 	t.Pod.Spec.Containers = slices.Delete(t.Pod.Spec.Containers, i, i+1)
 	return taken

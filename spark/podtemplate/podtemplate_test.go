@@ -23,11 +23,11 @@ func TestRead(t *testing.T) {
 		`{"future":9007199254740993,"status":{"phase":"Failed"}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{"future": int64(9007199254740993)}},
 		`{"metadata":{"name":"n","generateName":"g","namespace":"s","labels":{"a":"1"},"annotations":{"b":"2"},"finalizers":["f"],"uid":"u","future":1,
 			"creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"uid":"o","future":1}],"managedFields":[{"future":1}]}}`: {
-			Pod:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "2"}, Finalizers: []string{"f"}}},
-			Extra: map[string]any{"metadata": map[string]any{"future": int64(1)}},
-			Left:  []string{"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.ownerReferences"},
+			Pod:     &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "2"}, Finalizers: []string{"f"}}},
+			Extra:   map[string]any{"metadata": map[string]any{"future": int64(1)}},
+			Dropped: []string{"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.ownerReferences"},
 		},
-		`{"metadata":{"ownerReferences":[{"uid":"o","future":1}]}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{}, Left: []string{"metadata.ownerReferences"}},
+		`{"metadata":{"ownerReferences":[{"uid":"o","future":1}]}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{}, Dropped: []string{"metadata.ownerReferences"}},
 	} {
 		got, err := Read([]byte(text))
 		if err != nil {
@@ -123,7 +123,7 @@ func TestFindAndTake(t *testing.T) {
 			return r
 		}
 		found := read()
-		i := found.Find(c.wanted, "new")
+		i := found.FindOrAdd(c.wanted, "new")
 		if got := found.Pod.Spec.Containers[i].Name; got != c.found {
 			t.Errorf("%s: the container is %q, want %q", text, got, c.found)
 		}

@@ -49,7 +49,7 @@ func (d *draft) workers(o *Objects) error {
 	if err != nil {
 		return err
 	}
-	m.spec.Replicas = new(d.atFirst())
+	m.spec.Replicas = new(d.initialWorkers())
 	m.spec.ServiceName = ServiceName(d.r.Name, RoleWorker)
 	if err := d.daemon(m); err != nil {
 		return err

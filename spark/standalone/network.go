@@ -68,7 +68,7 @@ func (d *draft) masterPolicy(o *Objects) {
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				{From: []networkingv1.NetworkPolicyPeer{fence.From(map[string]string{LabelClusterName: d.r.Name})}},
 				{From: []networkingv1.NetworkPolicyPeer{submitters}, Ports: fence.Ports(open...)},
-				{Ports: fence.PortsBut([]int32{masterPort, rest}, []int32{web})},
+				{Ports: fence.PortsExcept([]int32{masterPort, rest}, []int32{web})},
 			},
 		},
 	}

@@ -24,20 +24,20 @@ func (d *draft) recovery(m *member) {
 		d.warns.OfKey(recoveryModeKey, "is %s, but %s is not an absolute path; set it to a directory on a volume of the master", mode, recoveryPathKey)
 		return
 	}
-	mount, shown := mountOf(m.container(), path.Clean(dir)), conf.Quote(recoveryPathKey, dir)
+	mount, shown := findMount(m.container(), path.Clean(dir)), conf.Quote(recoveryPathKey, dir)
 	switch {
 	case mount == nil:
 		d.warns.OfKey(recoveryPathKey, "%s is not on a volume of container %s, so a new master forgets workers and applications; add a volumeClaimTemplate and a volumeMount to the master's statefulSetSpec",
 			shown, m.role)
 	case mount.ReadOnly:
 		d.warns.OfKey(recoveryPathKey, "%s is on a volume that is mounted read-only; mount it without readOnly", shown)
-	case !m.lasting(mount.Name):
+	case !m.isPersistent(mount.Name):
 		d.warns.OfKey(recoveryPathKey, "%s is on volume %q, which is deleted with the master's pod; use a volumeClaimTemplate or a persistentVolumeClaim", shown, mount.Name)
 	}
 }
 
-// mountOf returns the mount that contains a directory: the one with the longest path, or nil.
-func mountOf(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
+// findMount returns the mount that contains a directory: the one with the longest path, or nil.
+func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	for i := range c.VolumeMounts {
 		at := path.Clean(c.VolumeMounts[i].MountPath)
 		inside := dir == at || strings.HasPrefix(dir, strings.TrimRight(at, "/")+"/")
@@ -48,8 +48,8 @@ func mountOf(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	return found
 }
 
-// lasting reports whether a volume outlives the pod and is writable, as far as its kind shows.
-func (m *member) lasting(volume string) bool {
+// isPersistent reports whether a volume outlives the pod and is writable, as far as its kind shows.
+func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true
 	}

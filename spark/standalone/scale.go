@@ -15,16 +15,17 @@ import (
 // Autoscaled reports whether an autoscaler changes the number of workers.
 func (r Request) Autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
 
-// atLeast returns the autoscaler's lower bound. The API server requires at least 1: without workers there is nothing to
-// measure.
-func (d *draft) atLeast() int32 { return int32(max(1, d.r.MinWorkers)) }
+// minWorkers returns the autoscaler's lower bound. The API server requires at least 1: without workers there is nothing
+// to measure.
+func (d *draft) minWorkers() int32 { return int32(max(1, d.r.MinWorkers)) }
 
-// atFirst returns the initial number of workers. An autoscaler never scales a StatefulSet that has zero replicas.
-func (d *draft) atFirst() int32 {
+// initialWorkers returns the initial number of workers. An autoscaler never scales a StatefulSet that has zero
+// replicas.
+func (d *draft) initialWorkers() int32 {
 	if !d.r.Autoscaled() {
 		return int32(d.r.InitWorkers)
 	}
-	return max(int32(d.r.InitWorkers), d.atLeast())
+	return max(int32(d.r.InitWorkers), d.minWorkers())
 }
 
 // autoscaler makes the workers' HorizontalPodAutoscaler if MinWorkers is less than MaxWorkers.
@@ -42,10 +43,10 @@ func (d *draft) autoscaler(o *Objects) error {
 	if d.r.MinWorkers < 1 {
 		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}
-	if d.r.InitWorkers < int64(d.atLeast()) {
-		d.warns.OfField("InitWorkers", "the cluster starts with %d: an autoscaler does not scale up from zero, and keeps at least %d", d.atFirst(), d.atLeast())
+	if d.r.InitWorkers < int64(d.minWorkers()) {
+		d.warns.OfField("InitWorkers", "the cluster starts with %d: an autoscaler does not scale up from zero, and keeps at least %d", d.initialWorkers(), d.minWorkers())
 	}
-	spec.MinReplicas, spec.MaxReplicas = new(d.atLeast()), int32(d.r.MaxWorkers)
+	spec.MinReplicas, spec.MaxReplicas = new(d.minWorkers()), int32(d.r.MaxWorkers)
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}
 	if len(d.r.Autoscaler) == 0 {
 		spec.Metrics, spec.Behavior = defaultMetrics(), defaultBehavior()

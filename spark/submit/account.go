@@ -21,8 +21,8 @@ const (
 // defaultAccount is the service account of a pod that does not name one.
 const defaultAccount = "default"
 
-// DeniedAccount returns the message that explains why no pod of a custom resource may use this service account.
-func DeniedAccount(account string) string {
+// DeniedAccountMessage returns the message that explains why no pod of a custom resource may use this service account.
+func DeniedAccountMessage(account string) string {
 	return fmt.Sprintf("service account %q is the operator's own, with which a pod could do all that the operator may; name another", account)
 }
 
@@ -47,7 +47,7 @@ func (d *draft) checkAccounts() error {
 		{"Executor", executor, d.r.Executor, []string{executorAccountKey, driverAccountKey}},
 	} {
 		if account := cmp.Or(pod.laid.ServiceAccountName, pod.template); account == denied {
-			return fieldError(pod.field+"Template", "serviceAccountName: %s", DeniedAccount(denied))
+			return fieldError(pod.field+"Template", "serviceAccountName: %s", DeniedAccountMessage(denied))
 		}
 		named := false
 		for _, key := range pod.keys {
@@ -56,17 +56,17 @@ func (d *draft) checkAccounts() error {
 				return err
 			}
 			if account == denied {
-				return keyError(key, "%s", DeniedAccount(denied))
+				return keyError(key, "%s", DeniedAccountMessage(denied))
 			}
 			named = named || account != ""
 		}
 		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
-			return keyError(pod.keys[0], "no service account is named, so that the pod would use the default: %s", DeniedAccount(denied))
+			return keyError(pod.keys[0], "no service account is named, so that the pod would use the default: %s", DeniedAccountMessage(denied))
 		}
 	}
 	runner, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
 	if err == nil && runner == denied {
-		err = keyError(RunnerAccountKey, "%s", DeniedAccount(denied))
+		err = keyError(RunnerAccountKey, "%s", DeniedAccountMessage(denied))
 	}
 	return err
 }

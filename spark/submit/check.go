@@ -125,8 +125,8 @@ func (d *draft) rejectFiles() error {
 		list, _ := d.conf.Get(key)
 		for _, uri := range conf.SplitList(list) {
 			switch {
-			case isSubmitters(uri):
-				err := keyError(key, "%s", submittersFile(key, uri))
+			case isSubmitterFile(uri):
+				err := keyError(key, "%s", submitterFileMessage(key, uri))
 				if !d.uploads() {
 					return err
 				}
@@ -138,12 +138,12 @@ func (d *draft) rejectFiles() error {
 			}
 		}
 	}
-	if !isSubmitters(d.r.Resource) {
+	if !isSubmitterFile(d.r.Resource) {
 		if part := conf.NotURI(d.r.Resource); part != "" {
 			return fieldError("Resource", "%s", conf.IllegalURI(d.r.Resource, part))
 		}
 	} else if d.r.Resource != "" {
-		err := fieldError("Resource", "%s", submittersFile("Resource", d.r.Resource))
+		err := fieldError("Resource", "%s", submitterFileMessage("Resource", d.r.Resource))
 		// Spark-submit does not upload an R file: it passes the path to the driver.
 		if !d.uploads() && d.kind != typeR {
 			return err
@@ -165,19 +165,19 @@ func (d *draft) jarCanBeOpened() bool {
 	switch {
 	case d.r.Resource == "":
 		return false
-	case isSubmitters(d.r.Resource):
+	case isSubmitterFile(d.r.Resource):
 		return d.uploads()
 	}
 	return !strings.HasPrefix(d.r.Resource, "local:")
 }
 
-// isSubmitters reports whether a URI names a file on the submitter's machine.
-func isSubmitters(uri string) bool {
+// isSubmitterFile reports whether a URI names a file on the submitter's machine.
+func isSubmitterFile(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	return !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file")
 }
 
-func submittersFile(key, uri string) string {
+func submitterFileMessage(key, uri string) string {
 	return conf.Quote(key, uri) + " is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver " +
 		"can read, such as s3a://, gs://, hdfs:// or https://"
 }

@@ -117,8 +117,8 @@ func TestComparisonSeesOrder(t *testing.T) {
 			{"ConfigMap", "c", decode(t, []byte(`{"kind":"ConfigMap","data":{"spark.properties":"`+properties+`"}}`))}}
 	}
 	for name, test := range map[string]struct {
-		one, other string
-		same       bool
+		first, other string
+		same         bool
 	}{
 		"containers":                  {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
 		"variables":                   {`[{"env":[{"name":"a"},{"name":"b"}]}]`, `[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
@@ -129,7 +129,7 @@ func TestComparisonSeesOrder(t *testing.T) {
 		"volume mounts have no order": {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`, `[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if same := len(compare(takeApart(t, pod(test.one)), takeApart(t, pod(test.other)))) == 0; same != test.same {
+			if same := len(compare(takeApart(t, pod(test.first)), takeApart(t, pod(test.other)))) == 0; same != test.same {
 				t.Errorf("seen as the same: %v, want %v", same, test.same)
 			}
 		})

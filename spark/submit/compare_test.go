@@ -31,7 +31,7 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &tally{by: map[string]int{}, used: map[*listed]bool{}, refused: map[string]bool{}}
+	all := &tally{byReason: map[string]int{}, used: map[*listed]bool{}, refused: map[string]bool{}}
 	for _, c := range cases {
 		for _, version := range recorded {
 			if !c.In(version) {
@@ -44,7 +44,7 @@ func TestAgainstSparkSubmit(t *testing.T) {
 				if !ok {
 					t.Fatalf("not recorded; tools/record.sh %s %s", version, c.Name)
 				}
-				all.one(t, c, version, r)
+				all.compareOne(t, c, version, r)
 			})
 		}
 	}
@@ -57,14 +57,14 @@ func TestAgainstSparkSubmit(t *testing.T) {
 // tally counts the comparisons.
 type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
-	// by counts the differences for each entry of intended. used are the entries of all lists that matched.
-	by   map[string]int
-	used map[*listed]bool
+	// byReason counts the differences for each entry of intended. used are the entries of all lists that matched.
+	byReason map[string]int
+	used     map[*listed]bool
 	// refused are the cases that both sides reject.
 	refused map[string]bool
 }
 
-func (all *tally) one(t *testing.T, c record.Case, version string, r record.Recording) {
+func (all *tally) compareOne(t *testing.T, c record.Case, version string, r record.Recording) {
 	o, service, err := ours(c, version)
 	switch {
 	case err != nil && r.Error != "":
@@ -94,7 +94,7 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	for _, d := range differences {
 		if l := find(intended, c.Name, version, d.String()); l != nil {
 			all.used[l] = true
-			all.by[l.reason]++
+			all.byReason[l.reason]++
 			continue
 		}
 		same = false
@@ -145,8 +145,8 @@ func (all *tally) tell(t *testing.T, cases int) {
 	compared := all.equal + all.unequal
 	t.Logf("%d cases, %d compared with a recording: %d built by both (%d equal but for what is intended, %d with gaps), %d refused by both, %d by Build alone, %d by spark-submit alone",
 		cases, all.seen, compared, all.equal, all.unequal, all.bothRefuse, all.weRefuse, all.theyRefuse)
-	for _, reason := range slices.Sorted(maps.Keys(all.by)) {
-		t.Logf("%6d intended differences: %s", all.by[reason], reason)
+	for _, reason := range slices.Sorted(maps.Keys(all.byReason)) {
+		t.Logf("%6d intended differences: %s", all.byReason[reason], reason)
 	}
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }

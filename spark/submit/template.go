@@ -26,7 +26,7 @@ func (d *draft) template(field string, data []byte, key, name string) (podTempla
 	if err != nil {
 		return podTemplate{}, fieldError(field, "%v", err)
 	}
-	if slices.Contains(t.Left, "metadata.ownerReferences") {
+	if slices.Contains(t.Dropped, "metadata.ownerReferences") {
 		d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)
 	}
 	wanted := ""

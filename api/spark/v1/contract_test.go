@@ -113,7 +113,7 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 		Required, Enum []string
 		Default        string
 	}
-	of := func(s *apiextensionsv1.JSONSchemaProps) rules {
+	rulesOf := func(s *apiextensionsv1.JSONSchemaProps) rules {
 		r := rules{Type: s.Type, Required: slices.Sorted(slices.Values(s.Required))}
 		for _, v := range s.Enum {
 			r.Enum = append(r.Enum, string(v.Raw))
@@ -124,7 +124,7 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 		}
 		return r
 	}
-	if diff := cmp.Diff(of(theirs), of(ours)); diff != "" {
+	if diff := cmp.Diff(rulesOf(theirs), rulesOf(ours)); diff != "" {
 		t.Errorf("%s (-theirs +ours):\n%s", path, diff)
 	}
 	compared = 1

@@ -135,17 +135,17 @@ func unset(path string, v reflect.Value, report func(string)) {
 // Where the API server's defaults do not reach, a zero is not an absence: it was asked for.
 func TestZerosThatWereWrittenAreTold(t *testing.T) {
 	obj, _ := load(t, "testdata/application-thresholds.json")
-	is := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
+	tolerations := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
 	for name, n := range map[string]*int64{
-		"maxRestartAttempts": is.RestartConfig.MaxRestartAttempts, "restartBackoffMillis": is.RestartConfig.RestartBackoffMillis,
-		"driverStartTimeoutMillis": is.ApplicationTimeoutConfig.DriverStartTimeoutMillis, "initExecutors": is.InstanceConfig.InitExecutors,
+		"maxRestartAttempts": tolerations.RestartConfig.MaxRestartAttempts, "restartBackoffMillis": tolerations.RestartConfig.RestartBackoffMillis,
+		"driverStartTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverStartTimeoutMillis, "initExecutors": tolerations.InstanceConfig.InitExecutors,
 	} {
 		if n == nil || *n != 0 {
 			t.Errorf("%s is %v, want 0", name, n)
 		}
 	}
 	for name, n := range map[string]*int64{
-		"maxRestartOnFailure": is.RestartConfig.MaxRestartOnFailure, "driverReadyTimeoutMillis": is.ApplicationTimeoutConfig.DriverReadyTimeoutMillis,
+		"maxRestartOnFailure": tolerations.RestartConfig.MaxRestartOnFailure, "driverReadyTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverReadyTimeoutMillis,
 	} {
 		if n != nil {
 			t.Errorf("%s is %d, want it absent", name, *n)

@@ -82,19 +82,19 @@ func TestDeliberateGapsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(text), "<!-- begin stored -->\n")
-	was, _, _ := strings.Cut(rest, "<!-- end stored -->")
+	documented, _, _ := strings.Cut(rest, "<!-- end stored -->")
 	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
 	for _, d := range deliberate {
 		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
-		if of, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map"}[d.what]; ok {
-			property = of
+		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map"}[d.what]; ok {
+			property = covered
 		}
 		if property == "" {
 			property = "`" + d.path + "`"
 		}
 		want += fmt.Sprintf("| %s | %s | %s |\n", property, d.says, d.why)
 	}
-	if diff := cmp.Diff(was, want); diff != "" {
+	if diff := cmp.Diff(documented, want); diff != "" {
 		t.Errorf("docs/validation.md should say:\n%s\n(-written +wanted):\n%s", want, diff)
 	}
 }

@@ -28,12 +28,12 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 		"1234567890123456789012e2000000000", "1e-2000000000", "1E2000000000", "1e0000000000000000099", strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki",
 		"0." + strings.Repeat("1", 1_000_000),
 	} {
-		one := fmt.Sprintf(small, cpu)
-		list := `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplicationList","metadata":{},"items":[` + fmt.Sprintf(small, "1") + "," + one + `]}`
+		document := fmt.Sprintf(small, cpu)
+		list := `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplicationList","metadata":{},"items":[` + fmt.Sprintf(small, "1") + "," + document + `]}`
 		done := make(chan []v1beta2.SparkApplication, 1)
 		go func() {
 			var all []v1beta2.SparkApplication
-			for _, text := range []string{one, list} {
+			for _, text := range []string{document, list} {
 				object, _, err := decoder.Decode([]byte(text), nil, nil)
 				if err != nil {
 					t.Error(err)
@@ -87,19 +87,19 @@ func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var was plain
-		var is v1beta2.SparkApplication
-		if err := utiljson.Unmarshal(text, &was); err != nil || was.Kind != "SparkApplication" {
+		var expected plain
+		var decoded v1beta2.SparkApplication
+		if err := utiljson.Unmarshal(text, &expected); err != nil || expected.Kind != "SparkApplication" {
 			continue // a schedule
 		}
-		if err := utiljson.Unmarshal(text, &is); err != nil {
+		if err := utiljson.Unmarshal(text, &decoded); err != nil {
 			t.Fatal(err)
 		}
-		if is.SpecBytes == 0 {
+		if decoded.SpecBytes == 0 {
 			t.Errorf("%s: the length of the spec is not known", path)
 		}
-		was.SpecBytes = is.SpecBytes // which only the checked decode knows
-		if diff := cmp.Diff(v1beta2.SparkApplication(was), is); diff != "" {
+		expected.SpecBytes = decoded.SpecBytes // which only the checked decode knows
+		if diff := cmp.Diff(v1beta2.SparkApplication(expected), decoded); diff != "" {
 			t.Errorf("%s: (-plain +checked):\n%s", path, diff)
 		}
 	}

@@ -28,12 +28,12 @@ const labelAppID = "spark-app-selector"
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
-	if id := strayID(app, drivers, attempts); id != "" {
+	if id := unrecordedID(app, drivers, attempts); id != "" {
 		attempts[id] = lastAttempt(&app.Status)
 	}
 	var out []corev1.Pod
 	for i := range drivers {
-		out = append(out, identified(&drivers[i], app, attempts[drivers[i].Labels[labelAppID]]))
+		out = append(out, withIdentity(&drivers[i], app, attempts[drivers[i].Labels[labelAppID]]))
 	}
 	for i := range candidates {
 		pod := &candidates[i]
@@ -41,7 +41,7 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 			continue
 		}
 		if attempt, known := attempts[pod.Labels[labelAppID]]; known || len(drivers) > 0 {
-			out = append(out, identified(pod, app, attempt))
+			out = append(out, withIdentity(pod, app, attempt))
 		}
 	}
 	return out
@@ -53,7 +53,7 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if s.Operator != nil {
 		return s.Operator.Attempt
 	}
-	return attemptLeft(s)
+	return inheritedAttempt(s)
 }
 
 // attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods: the last attempt, and the
@@ -70,13 +70,13 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// strayID returns the id of an inherited driver with an unexpected id; "" if there is none. The ids of attemptsByID are
-// computed from the spec, which may have been edited since the launch. If no driver has an expected id, and the status
-// says that an attempt runs or is retained, the newest driver is that attempt's. The other operator does not identify
-// its driver by an id either.
-func strayID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
+// unrecordedID returns the id of an inherited driver with an unexpected id; "" if there is none. The ids of
+// attemptsByID are computed from the spec, which may have been edited since the launch. If no driver has an expected
+// id, and the status says that an attempt runs or is retained, the newest driver is that attempt's. The other operator
+// does not identify its driver by an id either.
+func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
-	if app.Status.Operator != nil || rung(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
+	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		return ""
 	}
 	var newest *corev1.Pod
@@ -111,9 +111,9 @@ func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	return slices.ContainsFunc(drivers, func(driver corev1.Pod) bool { return driver.UID == owner.UID })
 }
 
-// identified returns a copy of a pod with the labels of an attempt. A driver also gets the application as its
+// withIdentity returns a copy of a pod with the labels of an attempt. A driver also gets the application as its
 // controller.
-func identified(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
+func withIdentity(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[apache.LabelAppUID], out.Labels[apache.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, lifecycle.AdoptedAnnotation, pod.Labels[labelAppID])

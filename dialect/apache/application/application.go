@@ -52,7 +52,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	wanted := a.app(app)
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
 	if app.OutOfBounds != "" {
-		wanted = dialect.Unread(wanted, app.OutOfBounds, true, memory)
+		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
 	}
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
@@ -62,7 +62,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	}
 	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
-		built, wanted.Submitter, wanted.Invalid = a.prospect(app, dialect.NextAttempt(memory), now)
+		built, wanted.Submitter, wanted.Invalid = a.nextAttempt(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	built.AttachTo(plan)
@@ -72,7 +72,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	if wanted.Deleting {
 		return plan
 	}
-	if taking(&app.Status) && memory.Attempt > 0 {
+	if takesOver(&app.Status) && memory.Attempt > 0 {
 		plan.Notices = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Notices...)
 	}
 	var conditions []metav1.Condition

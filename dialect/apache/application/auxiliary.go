@@ -35,25 +35,25 @@ func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.Au
 	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	case !m.Phase.Live():
-		return dialect.AuxiliaryObjects{Record: tellExposed(app, dialect.Exposed{})}
+		return dialect.AuxiliaryObjects{Record: recordExposed(app, dialect.Exposed{})}
 	}
 	told := dialect.Exposed{Live: true, Generation: app.Generation}
-	told.Objects, told.Problems = a.beside(app, m.Attempt)
+	told.Objects, told.Problems = a.auxiliaryObjects(app, m.Attempt)
 	for _, object := range told.Objects {
 		dialect.MarkContent(object)
 	}
-	return dialect.AuxiliaryObjects{Objects: told.Objects, Record: tellExposed(app, told)}
+	return dialect.AuxiliaryObjects{Objects: told.Objects, Record: recordExposed(app, told)}
 }
 
-func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.AuxiliaryObject, time.Time) []dialect.Event {
+func recordExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.AuxiliaryObject, time.Time) []dialect.Event {
 	return func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 		return told.Record(&app.Status.Conditions, live, now)
 	}
 }
 
-// beside returns the objects that the lists ask for, and the causes for which entries cannot exist. The spec may have
-// been edited to anything while the attempt runs.
-func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
+// auxiliaryObjects returns the objects that the lists ask for, and the causes for which entries cannot exist. The spec
+// may have been edited to anything while the attempt runs.
+func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
 	all := exposedEntries(&app.Spec)
 	if len(all) == 0 {
 		return nil, nil
@@ -76,25 +76,25 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 			services[service.GetName()] = true
 			objects = append(objects, service)
 		}
-		if wrong = append(wrong, a.kept(d)...); !a.Outside {
+		if wrong = append(wrong, a.typeProblems(d)...); !a.Outside {
 			continue
 		}
 		tree, _ := d.tree() // faults has read it without an error
-		objects = append(objects, a.given(app, attempt, d.kind, d.meta, d.spec(tree, port)))
+		objects = append(objects, a.userObject(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}
 	return objects, wrong
 }
 
-// kept returns the causes for which parts of a valid entry are not created: the operator's configuration does not allow
-// objects that are reachable from outside the cluster.
-func (a Applications) kept(d exposedEntry) []lifecycle.Cause {
+// typeProblems returns the causes for which parts of a valid entry are not created: the operator's configuration does
+// not allow objects that are reachable from outside the cluster.
+func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
 	}
 	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator makes nothing that leads to a driver from outside the cluster, "+
-		"so there is no %s %s; %s, or make one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.LetExpose, d.service.Name)}}
-	if service, _, _ := podtemplate.As[corev1.ServiceSpec](apache.BytesOf(d.serviceRaw)); !expose.IsInside(service.Type) {
-		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.SwitchedOff(service.Type)})
+		"so there is no %s %s; %s, or make one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
+	if service, _, _ := podtemplate.As[corev1.ServiceSpec](apache.BytesOf(d.serviceRaw)); !expose.IsInternal(service.Type) {
+		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.TypeNotAllowed(service.Type)})
 	}
 	return wrong
 }
@@ -110,14 +110,14 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 		selector[label] = value
 	}
 	tree["selector"] = selector
-	if !a.Outside && !expose.IsInside(typed.Type) {
-		expose.InsideTree(tree)
+	if !a.Outside && !expose.IsInternal(typed.Type) {
+		expose.MakeInternalTree(tree)
 	}
 	port := int64(0)
 	if len(typed.Ports) > 0 {
 		port = int64(typed.Ports[0].Port)
 	}
-	return a.given(app, attempt, expose.ServiceKind, d.service, tree), port
+	return a.userObject(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
 // driverSelector returns labels that only the attempt's driver has: those that the other operator would have set too,
@@ -130,12 +130,12 @@ func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int3
 	return map[string]string{apache.LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}
 }
 
-// given returns an object with the user's spec, in the application's namespace and with its identity. Spark's own label
-// is left out, because a driver deletes objects by it when it stops.
-func (a Applications) given(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
+// userObject returns an object with the user's spec, in the application's namespace and with its identity. Spark's own
+// label is left out, because a driver deletes objects by it when it stops.
+func (a Applications) userObject(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
 	extra := maps.Clone(meta.Labels)
 	delete(extra, submit.SelectorLabel)
-	return expose.Given{
+	return expose.UserObject{
 		Kind: kind, Namespace: app.Namespace, Name: meta.Name, Labels: a.attemptLabels(app, attempt), Extra: extra, Annotations: meta.Annotations,
 		Owner: ownerReference(app), Spec: spec,
 	}.Object()

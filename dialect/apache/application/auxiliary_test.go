@@ -143,9 +143,9 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 
 // TestExposedEntriesOfASubmittedDriver checks that a driver whose id spark-submit chooses is selected by our labels.
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
-	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
+	submitting := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
-	spec := specsOf(t, by.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
+	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -188,8 +188,8 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 // TestExposed checks that a condition reports the state of the objects, and that an event reports a failure once.
 func TestExposed(t *testing.T) {
 	app := in(lifecycle.Running, written(t, oneDoor))
-	tell := func(is ...lifecycle.AuxiliaryObject) []dialect.Event {
-		return outside.AuxiliaryObjects(app).Record(is, noon)
+	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
+		return outside.AuxiliaryObjects(app).Record(states, noon)
 	}
 	if news := tell(); len(news) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before anything is known: %v, %v", news, app.Status.Conditions)

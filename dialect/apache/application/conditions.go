@@ -32,7 +32,7 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for these, even if Spark requests more
 	}
 	hold := dialect.PhaseConditions(m)
-	lack := lackOf(wanted, m)
+	lack := shortageOf(wanted, m)
 	if lack.Reason != "" {
 		hold = append(hold, dialect.PhaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
@@ -56,8 +56,8 @@ func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// lackOf returns why a running application is degraded: its wait reason, or the threshold that its executors miss.
-func lackOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
+// shortageOf returns why a running application is degraded: its wait reason, or the threshold that its executors miss.
+func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
 	case m.Phase.Runs() && m.Cause.Reason != "":

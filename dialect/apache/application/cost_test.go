@@ -50,11 +50,11 @@ func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, no
 func standing[T interface {
 	GetName() string
 	runtime.Object
-}](objects []T) (is []lifecycle.AuxiliaryObject) {
+}](objects []T) (states []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 	}
-	return is
+	return states
 }
 
 // TestListsOfApplicationsCostLinearTime fills every list and map of the kind with many items.

@@ -31,21 +31,21 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	t := tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
 	out := lifecycle.App{
-		UID:              string(app.UID),
-		Edited:           app.Generation > 1,
-		Deleting:         app.DeletionTimestamp != nil,
-		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
-		Restart:          restart(t.RestartConfig),
-		Deadlines:        limits(t.ApplicationTimeoutConfig),
-		InitialExecutors: initial,
-		MinExecutors:     least,
-		TTL:              duration(t.TTLAfterStopMillis),
-		MissingGrace:     a.MissingGrace,
-		Thresholds:       thresholds(t.InstanceConfig, dynamicAllocation(&app.Spec)),
-		Retrace:          true,
-		Retain:           retention(t),
-		ForceAfter:       stage(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
-		CleanupInterval:  cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
+		UID:               string(app.UID),
+		Edited:            app.Generation > 1,
+		Deleting:          app.DeletionTimestamp != nil,
+		Orphan:            slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
+		Restart:           restart(t.RestartConfig),
+		Deadlines:         limits(t.ApplicationTimeoutConfig),
+		InitialExecutors:  initial,
+		MinExecutors:      least,
+		TTL:               duration(t.TTLAfterStopMillis),
+		MissingGrace:      a.MissingGrace,
+		Thresholds:        thresholds(t.InstanceConfig, dynamicAllocation(&app.Spec)),
+		EnterMissedPhases: true,
+		Retain:            retention(t),
+		ForceAfter:        stageTimeout(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
+		CleanupInterval:   cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
 	}
 	out.Deadlines.Run = a.Run
 	if app.DeletionTimestamp != nil {
@@ -101,9 +101,9 @@ func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
 
 func limits(c *sparkv1.ApplicationTimeoutConfig) lifecycle.Deadlines {
 	return lifecycle.Deadlines{
-		DriverStart:      stage(c.DriverStartTimeoutMillis, defaultTimeout),
-		DriverReady:      stage(c.DriverReadyTimeoutMillis, defaultTimeout),
-		ExecutorsStart:   stage(c.ExecutorStartTimeoutMillis, defaultTimeout),
+		DriverStart:      stageTimeout(c.DriverStartTimeoutMillis, defaultTimeout),
+		DriverReady:      stageTimeout(c.DriverReadyTimeoutMillis, defaultTimeout),
+		ExecutorsStart:   stageTimeout(c.ExecutorStartTimeoutMillis, defaultTimeout),
 		RestartAtScaling: true,
 	}
 }
@@ -128,11 +128,11 @@ func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 }
 
 func cleanAgain(millis *int64) time.Duration {
-	return max(stage(millis, defaultCleanAgain), leastCleanAgain)
+	return max(stageTimeout(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stage returns the deadline of a stage; 0 or less means no deadline.
-func stage(millis *int64, otherwise time.Duration) time.Duration {
+// stageTimeout returns the deadline of a stage; 0 or less means no deadline.
+func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
 	if millis == nil {
 		return otherwise
 	}

@@ -18,7 +18,7 @@ func TestDefaults(t *testing.T) {
 		UID:              "11111111-2222-4333-8444-555555555555",
 		Restart:          lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * time.Second}},
 		Deadlines:        lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute, ExecutorsStart: 5 * time.Minute, RestartAtScaling: true},
-		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{}, Retrace: true,
+		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true,
 		Retain: lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute, CleanupInterval: 2 * time.Second,
 	}
 	for name, change := range map[string]func(*sparkv1.SparkApplication){

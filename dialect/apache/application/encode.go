@@ -43,16 +43,16 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	for _, t := range plan.Transitions {
 		for _, state := range states(current(s), t, wanted) {
 			if state == sparkv1.ApplicationScheduledToRestart {
-				rollOver(s, attemptOver(s, t, plan.Next.Restarts), a.Trim)
+				rollOver(s, endedAttempt(s, t, plan.Next.Restarts), a.Trim)
 			}
-			enter(s, state, message(state, t, wanted, plan.Next), t.At, driverThen(state, seen.Driver(t.Attempt)))
+			enter(s, state, message(state, t, wanted, plan.Next), t.At, driverSnapshot(state, seen.Driver(t.Attempt)))
 		}
 	}
 }
 
-// attemptOver returns the summary of the attempt before a new one. An attempt that started and ended within this
+// endedAttempt returns the summary of the attempt before a new one. An attempt that started and ended within this
 // decision is not stored; only the restart after it was counted.
-func attemptOver(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
+func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
 		FailureRestartCounter: max(next.Failures-1, 0), SchedulingFailureRestartCounter: max(next.Rejections-1, 0),
@@ -74,8 +74,8 @@ func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	return now
 }
 
-// driverThen returns the driver pod's status for a state that is a failure, and nil for other states.
-func driverThen(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver) *runtime.RawExtension {
+// driverSnapshot returns the driver pod's status for a state that is a failure, and nil for other states.
+func driverSnapshot(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver) *runtime.RawExtension {
 	var status *corev1.PodStatus
 	if driver != nil && failed(state) {
 		status = driver.Status

@@ -52,13 +52,13 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		Arguments:          app.Spec.DriverArgs,
 		ProxyUser:          app.Spec.ProxyUser,
 		Conf:               settings,
-		DriverTemplate:     escalatingNot(rawTemplate(app.Spec.DriverSpec)),
+		DriverTemplate:     withoutEscalation(rawTemplate(app.Spec.DriverSpec)),
 		ExecutorTemplate:   rawTemplate(app.Spec.ExecutorSpec),
 		Owner:              ownerReference(app),
 		Labels:             a.attemptLabels(app, attempt),
 
 		RunnerServiceAccount: a.RunnerAccount,
-		DeniedServiceAccount: a.Own.In(app.Namespace),
+		DeniedServiceAccount: a.Own.NameIn(app.Namespace),
 	}
 	// An application is named only if its configuration names it; otherwise the program chooses the name.
 	_, named := app.Spec.SparkConf[confAppName]

@@ -24,9 +24,9 @@ func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 		return nil
 	}
 	kept := corev1.PodStatus{
-		Phase: status.Phase, Reason: status.Reason, Message: said(status.Message), StartTime: status.StartTime,
-		Conditions: conditionsTold(status.Conditions), ContainerStatuses: containersTold(status.ContainerStatuses),
-		InitContainerStatuses: containersTold(status.InitContainerStatuses),
+		Phase: status.Phase, Reason: status.Reason, Message: boundedText(status.Message), StartTime: status.StartTime,
+		Conditions: snapshotConditions(status.Conditions), ContainerStatuses: snapshotContainers(status.ContainerStatuses),
+		InitContainerStatuses: snapshotContainers(status.InitContainerStatuses),
 	}
 	text := withoutNulls(kept)
 	for _, less := range []func(){
@@ -46,37 +46,37 @@ func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: text}
 }
 
-func conditionsTold(all []corev1.PodCondition) (out []corev1.PodCondition) {
+func snapshotConditions(all []corev1.PodCondition) (out []corev1.PodCondition) {
 	for _, c := range all {
-		c.Message = said(c.Message)
+		c.Message = boundedText(c.Message)
 		out = append(out, c)
 	}
 	return out
 }
 
-// containersTold returns container statuses without the fields that only a kubelet uses.
-func containersTold(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
+// snapshotContainers returns container statuses without the fields that only a kubelet uses.
+func snapshotContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
 	for _, c := range all {
 		out = append(out, corev1.ContainerStatus{
-			Name: c.Name, State: stateTold(c.State), LastTerminationState: stateTold(c.LastTerminationState),
+			Name: c.Name, State: snapshotState(c.State), LastTerminationState: snapshotState(c.LastTerminationState),
 			Ready: c.Ready, RestartCount: c.RestartCount, Image: c.Image, Started: c.Started,
 		})
 	}
 	return out
 }
 
-func stateTold(state corev1.ContainerState) corev1.ContainerState {
+func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 	state = *state.DeepCopy()
 	if state.Waiting != nil {
-		state.Waiting.Message = said(state.Waiting.Message)
+		state.Waiting.Message = boundedText(state.Waiting.Message)
 	}
 	if state.Terminated != nil {
-		state.Terminated.Message, state.Terminated.ContainerID = said(state.Terminated.Message), ""
+		state.Terminated.Message, state.Terminated.ContainerID = boundedText(state.Terminated.Message), ""
 	}
 	return state
 }
 
-func said(text string) string { return apache.Cut(text, maxSaid) }
+func boundedText(text string) string { return apache.Cut(text, maxSaid) }
 
 // withoutNulls returns a pod status as JSON without null values and without objects that are empty then; nil if nothing
 // is left.

@@ -39,8 +39,8 @@ var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 // ladder lists the states that every driver passes through, in order, each once.
 var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady}
 
-// rung returns how far a live attempt in a state has come, or -1 for other states. A driver never goes back.
-func rung(state sparkv1.ApplicationStateSummary) int {
+// stateRank returns how far a live attempt in a state has come, or -1 for other states. A driver never goes back.
+func stateRank(state sparkv1.ApplicationStateSummary) int {
 	if at := slices.Index(ladder, state); at >= 0 {
 		return at
 	}
@@ -53,16 +53,16 @@ func rung(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// climb returns the states that a driver enters on its way from one state to another. It includes the states between,
-// which nobody may have seen, and is empty if the driver was already that far. The state machine enters each phase by
-// itself, except for what happened while the driver's node did not answer.
-func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
-	if from == to || rung(to) < rung(from) {
+// statesBetween returns the states that a driver enters on its way from one state to another. It includes the states
+// between, which nobody may have seen, and is empty if the driver was already that far. The state machine enters each
+// phase by itself, except for what happened while the driver's node did not answer.
+func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
+	if from == to || stateRank(to) < stateRank(from) {
 		return nil
 	}
 	var out []sparkv1.ApplicationStateSummary
 	for at, state := range ladder {
-		if at > rung(from) && at < rung(to) {
+		if at > stateRank(from) && at < stateRank(to) {
 			out = append(out, state)
 		}
 	}
@@ -91,7 +91,7 @@ func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 		// The operator died after this launch, before it stored that the attempt was scheduled.
 		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationDriverRequested}
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below:
-		return climb(before, liveStates[t.To])
+		return statesBetween(before, liveStates[t.To])
 	case lifecycle.Ended:
 		return []sparkv1.ApplicationStateSummary{endState(t, wanted)}
 	case lifecycle.Waiting:

@@ -251,7 +251,7 @@ func TestBothVersionsHoldEveryState(t *testing.T) {
 		t.Errorf("%d states are read, %d written", len(adopted)-1, len(everyState))
 	}
 	for _, state := range liveStates {
-		if rung(state) < 0 {
+		if stateRank(state) < 0 {
 			t.Errorf("%s is no state of a driver", state)
 		}
 	}

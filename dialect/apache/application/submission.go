@@ -34,7 +34,7 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
-		return objects, dialect.BySparkSubmit(modeSetting + ": " + string(a.Submission) + ") says so"), err
+		return objects, dialect.SparkSubmitCause(modeSetting + ": " + string(a.Submission) + ") says so"), err
 	}
 	objects, err := submit.Build(r)
 	refused, ok := errors.AsType[*submit.Error](err)
@@ -56,7 +56,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 		return submit.Objects{}, nil, why
 	}
 	objects, err = a.runner(app, r)
-	return objects, dialect.BySparkSubmit(why.Statement()), err
+	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
 // runner builds the pod that runs spark-submit, with the API server that the operator's configuration names.
@@ -69,10 +69,10 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// prospect renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to, and
-// what makes every launch of the spec impossible. Any other fault is a rejection of this attempt: the restart policy
-// decides what follows, and an edit applies to the next attempt.
-func (a Applications) prospect(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
+// nextAttempt renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to,
+// and what makes every launch of the spec impossible. Any other fault is a rejection of this attempt: the restart
+// policy decides what follows, and an edit applies to the next attempt.
+func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
 	}

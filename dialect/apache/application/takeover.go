@@ -50,8 +50,8 @@ func outcomeOf(state sparkv1.ApplicationStateSummary) (lifecycle.Outcome, bool) 
 	return m.Outcome, m.Phase == lifecycle.Ended
 }
 
-// taking reports whether another operator wrote the status and had started something.
-func taking(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
+// takesOver reports whether another operator wrote the status and had started something.
+func takesOver(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
 
 // foreign reports whether another operator wrote a state that this version of the API does not have. Nothing can be
 // decided about it.
@@ -63,11 +63,11 @@ func foreign(s *sparkv1.ApplicationStatus) bool {
 // takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
 func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	s := &app.Status
-	if !taking(s) || foreign(s) {
+	if !takesOver(s) || foreign(s) {
 		return decodeMemory(s)
 	}
 	m := adopted[current(s)]
-	m.Attempt, m.Restarts = attemptLeft(s), restartsOf(s.CurrentAttemptSummary)
+	m.Attempt, m.Restarts = inheritedAttempt(s), restartsOf(s.CurrentAttemptSummary)
 	m.Since = cmp.Or(apache.ParseTimestamp(s.CurrentState.LastTransitionTime), now)
 	if m.Attempt == 0 {
 		return lifecycle.Memory{Restarts: m.Restarts} // no attempt was launched
@@ -81,7 +81,7 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	switch {
 	case m.Phase == lifecycle.Ended:
 		m.EndedAt = m.Since
-		m.Cause = causeLeft(*s.CurrentState, m.Outcome)
+		m.Cause = inheritedCause(*s.CurrentState, m.Outcome)
 	case m.Phase.Terminal(), m.Phase == lifecycle.Waiting:
 		lastEnd(&m, s)
 	}
@@ -94,9 +94,9 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	return m
 }
 
-// attemptLeft returns our number of the last attempt in another operator's status, which counts from 0; 0 before the
-// first attempt. An attempt that was scheduled and not launched does not count.
-func attemptLeft(s *sparkv1.ApplicationStatus) int32 {
+// inheritedAttempt returns our number of the last attempt in another operator's status, which counts from 0; 0 before
+// the first attempt. An attempt that was scheduled and not launched does not count.
+func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	var id int64
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		id = min(max(a.AttemptInfo.ID, 0), math.MaxInt32-1)
@@ -133,14 +133,14 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 		if !ended {
 			continue
 		}
-		m.Outcome, m.Cause = outcome, causeLeft(entry, outcome)
+		m.Outcome, m.Cause = outcome, inheritedCause(entry, outcome)
 		m.EndedAt = cmp.Or(apache.ParseTimestamp(entry.LastTransitionTime), m.EndedAt)
 		return
 	}
 }
 
-// causeLeft returns why an attempt ended, in the other operator's words.
-func causeLeft(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecycle.Cause {
+// inheritedCause returns why an attempt ended, in the other operator's words.
+func inheritedCause(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecycle.Cause {
 	if outcome == lifecycle.Succeeded {
 		return lifecycle.Cause{}
 	}

@@ -42,7 +42,7 @@ func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary 
 	case sparkv1.ApplicationResourceReleased, sparkv1.ApplicationTerminatedWithoutReleaseResources:
 		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, to)
 	}
-	if at := rung(to); at >= 0 && at < len(ladder) {
+	if at := stateRank(to); at >= 0 && at < len(ladder) {
 		return way[:at+2]
 	}
 	return append(way, to)
@@ -68,10 +68,10 @@ func TestTakeOverEveryState(t *testing.T) {
 				before := shortened(l.app.Status.StateTransitionHistory)
 				want, launched := "", false
 				switch m := adopted[state]; {
-				case rung(state) == 0, rung(state) == 1, rung(state) == 2, rung(state) == 3:
+				case stateRank(state) == 0, stateRank(state) == 1, stateRank(state) == 2, stateRank(state) == 3:
 					l.look(0, l.theirs(ready))
-					want = ", " + strings.Join(names(climb(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
-				case rung(state) == 4:
+					want = ", " + strings.Join(names(statesBetween(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
+				case stateRank(state) == 4:
 					l.look(0, l.theirs(ready))
 					if state != sparkv1.ApplicationRunningHealthy {
 						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // no thresholds are set
@@ -212,7 +212,7 @@ func TestAdopt(t *testing.T) {
 			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role, labelAppID: id,
 		}}}
 	}
-	by := func(uid string) metav1.OwnerReference {
+	ownedBy := func(uid string) metav1.OwnerReference {
 		return metav1.OwnerReference{Kind: "Pod", UID: types.UID(uid), Controller: new(true)}
 	}
 	stranger := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "another"}
@@ -225,7 +225,7 @@ func TestAdopt(t *testing.T) {
 		want map[string]string // attempts by the pods' UIDs
 	}{
 		{"the current attempt's, with its executors", live,
-			[]corev1.Pod{current, pod("executor", "pi-2", "e", by("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
+			[]corev1.Pod{current, pod("executor", "pi-2", "e", ownedBy("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
 		{"what an earlier attempt left", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
 		{"a launch that was not written down", left(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"the first launch, not written down", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
@@ -250,7 +250,7 @@ func TestAdopt(t *testing.T) {
 			live(a)
 			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3"})
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
-		{"of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", by("x"))}, map[string]string{}},
+		{"of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", ownedBy("x"))}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app, got := pi(c.app), map[string]string{}
@@ -266,9 +266,9 @@ func TestAdopt(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("attempts (-want +got):\n%s", diff)
 			}
-			for _, was := range c.pods {
-				if was.Labels[apache.LabelAttempt] != "" {
-					t.Errorf("%s was changed itself", was.UID)
+			for _, given := range c.pods {
+				if given.Labels[apache.LabelAttempt] != "" {
+					t.Errorf("%s was changed itself", given.UID)
 				}
 			}
 		})

@@ -19,10 +19,10 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 	return t.PodTemplateSpec.Raw
 }
 
-// escalatingNot returns a driver template in which no container may gain more privileges than its parent process. A
+// withoutEscalation returns a driver template in which no container may gain more privileges than its parent process. A
 // container that sets this itself, or that cannot run without it, stays as it is. A driver without a template gets one
 // for this. A template that cannot be read stays as it is; another check rejects it.
-func escalatingNot(template []byte) []byte {
+func withoutEscalation(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {
 		var err error

@@ -100,20 +100,20 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 // validLabels rejects the operator's own labels wherever a user's label gets onto an object of an attempt: the operator
 // finds and deletes objects by them. Labels of auxiliary Services, Ingresses and routes are overwritten instead.
 func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
-	wrong := dialect.OwnConfLabels(app.Spec.SparkConf)
+	wrong := dialect.ReservedConfLabels(app.Spec.SparkConf)
 	for _, t := range []struct {
 		field    string
 		template *sparkv1.PodTemplate
 	}{{"spec.driverSpec.podTemplateSpec", app.Spec.DriverSpec}, {"spec.executorSpec.podTemplateSpec", app.Spec.ExecutorSpec}} {
 		if t.template != nil {
 			labels := dialect.PodTemplate(t.template.PodTemplateSpec).Labels
-			wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+			wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
 		}
 	}
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]
 		field := fmt.Sprintf("spec.configMapSpecs[%d]", i)
-		wrong = append(wrong, dialect.OwnKeys(field+".labels", "labels", slices.Sorted(maps.Keys(spec.Labels)))...)
+		wrong = append(wrong, dialect.ReservedKeys(field+".labels", "labels", slices.Sorted(maps.Keys(spec.Labels)))...)
 	}
 	return wrong
 }

@@ -52,7 +52,7 @@ func TestInvalid(t *testing.T) {
 	} {
 		app := written(t, c.spec)
 		app.Namespace = "jobs"
-		_, _, invalid := Applications{}.prospect(app, 1, noon)
+		_, _, invalid := Applications{}.nextAttempt(app, 1, noon)
 		var got []string
 		if invalid != nil {
 			got = fieldsOf(invalid.Message)
@@ -127,7 +127,7 @@ spec: {driverServiceIngressList: [
 		if diff := cmp.Diff(c.want, fieldsOf(err.Error())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s\n%v", name, diff, err)
 		}
-		if _, _, invalid := (Applications{}).prospect(app, 1, noon); invalid != nil {
+		if _, _, invalid := (Applications{}).nextAttempt(app, 1, noon); invalid != nil {
 			t.Errorf("%s: it would end for good: %v", name, invalid)
 		}
 	}

@@ -61,7 +61,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
 		}
 	}
-	if outlived := outlivedBy(want, plan.Next); outlived != nil && !toldStalled(sc, *outlived) {
+	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
 		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
 	}
@@ -160,9 +160,9 @@ func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) clust
 	})}
 }
 
-// outlivedBy returns what is wrong with an edited spec while the cluster continues with the previous one; nil if
+// keptDespite returns what is wrong with an edited spec while the cluster continues with the previous one; nil if
 // nothing is wrong.
-func outlivedBy(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
+func keptDespite(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
 	if m.Phase == lifecycle.Running {
 		return want.Invalid
 	}

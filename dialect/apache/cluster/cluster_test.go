@@ -93,15 +93,15 @@ func (w *clusterWorld) pods(workers int) {
 
 // results returns the state of the objects.
 func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.AuxiliaryObject {
-	var is []lifecycle.AuxiliaryObject
+	var states []lifecycle.AuxiliaryObject
 	for i, object := range s.Objects {
 		result := lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: !w.late}
 		if i == 0 && w.refused.Reason != "" {
 			result.Current, result.Cause = false, w.refused
 		}
-		is = append(is, result)
+		states = append(states, result)
 	}
-	return is
+	return states
 }
 
 // pass makes a pass as the controller does, and stores the status.
@@ -111,20 +111,20 @@ func (w *clusterWorld) pass() {
 	plan := w.c.Decide(object, w.seen, w.now)
 	s := w.c.AuxiliaryObjects(object, w.seen)
 	w.seen.AuxiliaryCount = len(s.Objects)
-	is := w.results(s)
+	states := w.results(s)
 	switch {
 	case s.Decide != nil:
-		more := s.Decide(is, w.now)
+		more := s.Decide(states, w.now)
 		plan.Transitions, plan.Notices, plan.Next = append(plan.Transitions, more.Transitions...), append(plan.Notices, more.Notices...), more.Next
 		if more.RequeueAfter > 0 && (plan.RequeueAfter == 0 || more.RequeueAfter < plan.RequeueAfter) {
 			plan.RequeueAfter = more.RequeueAfter
 		}
 		told := object.DeepCopy()
-		if again := s.Decide(is, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(told.Status, object.Status) {
+		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(told.Status, object.Status) {
 			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(told.Status, object.Status))
 		}
 	case s.Record != nil:
-		if events := s.Record(is, w.now); len(events) > 0 {
+		if events := s.Record(states, w.now); len(events) > 0 {
 			w.t.Errorf("events of what is released: %v", events)
 		}
 	case !s.Unsettled:

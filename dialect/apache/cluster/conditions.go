@@ -163,8 +163,8 @@ func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lif
 	setCluster(sc, dialect.ConditionReconciling, metav1.ConditionTrue, why.Bounded(), now)
 }
 
-// toldStalled reports whether the condition Stalled already has a cause.
-func toldStalled(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
+// stalledReported reports whether the condition Stalled already has a cause.
+func stalledReported(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 	stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
 	return stalled != nil && stalled.Message == why.Message
 }

@@ -20,11 +20,11 @@ import (
 func standing[T interface {
 	GetName() string
 	runtime.Object
-}](objects []T) (is []lifecycle.AuxiliaryObject) {
+}](objects []T) (states []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 	}
-	return is
+	return states
 }
 
 // clusterPasses makes two passes over a cluster and its objects.

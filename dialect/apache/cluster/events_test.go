@@ -16,7 +16,7 @@ import (
 // TestClusterEvents checks the messages and types of events.
 func TestClusterEvents(t *testing.T) {
 	cause := lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
-	of := func(from, to lifecycle.Phase, reason string) lifecycle.Plan {
+	planOf := func(from, to lifecycle.Phase, reason string) lifecycle.Plan {
 		return lifecycle.Plan{Transitions: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
 	}
 	notice := func(part lifecycle.Part, waits bool, reason string) lifecycle.Plan {
@@ -28,18 +28,18 @@ func TestClusterEvents(t *testing.T) {
 		plan lifecycle.Plan
 		want dialect.Event
 	}{
-		{"objects stand", of(lifecycle.New, lifecycle.Launched, ""), dialect.Event{Type: good, Reason: EventClusterSubmitted, Message: "all objects of the cluster exist"}},
-		{"the master is gone again", of(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
-		{"the master is ready", of(lifecycle.Launched, lifecycle.Started, ""), dialect.Event{}},
-		{"refused", of(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
+		{"objects stand", planOf(lifecycle.New, lifecycle.Launched, ""), dialect.Event{Type: good, Reason: EventClusterSubmitted, Message: "all objects of the cluster exist"}},
+		{"the master is gone again", planOf(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
+		{"the master is ready", planOf(lifecycle.Launched, lifecycle.Started, ""), dialect.Event{}},
+		{"refused", planOf(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
 			Message: "an object of the cluster was rejected and will be tried again: QuotaExceeded: no room"}},
-		{"runs", of(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
-		{"failed", of(lifecycle.Launched, lifecycle.Ended, cluster.ReasonStartTimedOut), dialect.Event{Type: bad, Reason: EventClusterFailed,
+		{"runs", planOf(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
+		{"failed", planOf(lifecycle.Launched, lifecycle.Ended, cluster.ReasonStartTimedOut), dialect.Event{Type: bad, Reason: EventClusterFailed,
 			Message: "the cluster failed and its objects are being deleted: MasterStartTimedOut: no room"}},
-		{"invalid", of(lifecycle.New, lifecycle.Ended, lifecycle.ReasonInvalid), dialect.Event{Type: bad, Reason: EventClusterInvalid,
+		{"invalid", planOf(lifecycle.New, lifecycle.Ended, lifecycle.ReasonInvalid), dialect.Event{Type: bad, Reason: EventClusterInvalid,
 			Message: "the cluster failed and its objects are being deleted: InvalidSpec: no room"}},
-		{"released", of(lifecycle.Ended, lifecycle.Done, ""), dialect.Event{Type: good, Reason: EventClusterReleased, Message: "the cluster's objects are gone"}},
-		{"begun anew", of(lifecycle.Done, lifecycle.Resuming, ""), dialect.Event{Type: good, Reason: EventClusterRestarted, Message: "the cluster starts again, attempt 2"}},
+		{"released", planOf(lifecycle.Ended, lifecycle.Done, ""), dialect.Event{Type: good, Reason: EventClusterReleased, Message: "the cluster's objects are gone"}},
+		{"begun anew", planOf(lifecycle.Done, lifecycle.Resuming, ""), dialect.Event{Type: good, Reason: EventClusterRestarted, Message: "the cluster starts again, attempt 2"}},
 		{"edited", notice(lifecycle.Application, false, cluster.ReasonEdited), dialect.Event{Type: good, Reason: EventClusterSpecChanged, Message: "no room"}},
 		{"rolled out", notice(lifecycle.Application, false, cluster.ReasonRolledOut), dialect.Event{Type: good, Reason: EventClusterRolledOut, Message: "no room"}},
 		{"recovered", notice(lifecycle.Application, false, cluster.ReasonRecovered), dialect.Event{Type: good, Reason: EventClusterRecovered, Message: "no room"}},

@@ -45,7 +45,7 @@ var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.j
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	of := func(over string) map[string]map[string]any {
+	fieldsOf := func(over string) map[string]map[string]any {
 		sc := sparkCluster(autoscaledCluster(1, 5))
 		if err := yaml.UnmarshalStrict([]byte("spec: {"+over+"}"), sc); err != nil {
 			t.Fatalf("%s: %v", over, err)
@@ -74,14 +74,14 @@ func TestFieldsDocument(t *testing.T) {
 	line("")
 	line("| field | what it changes |")
 	line("|---|---|")
-	before := of("")
+	before := fieldsOf("")
 	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ClusterSpec](), "") {
 		sample, ok := clusterSamples[path]
 		if !ok {
 			t.Errorf("spec.%s of a cluster is not in clusterSamples", path)
 			continue
 		}
-		after := of(sample)
+		after := fieldsOf(sample)
 		var changes []string
 		for _, object := range slices.Sorted(maps.Keys(after)) {
 			if parts := fieldtable.Otherwise(before[object], after[object]); len(parts) > 0 {

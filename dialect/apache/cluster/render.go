@@ -24,8 +24,8 @@ func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, er
 		return objects, asClusterError(err)
 	}
 	return objects, cmp.Or(
-		c.Own.Denies(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
-		c.Own.Denies(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),
+		c.Own.Reject(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
+		c.Own.Reject(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),
 	)
 }
 

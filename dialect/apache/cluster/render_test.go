@@ -119,23 +119,23 @@ func TestClusterPodsAreSeen(t *testing.T) {
 
 // TestClusterFieldsExist follows the paths of faults through the types.
 func TestClusterFieldsExist(t *testing.T) {
-	for of, path := range clusterFields {
+	for field, path := range clusterFields {
 		here := reflect.TypeFor[sparkv1.SparkCluster]()
 		for name := range strings.SplitSeq(path, ".") {
 			next, ok := jsonField(here, name)
 			if !ok {
-				t.Fatalf("%s: %s: there is no %q", of, path, name)
+				t.Fatalf("%s: %s: there is no %q", field, path, name)
 			}
 			here = next
 		}
 	}
 	// Each path must also be a field of a Request.
-	for of := range clusterFields {
+	for field := range clusterFields {
 		here := reflect.TypeFor[standalone.Request]()
-		for name := range strings.SplitSeq(of, ".") {
+		for name := range strings.SplitSeq(field, ".") {
 			f, ok := here.FieldByName(name)
 			if !ok {
-				t.Fatalf("%s: a Request has no %q", of, name)
+				t.Fatalf("%s: a Request has no %q", field, name)
 			}
 			here = f.Type
 		}

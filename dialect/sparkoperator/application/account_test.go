@@ -16,13 +16,13 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	for _, role := range []string{"driver", "executor"} {
 		app := appOf(t, "spec: {"+role+": {serviceAccount: operator}}")
 		app.Namespace = "jobs"
-		_, _, invalid := d.prospect(app, 1, t0)
+		_, _, invalid := d.nextAttempt(app, 1, t0)
 		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid || !strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
 			!strings.Contains(invalid.Message, `"operator" is the operator's own`) {
 			t.Errorf("%s: %+v", role, invalid)
 		}
 		app.Namespace = "elsewhere"
-		if _, _, invalid := d.prospect(app, 1, t0); invalid != nil {
+		if _, _, invalid := d.nextAttempt(app, 1, t0); invalid != nil {
 			t.Errorf("%s in another namespace: %+v", role, invalid)
 		}
 	}

@@ -60,7 +60,7 @@ type Dialect struct{ Options }
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := d.app(app), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
-		wanted = dialect.Unread(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
+		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
 	}
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
@@ -70,11 +70,11 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	}
 	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
-		built, wanted.Submitter, wanted.Invalid = d.prospect(app, dialect.NextAttempt(memory), now)
+		built, wanted.Submitter, wanted.Invalid = d.nextAttempt(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	built.AttachTo(plan)
-	if taking(&app.Status) {
+	if takesOver(&app.Status) {
 		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
 	}
 	if !wanted.Deleting {
@@ -85,10 +85,10 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// prospect renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to, and
-// what makes every launch of the spec impossible. The second depends on neither the attempt nor the time, so another
-// attempt could not avoid it.
-func (d Dialect) prospect(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
+// nextAttempt renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to,
+// and what makes every launch of the spec impossible. The second depends on neither the attempt nor the time, so
+// another attempt could not avoid it.
+func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
 	}

@@ -24,7 +24,7 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // the address of the UI stays in the status after the end
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}
-			return tellExposed(app, sparkoperator.Exposure{}, live, now)
+			return recordExposed(app, sparkoperator.Exposure{}, live, now)
 		}}
 	}
 	e := d.exposure(app, m)
@@ -33,7 +33,7 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	}
 	wanted := sparkoperator.AuxiliaryObjects{Objects: e.Objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, live)
-		return tellExposed(app, e, live, now)
+		return recordExposed(app, e, live, now)
 	}}
 	if info := app.Status.DriverInfo; e.Service != "" && (info.WebUIServiceName != e.Service || info.WebUIPort != e.Port || info.WebUIAddress == "") {
 		wanted.ReadAddresses = []string{e.Service}
@@ -74,8 +74,8 @@ func hostPort(host string, port int32) string {
 	return host + ":" + strconv.Itoa(int(port))
 }
 
-// tellExposed sets the condition Exposed, and returns a warning event if something is wrong.
-func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
-	told := dialect.Exposed{Objects: e.Objects, Problems: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
+// recordExposed sets the condition Exposed, and returns a warning event if something is wrong.
+func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+	told := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
 	return told.Record(&app.Status.Conditions, live, now)
 }

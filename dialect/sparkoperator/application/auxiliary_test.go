@@ -56,7 +56,7 @@ func brief(t *testing.T, object submit.Object) string {
 			secret += " tls=" + tls.SecretName
 		}
 		return fmt.Sprintf("Ingress %s %s%s to %s:%d class=%s from=%s%s", o.Name, rule.Host, path.Path, path.Backend.Service.Name, path.Backend.Service.Port.Number,
-			sparkoperator.Value(o.Spec.IngressClassName), o.Annotations["from"], secret)
+			sparkoperator.StringValue(o.Spec.IngressClassName), o.Annotations["from"], secret)
 	case *unstructured.Unstructured:
 		hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 		parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
@@ -408,7 +408,7 @@ func TestSurrounded(t *testing.T) {
 	now := t0
 	for i, step := range []struct {
 		name                    string
-		is                      []lifecycle.AuxiliaryObject
+		states                  []lifecycle.AuxiliaryObject
 		service, address        string
 		ingress, ingressAddress string
 		status                  metav1.ConditionStatus // of Exposed
@@ -444,7 +444,7 @@ func TestSurrounded(t *testing.T) {
 			standingIn(app, lifecycle.Suspended)
 		}
 		now = now.Add(time.Minute)
-		told := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.is, now)
+		told := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now)
 		info := app.Status.DriverInfo
 		got := [4]string{info.WebUIServiceName, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress}
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
@@ -464,7 +464,7 @@ func TestSurrounded(t *testing.T) {
 		}
 		// The same again changes nothing, so that nothing is written.
 		settled := app.Status.DeepCopy()
-		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.is, now.Add(time.Hour)); len(again) > 0 {
+		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now.Add(time.Hour)); len(again) > 0 {
 			t.Errorf("%d, %s: told again: %v", i, step.name, again)
 		}
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
@@ -478,8 +478,8 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	app := sample()
 	d.Decide(app, lifecycle.Observed{}, t0)
-	is := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}}
-	d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(is, t0)
+	states := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}}
+	d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(states, t0)
 	want := app.Status.DriverInfo
 	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, sparkoperator.ConditionExposed) {
 		t.Fatalf("%+v, %+v", want, app.Status.Conditions)

@@ -42,7 +42,7 @@ const (
 // batchScheduler returns the batch scheduler of an application: the one that the spec names, or the operator's default.
 // It is empty if only the schedulers of single pods matter.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
-	if name := sparkoperator.Value(app.Spec.BatchScheduler); name != "" {
+	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name
 	}
 	if !d.Batch.Enabled || d.Batch.Default == "" {
@@ -60,7 +60,7 @@ func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 // allows.
 func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 	for _, name := range []string{
-		sparkoperator.Value(spec.Driver.SchedulerName), sparkoperator.Value(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
+		sparkoperator.StringValue(spec.Driver.SchedulerName), sparkoperator.StringValue(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
 		spec.SparkConf[schedulerKey("driver")], spec.SparkConf[schedulerKey("executor")],
 		dialect.PodTemplate(spec.Driver.Template).Spec.SchedulerName, dialect.PodTemplate(spec.Executor.Template).Spec.SchedulerName,
 	} {
@@ -120,22 +120,22 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	}
 	switch kind {
 	case volcanoGang:
-		join(app, r.Conf, "annotation", gang.VolcanoAnnotation, gang.VolcanoName(app.Name))
+		joinGroup(app, r.Conf, "annotation", gang.VolcanoAnnotation, gang.VolcanoName(app.Name))
 	case coschedulingGang:
-		join(app, r.Conf, "label", gang.CoschedulingLabel, gang.CoschedulingName(app.Name))
+		joinGroup(app, r.Conf, "label", gang.CoschedulingLabel, gang.CoschedulingName(app.Name))
 	case yunikornGang:
 		return taskGroups(app, r)
 	}
 	return nil
 }
 
-// join sets the group of driver and executors, unless the application sets the driver's.
-func join(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
+// joinGroup sets the group of driver and executors, unless the application sets the driver's.
+func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
 	}
 	c.Set("spark.kubernetes.driver."+what+"."+key, group)
-	if !says(&app.Spec, "executor", what, key) {
+	if !setsKey(&app.Spec, "executor", what, key) {
 		c.Set("spark.kubernetes.executor."+what+"."+key, group)
 	}
 }
@@ -143,11 +143,11 @@ func join(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) 
 // ownGroup reports whether the application chooses its driver's group, or makes Spark's own step for Volcano create
 // one.
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
-	return says(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
+	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
-// says reports whether the spec gives the pods of a role a label or an annotation.
-func says(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
+// setsKey reports whether the spec gives the pods of a role a label or an annotation.
+func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {
 		pod = &spec.Executor.SparkPodSpec
@@ -162,7 +162,7 @@ func says(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 
 // taskGroups sets annotations that tell YuniKorn what to reserve: the resources and the number of the pods.
 func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
-	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.Value(options.Queue) != "" {
+	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.StringValue(options.Queue) != "" {
 		for _, role := range []string{"driver", "executor"} {
 			r.Conf.Set("spark.kubernetes."+role+".label."+gang.QueueLabel, *options.Queue)
 		}
@@ -233,7 +233,7 @@ func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit
 		return nil, nil
 	}
 	if options := app.Spec.BatchSchedulerOptions; options != nil {
-		g.Queue, g.PriorityClassName, g.MinResources = sparkoperator.Value(options.Queue), sparkoperator.Value(options.PriorityClassName), options.Resources
+		g.Queue, g.PriorityClassName, g.MinResources = sparkoperator.StringValue(options.Queue), sparkoperator.StringValue(options.PriorityClassName), options.Resources
 	}
 	if len(g.MinResources) == 0 {
 		tasks, err := tasksOf(app, r)
@@ -253,7 +253,7 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	if options == nil {
 		return nil
 	}
-	if queue := sparkoperator.Value(options.Queue); queue != "" {
+	if queue := sparkoperator.StringValue(options.Queue); queue != "" {
 		var problems []string
 		switch kind {
 		case volcanoGang:
@@ -265,7 +265,7 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 			return &sparkoperator.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is no name of a queue: %s", conf.Shorten(queue), problems[0])}
 		}
 	}
-	if class := sparkoperator.Value(options.PriorityClassName); class != "" && kind == volcanoGang {
+	if class := sparkoperator.StringValue(options.PriorityClassName); class != "" && kind == volcanoGang {
 		if problems := validation.IsDNS1123Subdomain(class); len(problems) > 0 {
 			return &sparkoperator.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is no name of a priority class: %s", conf.Shorten(class), problems[0])}
 		}
@@ -298,8 +298,8 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 		set    bool
 		served []gangKind
 	}{
-		{"queue", sparkoperator.Value(options.Queue) != "", []gangKind{volcanoGang, yunikornGang}},
-		{"priorityClassName", sparkoperator.Value(options.PriorityClassName) != "", []gangKind{volcanoGang}},
+		{"queue", sparkoperator.StringValue(options.Queue) != "", []gangKind{volcanoGang, yunikornGang}},
+		{"priorityClassName", sparkoperator.StringValue(options.PriorityClassName) != "", []gangKind{volcanoGang}},
 		{"resources", len(options.Resources) > 0, []gangKind{volcanoGang, coschedulingGang}},
 	} {
 		switch {

@@ -343,7 +343,7 @@ func TestBatchRefusals(t *testing.T) {
 	}
 	// The application ends with that, and no attempt is made.
 	app := appOf(t, `spec: {batchScheduler: whoever, restartPolicy: {type: Always}}`)
-	if _, _, invalid := gangs().prospect(app, 1, t0); invalid == nil || !strings.Contains(invalid.Message, "coscheduler") {
+	if _, _, invalid := gangs().nextAttempt(app, 1, t0); invalid == nil || !strings.Contains(invalid.Message, "coscheduler") {
 		t.Errorf("%v", invalid)
 	}
 }

@@ -49,7 +49,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	if lost != "" && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
-	troubles := monitoringTroubles(app)
+	troubles := monitoringProblems(app)
 	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // sparkConf returns the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them,
-// and over them the typed fields. A typed field wins over the same key in sparkConf, except weakFields.
+// and over them the typed fields. A typed field wins over the same key in sparkConf, except defaultFields.
 func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -32,7 +32,7 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	setList(c, "spark.archives", spec.Deps.Archives)
 
 	sparkoperator.Set(c, "spark.kubernetes.container.image", spec.Image)
-	weakFields(c, spec)
+	defaultFields(c, spec)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
 	// From Spark 4.1 on, the driver leaves the exception that ended it on its pod, which helps if the log's last lines
 	// hold only its stack trace. The driver of a Python or R program does not know the exception. It would create a
@@ -49,7 +49,7 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	podConf(c, app, "executor", &executor.SparkPodSpec)
 	sparkoperator.Set(c, "spark.kubernetes.driver.request.cores", driver.CoreRequest)
 	sparkoperator.Set(c, "spark.driver.extraJavaOptions", driver.JavaOptions)
-	if master := sparkoperator.Value(driver.KubernetesMaster); master != "" {
+	if master := sparkoperator.StringValue(driver.KubernetesMaster); master != "" {
 		c.Set("spark.kubernetes.driver.master", driverMaster(master))
 	}
 	setMap(c, "spark.kubernetes.driver.service.annotation.", driver.ServiceAnnotations)
@@ -72,14 +72,14 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 
-// weakFields are the typed fields over which sparkConf wins: in this API they have always been given to spark-submit
+// defaultFields are the typed fields over which sparkConf wins: in this API they have always been given to spark-submit
 // before sparkConf.
-func weakFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	for _, field := range [][2]string{
-		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.Value(spec.ImagePullPolicy)},
+		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.StringValue(spec.ImagePullPolicy)},
 		{"spark.kubernetes.container.image.pullSecrets", strings.Join(spec.ImagePullSecrets, ",")},
-		{"spark.kubernetes.pyspark.pythonVersion", sparkoperator.Value(spec.PythonVersion)},
-		{"spark.kubernetes.memoryOverheadFactor", sparkoperator.Value(spec.MemoryOverheadFactor)},
+		{"spark.kubernetes.pyspark.pythonVersion", sparkoperator.StringValue(spec.PythonVersion)},
+		{"spark.kubernetes.memoryOverheadFactor", sparkoperator.StringValue(spec.MemoryOverheadFactor)},
 	} {
 		if field[1] != "" {
 			c.SetIfMissing(field[0], field[1])
@@ -100,7 +100,7 @@ func driverMaster(text string) string {
 
 // driverOnly reports whether the driver also does the work of executors.
 func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
-	return strings.HasPrefix(sparkoperator.Value(spec.Driver.KubernetesMaster), "local")
+	return strings.HasPrefix(sparkoperator.StringValue(spec.Driver.KubernetesMaster), "local")
 }
 
 // podConf sets what driver and executor share. Role is "driver" or "executor".

@@ -52,12 +52,12 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 func (d Dialect) told(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
 	s := d.AuxiliaryObjects(app, seen)
-	var is []lifecycle.AuxiliaryObject
+	var states []lifecycle.AuxiliaryObject
 	for _, object := range s.Objects {
-		is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true, Address: "10.0.0.1"})
+		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true, Address: "10.0.0.1"})
 	}
 	if s.Record != nil {
-		s.Record(is, now)
+		s.Record(states, now)
 	}
 	_, _ = json.Marshal(app.Status)
 }

@@ -61,7 +61,7 @@ func TestConfigurationsCostLittle(t *testing.T) {
 // those of another.
 func TestListsThatMeetCostLinearTime(t *testing.T) {
 	fields := worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]())
-	of := func(parts ...string) func(n int) func() {
+	pairOf := func(parts ...string) func(n int) func() {
 		return func(n int) func() {
 			app := sample()
 			for _, field := range fields {
@@ -87,7 +87,7 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 		{".metadata.labels", ".spec.driver.labels", ".spec.executor.labels", ".spec.driver.serviceLabels"},
 		{".status.executorState", ".status.conditions", ".status.operator.history"},
 	} {
-		worst.Linear(t, strings.Join(parts, " "), of(parts...))
+		worst.Linear(t, strings.Join(parts, " "), pairOf(parts...))
 	}
 }
 

@@ -36,7 +36,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		news = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, d.MaxTrackedExecutors)
 	}
 	mismatch := versionMismatch(app, m, seen)
-	news = append(news, mismatchNews(s, m.Attempt, mismatch)...)
+	news = append(news, mismatchNotice(s, m.Attempt, mismatch)...)
 	encodeConditions(app, wanted, m, mismatch, now)
 	return news
 }

@@ -33,7 +33,7 @@ func TestEvents(t *testing.T) {
 		}(), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
 		{"launched by spark-submit", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
-			p.Transitions[0].Cause = *dialect.BySparkSubmit("somebody wants it")
+			p.Transitions[0].Cause = *dialect.SparkSubmitCause("somebody wants it")
 			p.Next.AttemptID = "an id"
 			return p
 		}(), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted",

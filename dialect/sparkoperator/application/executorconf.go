@@ -32,7 +32,7 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 			c.Delete(executorEnvPrefix + v.Name)
 		}
 	}
-	if sparkoperator.Value(spec.SparkConfigMap) != "" {
+	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
 		c.Set(executorEnvPrefix+"SPARK_CONF_DIR", overlay.SparkConfDir)
 	}
 }
@@ -45,10 +45,10 @@ func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env
 	for _, v := range env {
 		c.Delete(prefix+v.Name, "spark.kubernetes."+role+".secretKeyRef."+v.Name)
 	}
-	if sparkoperator.Value(spec.HadoopConfigMap) != "" {
+	if sparkoperator.StringValue(spec.HadoopConfigMap) != "" {
 		c.Delete(prefix + "HADOOP_CONF_DIR")
 	}
-	if sparkoperator.Value(spec.SparkConfigMap) != "" {
+	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
 		c.Delete(prefix + "SPARK_CONF_DIR")
 	}
 }

@@ -190,21 +190,21 @@ volumeMounts:
 }
 
 // lastOf is what a variable is, or the kind of reference that it is.
-func lastOf(env []corev1.EnvVar, name string) (is string) {
+func lastOf(env []corev1.EnvVar, name string) (value string) {
 	for _, v := range env {
 		switch {
 		case v.Name != name:
 		case v.ValueFrom == nil:
-			is = v.Value
+			value = v.Value
 		case v.ValueFrom.SecretKeyRef != nil:
-			is = "secretKeyRef"
+			value = "secretKeyRef"
 		case v.ValueFrom.ConfigMapKeyRef != nil:
-			is = "configMapKeyRef"
+			value = "configMapKeyRef"
 		default:
-			is = "a reference"
+			value = "a reference"
 		}
 	}
-	return is
+	return value
 }
 
 // TestOverwrittenIsTold: what a webhook would have to set again on the pods that Spark made is what the condition
@@ -239,7 +239,7 @@ func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, sparkoperator.Value(app.Spec.Executor.PriorityClassName)
+	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, sparkoperator.StringValue(app.Spec.Executor.PriorityClassName)
 	single := map[string]overlay.Overlay{
 		"spec.executor.memoryLimit":                   {MemoryLimit: whole.MemoryLimit},
 		"spec.executor.gpu":                           {GPU: whole.GPU},

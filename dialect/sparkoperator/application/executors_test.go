@@ -170,11 +170,11 @@ func TestCountsAreExact(t *testing.T) {
 			pods = slices.DeleteFunc(pods, func(e lifecycle.Executor) bool {
 				_, wasSeen := saw[e.Name]
 				leaves := (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
-				if leaves && e.Phase == lifecycle.DriverRunning && !dialect.Leaving(&e) && r.IntN(2) == 0 {
+				if leaves && e.Phase == lifecycle.DriverRunning && !dialect.IsLeaving(&e) && r.IntN(2) == 0 {
 					if wasSeen && !going[e.Name] && r.IntN(2) == 0 {
-						late = append(late, e.Taken())
+						late = append(late, e.AsDeleted())
 					} else {
-						gone = append(gone, e.Taken())
+						gone = append(gone, e.AsDeleted())
 					}
 				}
 				return leaves
@@ -192,7 +192,7 @@ func TestCountsAreExact(t *testing.T) {
 
 			want, exists := v1beta2.ExecutorCounts{}, map[string]bool{}
 			for i := range pods {
-				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase], dialect.Leaving(&pods[i])
+				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase], dialect.IsLeaving(&pods[i])
 			}
 			for name, state := range saw {
 				if !exists[name] {

@@ -331,7 +331,7 @@ func (d *document) overwritten() {
 	}
 	d.line("%s by |", header)
 	d.line("%s---|", rule)
-	for _, row := range []struct{ name, piece, by string }{
+	for _, row := range []struct{ name, piece, reader string }{
 		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "nothing; use `memoryOverhead`"},
 		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "nothing"},
 		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "nothing"},
@@ -357,7 +357,7 @@ func (d *document) overwritten() {
 			}
 			line += " " + word + " |"
 		}
-		d.line("%s %s |", line, row.by)
+		d.line("%s %s |", line, row.reader)
 	}
 }
 

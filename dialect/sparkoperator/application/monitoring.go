@@ -79,20 +79,20 @@ func (m monitoring) agentPort() int32 {
 }
 
 func (m monitoring) agentPortName() string {
-	return cmp.Or(sparkoperator.Value(m.Prometheus.PortName), agentPortName)
+	return cmp.Or(sparkoperator.StringValue(m.Prometheus.PortName), agentPortName)
 }
 
 // files returns the files of the metrics ConfigMap; none if nothing would read one. With the exporter, both files are
 // present as soon as one of them is not the image's; tools of this API expect that.
 func (m monitoring) files() map[string]string {
-	ownProperties := sparkoperator.Value(m.MetricsPropertiesFile) != ""
+	ownProperties := sparkoperator.StringValue(m.MetricsPropertiesFile) != ""
 	switch {
-	case m.Prometheus != nil && (!ownProperties || sparkoperator.Value(m.Prometheus.ConfigFile) == ""):
+	case m.Prometheus != nil && (!ownProperties || sparkoperator.StringValue(m.Prometheus.ConfigFile) == ""):
 		return map[string]string{
-			expose.MetricsPropertiesFile: cmp.Or(sparkoperator.Value(m.MetricsProperties), expose.MetricsProperties),
-			expose.AgentConfigFile:       cmp.Or(sparkoperator.Value(m.Prometheus.Configuration), expose.AgentConfig),
+			expose.MetricsPropertiesFile: cmp.Or(sparkoperator.StringValue(m.MetricsProperties), expose.MetricsProperties),
+			expose.AgentConfigFile:       cmp.Or(sparkoperator.StringValue(m.Prometheus.Configuration), expose.AgentConfig),
 		}
-	case m.Prometheus == nil && !ownProperties && sparkoperator.Value(m.MetricsProperties) != "":
+	case m.Prometheus == nil && !ownProperties && sparkoperator.StringValue(m.MetricsProperties) != "":
 		return map[string]string{expose.MetricsPropertiesFile: *m.MetricsProperties}
 	}
 	return nil
@@ -101,9 +101,9 @@ func (m monitoring) files() map[string]string {
 // properties returns the path of metrics.properties in the pods; empty if Spark gets none.
 func (m monitoring) properties() string {
 	switch {
-	case sparkoperator.Value(m.MetricsPropertiesFile) != "":
+	case sparkoperator.StringValue(m.MetricsPropertiesFile) != "":
 		return imagePath(*m.MetricsPropertiesFile)
-	case m.Prometheus != nil || sparkoperator.Value(m.MetricsProperties) != "":
+	case m.Prometheus != nil || sparkoperator.StringValue(m.MetricsProperties) != "":
 		return path.Join(metricsConfigDir, expose.MetricsPropertiesFile)
 	}
 	return ""
@@ -112,7 +112,7 @@ func (m monitoring) properties() string {
 // javaAgent returns the JVM option that runs the exporter (java.lang.instrument).
 func (m monitoring) javaAgent() string {
 	config := path.Join(metricsConfigDir, expose.AgentConfigFile)
-	if file := sparkoperator.Value(m.Prometheus.ConfigFile); file != "" {
+	if file := sparkoperator.StringValue(m.Prometheus.ConfigFile); file != "" {
 		config = imagePath(file)
 	}
 	return "-javaagent:" + imagePath(m.Prometheus.JmxExporterJar) + "=" + strconv.Itoa(int(m.agentPort())) + ":" + config
@@ -127,7 +127,7 @@ func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name +
 // withMonitoring adds the metrics ConfigMap to the objects before an attempt's driver or runner pod, and warnings about
 // metrics that nobody will see.
 func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
-	for _, t := range monitoringTroubles(app) {
+	for _, t := range monitoringProblems(app) {
 		objects.Warnings = append(objects.Warnings, t.message)
 	}
 	files := monitoringOf(&app.Spec).files()

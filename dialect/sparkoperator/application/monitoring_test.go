@@ -165,8 +165,8 @@ func TestMetricsOfLongNames(t *testing.T) {
 
 // TestMetricsBySparkSubmit: the same reaches the pods where spark-submit makes them.
 func TestMetricsBySparkSubmit(t *testing.T) {
-	const by = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
-	objects := rendered(t, by, withAgent)
+	const submission = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
+	objects := rendered(t, submission, withAgent)
 	if config := metricsConfigOf(objects); config == nil || len(config.Data) != 2 {
 		t.Errorf("the ConfigMap is %v", config)
 	}
@@ -257,25 +257,25 @@ func scrapes(c map[string]string) map[string]string {
 // TestScrapeAnnotations: Prometheus is led to what is served, and nowhere else.
 func TestScrapeAnnotations(t *testing.T) {
 	const driverPath, executorsPath = "/metrics/prometheus/", "/metrics/executors/prometheus/"
-	type of = map[string]string
+	type settings = map[string]string
 	for _, test := range []struct {
 		name   string
 		pieces []string
-		want   of
+		want   settings
 	}{
-		{"the exporter", []string{withAgent}, of{"driver": "8090/metrics", "executor": "8090/metrics"}},
-		{"the exporter on the driver", []string{withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, of{"driver": "8090/metrics"}},
-		{"the exporter on executors, on a port of one's own", []string{withAgent, `spec: {monitoring: {exposeDriverMetrics: false, prometheus: {port: 9404}}}`}, of{"executor": "9404/metrics"}},
+		{"the exporter", []string{withAgent}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
+		{"the exporter on the driver", []string{withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "8090/metrics"}},
+		{"the exporter on executors, on a port of one's own", []string{withAgent, `spec: {monitoring: {exposeDriverMetrics: false, prometheus: {port: 9404}}}`}, settings{"executor": "9404/metrics"}},
 		{"the exporter knows better than the user, as ever", []string{withAgent, `spec: {driver: {annotations: {prometheus.io/port: "1", prometheus.io/path: /x}}}`},
-			of{"driver": "8090/metrics", "executor": "8090/metrics"}},
-		{"the servlet", []string{withServlet}, of{"driver": "4040" + driverPath, "service": "4040" + executorsPath}},
-		{"the servlet for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, of{"driver": "4040" + driverPath}},
-		{"the servlet for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, of{"driver": "4040" + executorsPath}},
-		{"the servlet for nobody", []string{`spec: {monitoring: {prometheusServlet: true}}`}, of{}},
-		{"the servlet on another port", []string{withServlet, `spec: {sparkConf: {spark.ui.port: "4321"}}`}, of{"driver": "4321" + driverPath, "service": "4321" + executorsPath}},
-		{"the servlet without a web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, of{}},
-		{"the user knows better than the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, of{"driver": "!", "service": "4040" + executorsPath}},
-		{"both", []string{withAgent, withServlet}, of{"driver": "8090/metrics", "executor": "8090/metrics"}},
+			settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
+		{"the servlet", []string{withServlet}, settings{"driver": "4040" + driverPath, "service": "4040" + executorsPath}},
+		{"the servlet for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "4040" + driverPath}},
+		{"the servlet for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, settings{"driver": "4040" + executorsPath}},
+		{"the servlet for nobody", []string{`spec: {monitoring: {prometheusServlet: true}}`}, settings{}},
+		{"the servlet on another port", []string{withServlet, `spec: {sparkConf: {spark.ui.port: "4321"}}`}, settings{"driver": "4321" + driverPath, "service": "4321" + executorsPath}},
+		{"the servlet without a web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, settings{}},
+		{"the user knows better than the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, settings{"driver": "!", "service": "4040" + executorsPath}},
+		{"both", []string{withAgent, withServlet}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
 	} {
 		if diff := cmp.Diff(test.want, scrapes(launched(t, appOf(t, test.pieces...)).conf)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", test.name, diff)
@@ -287,19 +287,19 @@ func TestScrapeAnnotations(t *testing.T) {
 func TestServletConf(t *testing.T) {
 	const sink, source = "spark.metrics.conf.driver.sink.prometheusServlet.", "spark.metrics.conf.driver.source.jvm.class"
 	watched := []string{sink + "class", sink + "path", source, "spark.ui.prometheus.enabled", "spark.metrics.namespace"}
-	type of = map[string]string
-	whole := of{
+	type settings = map[string]string
+	whole := settings{
 		sink + "class": "org.apache.spark.metrics.sink.PrometheusServlet", sink + "path": "/metrics/prometheus", source: "org.apache.spark.metrics.source.JvmSource",
 		"spark.ui.prometheus.enabled": "true", "spark.metrics.namespace": "spark",
 	}
-	without := func(keys ...string) of {
+	without := func(keys ...string) settings {
 		c := maps.Clone(whole)
 		for _, key := range keys {
 			delete(c, key)
 		}
 		return c
 	}
-	named := func(name string) of {
+	named := func(name string) settings {
 		c := maps.Clone(whole)
 		c["spark.metrics.namespace"] = name
 		return c
@@ -307,12 +307,12 @@ func TestServletConf(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		pieces []string
-		want   of
+		want   settings
 	}{
-		{"switched off", []string{withServlet, `spec: {monitoring: {prometheusServlet: false}}`}, of{}},
+		{"switched off", []string{withServlet, `spec: {monitoring: {prometheusServlet: false}}`}, settings{}},
 		{"for both", []string{withServlet}, whole},
 		{"for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, without("spark.ui.prometheus.enabled")},
-		{"for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, of{"spark.ui.prometheus.enabled": "true"}},
+		{"for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, settings{"spark.ui.prometheus.enabled": "true"}},
 		{"named by the user", []string{withServlet, `spec: {sparkConf: {spark.metrics.namespace: mine}}`}, named("mine")},
 		{"with the user's other sink", []string{withServlet, `spec: {sparkConf: {spark.metrics.conf.*.sink.graphite.class: g}}`}, without("spark.metrics.namespace")},
 		{"with the user's sources", []string{withServlet, `spec: {sparkConf: {spark.metrics.conf.*.source.jvm.class: j}}`}, whole},
@@ -321,7 +321,7 @@ func TestServletConf(t *testing.T) {
 		{"with the exporter", []string{withServlet, withAgent}, named("jobs.pi")},
 	} {
 		c := launched(t, appOf(t, test.pieces...)).conf
-		got := of{}
+		got := settings{}
 		for _, key := range watched {
 			if value, ok := c[key]; ok {
 				got[key] = value
@@ -386,7 +386,7 @@ func TestMonitoringTroubles(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := appOf(t, test.pieces...)
-			got := monitoringTroubles(app)
+			got := monitoringProblems(app)
 			if len(got) != len(test.want) {
 				t.Fatalf("told %v, want %v", got, test.want)
 			}
@@ -487,7 +487,7 @@ func TestSpecIsLeftAlone(t *testing.T) {
 	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
 		t.Fatal(err)
 	}
-	monitoringTroubles(app)
+	monitoringProblems(app)
 	if diff := cmp.Diff(before, app, cmp.AllowUnexported(v1beta2.SparkApplication{}.CreationTimestamp.Time)); diff != "" {
 		t.Errorf("the application has changed:\n%s", diff)
 	}

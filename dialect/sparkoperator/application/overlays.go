@@ -26,7 +26,7 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.Value(driver.PriorityClassName)
+	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
 	// The hash of the spec identifies a launch that was not stored, even if the spec was edited since.
 	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
 	return o, nil
@@ -42,7 +42,7 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Lifecycle, o.PriorityClassName = executor.Lifecycle, sparkoperator.Value(executor.PriorityClassName)
+	o.Lifecycle, o.PriorityClassName = executor.Lifecycle, sparkoperator.StringValue(executor.PriorityClassName)
 	owner := ownerReference(app)
 	owner.Controller, owner.BlockOwnerDeletion = nil, nil
 	o.OwnerReferences = []metav1.OwnerReference{owner}
@@ -58,7 +58,7 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
 		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
-		HadoopConfigMap: sparkoperator.Value(app.Spec.HadoopConfigMap), SparkConfigMap: sparkoperator.Value(app.Spec.SparkConfigMap),
+		HadoopConfigMap: sparkoperator.StringValue(app.Spec.HadoopConfigMap), SparkConfigMap: sparkoperator.StringValue(app.Spec.SparkConfigMap),
 		HostNetwork: pod.HostNetwork != nil && *pod.HostNetwork, HostAliases: pod.HostAliases, DNSConfig: pod.DNSConfig,
 		InitContainers: pod.InitContainers, Sidecars: pod.Sidecars,
 		Affinity: pod.Affinity, Tolerations: pod.Tolerations,

@@ -91,8 +91,8 @@ func TestRefusalsDocument(t *testing.T) {
 			t.Errorf("%s: refused for %q, want %q", r.piece, got, want)
 		}
 	}
-	for i, was := range fired {
-		if !was {
+	for i, count := range fired {
+		if !count {
 			t.Errorf("rule %d of Validate refuses none of these", i)
 		}
 	}
@@ -130,7 +130,7 @@ func compareSection(t *testing.T, file, mark, want string) {
 	}
 	begin, end := "<!-- begin "+mark+" -->\n", "<!-- end "+mark+" -->"
 	before, rest, ok := strings.Cut(string(text), begin)
-	was, after, ok2 := strings.Cut(rest, end)
+	documented, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("%s has no marks %q and %q", file, begin, end)
 	}
@@ -140,7 +140,7 @@ func compareSection(t *testing.T, file, mark, want string) {
 		}
 		return
 	}
-	if diff := cmp.Diff(was, want); diff != "" {
+	if diff := cmp.Diff(documented, want); diff != "" {
 		t.Errorf("%s is out of date; run with -update (-written +now):\n%s", file, diff)
 	}
 }

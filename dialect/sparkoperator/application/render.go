@@ -56,13 +56,13 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		DriverPodName:      DriverPodName(app),
 		Master:             cmp.Or(d.Master, sparkoperator.DefaultMaster),
 		SubmitTime:         now,
-		MainClass:          sparkoperator.Value(app.Spec.MainClass),
+		MainClass:          sparkoperator.StringValue(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,
 		Arguments:          app.Spec.Arguments,
-		ProxyUser:          sparkoperator.Value(app.Spec.ProxyUser),
+		ProxyUser:          sparkoperator.StringValue(app.Spec.ProxyUser),
 		Conf:               c,
-		DriverTemplate:     sparkoperator.Raw(app.Spec.Driver.Template),
-		ExecutorTemplate:   sparkoperator.Raw(app.Spec.Executor.Template),
+		DriverTemplate:     sparkoperator.RawBytes(app.Spec.Driver.Template),
+		ExecutorTemplate:   sparkoperator.RawBytes(app.Spec.Executor.Template),
 		Driver:             driver,
 		Executor:           executor,
 		ExecutorPorts:      executorPorts(&app.Spec),
@@ -70,7 +70,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		Labels:             attemptLabels(app, attempt, id),
 
 		RunnerServiceAccount: d.RunnerAccount,
-		DeniedServiceAccount: d.Own.In(app.Namespace),
+		DeniedServiceAccount: d.Own.NameIn(app.Namespace),
 	}
 	if err := d.schedule(app, &r); err != nil {
 		return submit.Request{}, err

@@ -42,7 +42,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
 	case mode == v1beta2.SubmissionModeSparkSubmit:
 		objects, err := runner(app, r)
-		return objects, dialect.BySparkSubmit(chosenBy), err
+		return objects, dialect.SparkSubmitCause(chosenBy), err
 	}
 	objects, why := d.native(app, r)
 	switch {
@@ -58,7 +58,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 		return submit.Objects{}, nil, why.FieldError
 	}
 	objects, err := runner(app, r)
-	return objects, dialect.BySparkSubmit(why.Statement()), err
+	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
 // mode returns the submission mode of an application, and who chose it.

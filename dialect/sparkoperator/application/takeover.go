@@ -28,8 +28,8 @@ func foreign(s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil && !known
 }
 
-// taking reports whether another operator wrote the status.
-func taking(s *v1beta2.SparkApplicationStatus) bool {
+// takesOver reports whether another operator wrote the status.
+func takesOver(s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil && s.AppState.State != v1beta2.ApplicationStateNew
 }
 
@@ -55,7 +55,7 @@ var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 // edit, so nothing restarts.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	as := adopted[s.AppState.State]
-	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, attemptLeft(s)
+	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, inheritedAttempt(s)
 	if m.Phase == lifecycle.New {
 		return
 	}
@@ -80,9 +80,9 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// attemptLeft returns the number of the attempt in another operator's status: that of its submission since the last
-// edit; 0 before the first. Our numbers continue from there.
-func attemptLeft(s *v1beta2.SparkApplicationStatus) int32 {
+// inheritedAttempt returns the number of the attempt in another operator's status: that of its submission since the
+// last edit; 0 before the first. Our numbers continue from there.
+func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	switch {
 	case s.Operator != nil:
 		return s.Operator.Attempt
@@ -95,7 +95,7 @@ func attemptLeft(s *v1beta2.SparkApplicationStatus) int32 {
 // takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
-	if !taking(&app.Status) {
+	if !takesOver(&app.Status) {
 		return m
 	}
 	for i := range seen.Drivers {
@@ -113,7 +113,7 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 		m.AttemptID = cmp.Or(driver.AttemptID, m.AttemptID)
 	}
 	if m.Phase == lifecycle.Ended || m.Phase.Terminal() {
-		believeDriver(&m, driver)
+		adoptDriverFacts(&m, driver)
 	}
 	if m.Since.IsZero() {
 		m.Since = m.SubmittedAt
@@ -135,10 +135,10 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// believeDriver trusts a running driver more than the status. The application is running even if the state says that
+// adoptDriverFacts trusts a running driver more than the status. The application is running even if the state says that
 // the attempt has ended: the other operator concludes that from a driver that it did not find, or from a second
 // submission that met the first one.
-func believeDriver(m *lifecycle.Memory, driver *lifecycle.Driver) {
+func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
 		if m.Outcome == lifecycle.Refused {
@@ -163,7 +163,7 @@ func believeDriver(m *lifecycle.Memory, driver *lifecycle.Driver) {
 // stored, or 0 for an earlier attempt, whose driver only has to end. Executors belong to their driver's attempt.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
-	attempts := map[string]int32{app.Status.SubmissionID: attemptLeft(&app.Status)}
+	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}
 	unwritten := ""
 	for i := range candidates {
 		pod := &candidates[i]
@@ -173,27 +173,27 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 		}
 		switch {
 		case current(pod, &app.Status):
-			attempts[id] = attemptLeft(&app.Status)
+			attempts[id] = inheritedAttempt(&app.Status)
 		case unrecorded(pod, &app.Status) && unwritten == "": // of two, one is deleted
 			unwritten = id
-			attempts[id] = attemptLeft(&app.Status) + 1
+			attempts[id] = inheritedAttempt(&app.Status) + 1
 		}
-		out = append(out, identified(pod, app, attempts[id]))
+		out = append(out, withIdentity(pod, app, attempts[id]))
 	}
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] == submit.RoleExecutor {
-			out = append(out, identified(pod, app, attempts[pod.Labels[sparkoperator.LabelSubmissionID]]))
+			out = append(out, withIdentity(pod, app, attempts[pod.Labels[sparkoperator.LabelSubmissionID]]))
 		}
 	}
 	return out
 }
 
-// GroupLeft returns the identity of the PodGroup that another operator created for the attempt in the status, with the
-// labels that it lacks. It is nil if the batch scheduler uses none, or while the attempt may still need it. That
+// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, with
+// the labels that it lacks. It is nil if the batch scheduler uses none, or while the attempt may still need it. That
 // operator deletes the PodGroup when the driver has ended, so it is deleted with the attempt here too.
-func (d Dialect) GroupLeft(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
-	attempt := attemptLeft(&app.Status)
+func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
+	attempt := inheritedAttempt(&app.Status)
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (d Dialect) GroupLeft(app *v1beta2.SparkApplication, seen lifecycle.Observe
 // current reports whether a driver belongs to the attempt in the status. The other operator identifies its driver by
 // name alone, whatever its labels are; our operator identifies it by the id that was taken over.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
-	if attemptLeft(s) == 0 {
+	if inheritedAttempt(s) == 0 {
 		return false
 	}
 	return pod.Labels[sparkoperator.LabelSubmissionID] == s.SubmissionID || s.Operator == nil && pod.Name == s.DriverInfo.PodName
@@ -247,8 +247,8 @@ func ownsDriver(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	return len(pod.OwnerReferences) == 0 && pod.Name == app.Status.DriverInfo.PodName && pod.Labels[sparkoperator.LabelSubmissionID] == app.Status.SubmissionID
 }
 
-// identified returns a copy of a pod with the labels of an attempt. A driver also gets its owner.
-func identified(pod *corev1.Pod, app *v1beta2.SparkApplication, attempt int32) corev1.Pod {
+// withIdentity returns a copy of a pod with the labels of an attempt. A driver also gets its owner.
+func withIdentity(pod *corev1.Pod, app *v1beta2.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[sparkoperator.LabelAppUID], out.Labels[sparkoperator.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, lifecycle.AdoptedAnnotation, pod.Labels[sparkoperator.LabelSubmissionID])

@@ -354,7 +354,7 @@ func TestAdopt(t *testing.T) {
 // TestGroupLeft: the group is that of the other operator's attempt, by the name that it gives it, once the driver needs
 // it no more.
 func TestGroupLeft(t *testing.T) {
-	by := func(scheduler string) func(*v1beta2.SparkApplication) {
+	scheduledBy := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }
 	}
 	driver := func(phase lifecycle.DriverPhase) lifecycle.Observed {
@@ -372,21 +372,21 @@ func TestGroupLeft(t *testing.T) {
 		seen lifecycle.Observed
 		want string
 	}{
-		{"of Volcano", leftIn("RUNNING", by("volcano")), over, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"of one that failed", leftIn("RUNNING", by("volcano")), driver(lifecycle.DriverFailed), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"of the coscheduling plugin", leftIn("RUNNING", by("tuned")), over, "PodGroup.scheduling.x-k8s.io pi-pg"},
-		{"its driver is gone", leftIn("RUNNING", by("volcano")), lifecycle.Observed{}, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"it runs", leftIn("RUNNING", by("volcano")), driver(lifecycle.DriverRunning), ""},
-		{"nobody knows whether it runs", leftIn("UNKNOWN", by("volcano")), driver(lifecycle.DriverUnknown), ""},
-		{"it waits for the room", leftIn("SUBMITTED", by("volcano")), driver(lifecycle.DriverPending), ""},
-		{"it runs and is to stop", leftIn("RUNNING", by("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"YuniKorn has none", leftIn("RUNNING", by(gang.YuniKornScheduler)), over, ""},
-		{"a scheduler that nobody knows", leftIn("RUNNING", by("volcanoo")), over, ""},
+		{"of Volcano", leftIn("RUNNING", scheduledBy("volcano")), over, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"of one that failed", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverFailed), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"of the coscheduling plugin", leftIn("RUNNING", scheduledBy("tuned")), over, "PodGroup.scheduling.x-k8s.io pi-pg"},
+		{"its driver is gone", leftIn("RUNNING", scheduledBy("volcano")), lifecycle.Observed{}, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"it runs", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverRunning), ""},
+		{"nobody knows whether it runs", leftIn("UNKNOWN", scheduledBy("volcano")), driver(lifecycle.DriverUnknown), ""},
+		{"it waits for the room", leftIn("SUBMITTED", scheduledBy("volcano")), driver(lifecycle.DriverPending), ""},
+		{"it runs and is to stop", leftIn("RUNNING", scheduledBy("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"YuniKorn has none", leftIn("RUNNING", scheduledBy(gang.YuniKornScheduler)), over, ""},
+		{"a scheduler that nobody knows", leftIn("RUNNING", scheduledBy("volcanoo")), over, ""},
 		{"no batch scheduler", leftIn("RUNNING"), over, ""},
-		{"no attempt", leftIn("", by("volcano")), over, ""},
-		{"the attempt is ours by now", leftIn("RUNNING", by("volcano"), ours), over, ""},
+		{"no attempt", leftIn("", scheduledBy("volcano")), over, ""},
+		{"the attempt is ours by now", leftIn("RUNNING", scheduledBy("volcano"), ours), over, ""},
 	} {
-		group := Dialect{Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned"}}}}.GroupLeft(c.app, c.seen)
+		group := Dialect{Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned"}}}}.InheritedGroup(c.app, c.seen)
 		got := ""
 		if group != nil {
 			got = group.GroupVersionKind().GroupKind().String() + " " + group.Name
@@ -397,7 +397,7 @@ func TestGroupLeft(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if left := (Dialect{}).GroupLeft(c.app, c.seen); left != nil {
+		if left := (Dialect{}).InheritedGroup(c.app, c.seen); left != nil {
 			t.Errorf("%s: without batch schedulers there is %v", c.name, left)
 		}
 	}

@@ -40,7 +40,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 		return
 	case !d.UI.Service:
 		if app.Spec.SparkUIOptions != nil {
-			e.Refuse(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true (chart: controller.uiService.enable=true)")
+			e.AddProblem(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true (chart: controller.uiService.enable=true)")
 		}
 		return
 	}
@@ -57,7 +57,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 		return
 	}
 	service.Name, service.Port, service.TargetPort = expose.Name(app.Name, sparkoperator.UIServiceSuffix), port, target
-	service.PortName = cmp.Or(sparkoperator.Value(options.ServicePortName), uiPortName)
+	service.PortName = cmp.Or(sparkoperator.StringValue(options.ServicePortName), uiPortName)
 	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
 	e.Objects = append(e.Objects, expose.DriverService(service))
 	e.Service, e.Port = service.Name, port
@@ -85,14 +85,14 @@ func auxiliaryLabels(app *v1beta2.SparkApplication, id string, attempt int32) ma
 // it. It returns false if no Service can exist.
 func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
 	switch {
-	case asked == nil || expose.IsInside(*asked):
+	case asked == nil || expose.IsInternal(*asked):
 		return corev1.ServiceTypeClusterIP, true
 	case *asked == corev1.ServiceTypeExternalName:
 		_, why := expose.ServiceFault(&corev1.ServiceSpec{Type: *asked})
-		e.Refuse(sparkoperator.ReasonInvalidSpec, field, "%s", why)
+		e.AddProblem(sparkoperator.ReasonInvalidSpec, field, "%s", why)
 		return "", false
 	case !d.UI.Outside:
-		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "%s", expose.SwitchedOff(*asked))
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "%s", expose.TypeNotAllowed(*asked))
 		return corev1.ServiceTypeClusterIP, true
 	}
 	return *asked, true
@@ -113,9 +113,9 @@ func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (in
 	port, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
 	switch {
 	case err != nil:
-		e.Refuse(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
+		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
 	case port == 0:
-		e.Refuse(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port that the operator does not know, so there is no Service for it; write a number from 1 to 65535")
+		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port that the operator does not know, so there is no Service for it; write a number from 1 to 65535")
 	default:
 		return int32(port), e.ValidPort(field, int32(port))
 	}

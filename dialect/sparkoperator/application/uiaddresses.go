@@ -20,7 +20,7 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	}
 	address, err := expose.ParseIngressAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
 	if err != nil {
-		e.Refuse(sparkoperator.ReasonInvalidAddress, sparkoperator.IngressFormatField, "%v", err)
+		e.AddProblem(sparkoperator.ReasonInvalidAddress, sparkoperator.IngressFormatField, "%v", err)
 		return
 	}
 	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
@@ -48,8 +48,8 @@ func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]s
 
 // uiRoute adds the HTTPRoute of the UI's Service if the application or the operator's configuration asks for one.
 func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
-	d.UI.AddRoute(e, sparkoperator.RouteWish{
-		Asked: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
+	d.UI.AddRoute(e, sparkoperator.RouteRequest{
+		Spec: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
 		Route: expose.Route{
 			Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIRouteSuffix), Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
 		},
@@ -89,7 +89,7 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 			continue
 		}
 		if first, taken := ports[port]; taken {
-			e.Refuse(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is that of entry %d too; leave one of them out", port, first)
+			e.AddProblem(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is that of entry %d too; leave one of them out", port, first)
 			continue
 		}
 		ports[port] = i
@@ -100,7 +100,7 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 		service := d.service(app, id, attempt)
 		service.Type = kind
 		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
-		service.PortName = sparkoperator.Value(option.ServicePortName)
+		service.PortName = sparkoperator.StringValue(option.ServicePortName)
 		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
 		e.Objects = append(e.Objects, expose.DriverService(service))
 		if option.IngressURLFormat != "" {
@@ -114,17 +114,17 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	addresses map[string]int, id string, attempt int32,
 ) {
 	if d.UI.Ingress == nil {
-		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
 		return
 	}
 	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))
 	if err != nil {
-		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%v", err)
+		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%v", err)
 		return
 	}
 	key := address.Host + address.Path
 	if first, taken := addresses[key]; taken {
-		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%s is the address of another entry's port %d too; give each its own", key, first)
+		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%s is the address of another entry's port %d too; give each its own", key, first)
 		return
 	}
 	addresses[key] = int(service.Port)

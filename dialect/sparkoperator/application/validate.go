@@ -109,14 +109,14 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 
 // validTemplates decodes the pod templates, which the API server stores without checking them.
 func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
-	return append(sparkoperator.ReadsAsTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", app.Spec.Executor.Template)...)
+	return append(sparkoperator.CheckTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.CheckTemplate("spec.executor.template", app.Spec.Executor.Template)...)
 }
 
 // validLabels rejects the operator's own labels wherever a user's label gets onto an object: the operator finds and
 // deletes objects by them. Labels of sparkUIOptions and driverIngressOptions are overwritten instead, since nothing in
 // these fields fails an application.
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
-	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.OwnConfLabels(app.Spec.SparkConf)...)
+	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
 	for _, set := range []struct {
 		field string
@@ -128,7 +128,7 @@ func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
 		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
 	} {
-		wrong = append(wrong, dialect.OwnKeys(set.field, "labels", set.keys)...)
+		wrong = append(wrong, dialect.ReservedKeys(set.field, "labels", set.keys)...)
 	}
 	return wrong
 }
@@ -150,7 +150,7 @@ func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 // validMaster checks that the driver's client can connect to the given API server; otherwise the driver would fail
 // after its start.
 func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
-	master := sparkoperator.Value(app.Spec.Driver.KubernetesMaster)
+	master := sparkoperator.StringValue(app.Spec.Driver.KubernetesMaster)
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
 		return nil
 	}

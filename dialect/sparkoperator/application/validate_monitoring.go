@@ -36,13 +36,13 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 			refuse(field, "%q %s; write a path inside the image, such as /opt/metrics/%s", text, problem, field[strings.LastIndexByte(field, '.')+1:])
 		}
 	}
-	file("metricsPropertiesFile", sparkoperator.Value(m.MetricsPropertiesFile))
+	file("metricsPropertiesFile", sparkoperator.StringValue(m.MetricsPropertiesFile))
 	if p := m.Prometheus; p != nil {
 		if p.JmxExporterJar == "" {
 			refuse("prometheus.jmxExporterJar", "is empty; write the path of the JMX exporter's jar inside the image, or use prometheusServlet, which needs none")
 		}
 		file("prometheus.jmxExporterJar", p.JmxExporterJar)
-		file("prometheus.configFile", sparkoperator.Value(p.ConfigFile))
+		file("prometheus.configFile", sparkoperator.StringValue(p.ConfigFile))
 		if port := m.agentPort(); port < minAgentPort || port > maxAgentPort {
 			refuse("prometheus.port", "%d should be from %d to %d", port, minAgentPort, maxAgentPort)
 		}
@@ -108,11 +108,11 @@ const (
 // messages and the number of events.
 const mostTroubles = 10
 
-// trouble is a problem of the monitoring settings.
-type trouble struct{ reason, message string }
+// problem is a problem of the monitoring settings.
+type problem struct{ reason, message string }
 
-// monitoringTroubles returns the problems of a valid application.
-func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
+// monitoringProblems returns the problems of a valid application.
+func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
 	m := monitoringOf(&app.Spec)
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
 	if !shown && !exposes {
@@ -125,24 +125,24 @@ func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
 	case !shown && (m.properties() != "" || ownMetricsConf(c)):
 		return nil // a sink of the user's
 	case !shown:
-		return []trouble{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
+		return []problem{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
 			", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"}}
 	case !exposes:
-		return []trouble{{reasonNothingExposed, "spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"}}
+		return []problem{{reasonNothingExposed, "spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"}}
 	}
 	if m.servlet() {
-		found = servletTroubles(app, c)
+		found = servletProblems(app, c)
 	}
 	for _, role := range []string{"driver", "executor"} {
 		if m.agent(role) {
-			found = append(found, portTroubles(app, c, role)...)
+			found = append(found, portProblems(app, c, role)...)
 		}
 	}
 	return found
 }
 
 // impairment returns the condition's reason and message for at least one problem.
-func impairment(troubles []trouble) (reason, message string) {
+func impairment(troubles []problem) (reason, message string) {
 	var all []string
 	for _, t := range troubles {
 		all = append(all, t.message)
@@ -150,25 +150,25 @@ func impairment(troubles []trouble) (reason, message string) {
 	return troubles[0].reason, strings.Join(all, "; ")
 }
 
-func servletTroubles(app *v1beta2.SparkApplication, c *conf.Conf) []trouble {
+func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 	major, _, _ := strings.Cut(lineOf(app.Spec.SparkVersion), ".")
 	if n, err := strconv.Atoi(major); err == nil && n < firstLineWithServlets {
-		return []trouble{{reasonServletMissing, servletField + " has no effect: Spark " + app.Spec.SparkVersion +
+		return []problem{{reasonServletMissing, servletField + " has no effect: Spark " + app.Spec.SparkVersion +
 			" has no servlet for Prometheus; use Spark 3.0 or newer, or spec.monitoring.prometheus"}}
 	}
 	if enabled, err := c.Bool(confUIEnabled, true); err == nil && !enabled {
-		return []trouble{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
+		return []problem{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
 			"remove that, or use spec.monitoring.prometheus"}}
 	}
 	return nil
 }
 
-// portTroubles returns a problem for each other listener on the exporter's port. The JVM starts the exporter first, so
+// portProblems returns a problem for each other listener on the exporter's port. The JVM starts the exporter first, so
 // Spark takes the next port, and a sidecar gets none.
-func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []trouble) {
+func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {
-		found = append(found, trouble{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, user, role, then)})
+		found = append(found, problem{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, user, role, then)})
 	}
 	const next = "the exporter has it, and Spark takes the next that is free"
 	for _, own := range sparkPorts(role) {

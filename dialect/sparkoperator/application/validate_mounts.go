@@ -30,10 +30,10 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErr
 	if app.Spec.SparkConf["spark.kubernetes.executor.disableConfigMap"] != "true" {
 		taken[sparkConfDir] = "Spark's own configuration"
 	}
-	if name := sparkoperator.Value(app.Spec.HadoopConfigMap); name != "" {
+	if name := sparkoperator.StringValue(app.Spec.HadoopConfigMap); name != "" {
 		taken[overlay.HadoopConfDir] = "spec.hadoopConfigMap"
 	}
-	if name := sparkoperator.Value(app.Spec.SparkConfigMap); name != "" {
+	if name := sparkoperator.StringValue(app.Spec.SparkConfigMap); name != "" {
 		taken[overlay.SparkConfDir] = "spec.sparkConfigMap"
 	}
 	if monitoringOf(&app.Spec).files() != nil {

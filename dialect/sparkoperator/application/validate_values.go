@@ -26,12 +26,12 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErro
 		}
 	}
 	pod := func(path string, p *v1beta2.SparkPodSpec, coreRequest *string) {
-		check(path+".memory", p.Memory, sparkoperator.MemorySize)
+		check(path+".memory", p.Memory, sparkoperator.CheckMemorySize)
 		check(path+".memoryOverhead", p.MemoryOverhead, func(text string) error {
 			if size, err := conf.ParseSize(text, conf.MiB); err == nil && size == 0 {
 				return nil
 			}
-			return sparkoperator.MemorySize(text)
+			return sparkoperator.CheckMemorySize(text)
 		})
 		check(path+".memoryLimit", p.MemoryLimit, func(text string) error {
 			_, err := memoryQuantity(text)
@@ -54,8 +54,8 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldErr
 	if executor.Cores != nil {
 		cores = strconv.Itoa(int(*executor.Cores))
 	}
-	request := cmp.Or(sparkoperator.Value(executor.CoreRequest), spec.SparkConf["spark.kubernetes.executor.request.cores"], cores)
-	limit := cmp.Or(sparkoperator.Value(executor.CoreLimit), spec.SparkConf["spark.kubernetes.executor.limit.cores"])
+	request := cmp.Or(sparkoperator.StringValue(executor.CoreRequest), spec.SparkConf["spark.kubernetes.executor.request.cores"], cores)
+	limit := cmp.Or(sparkoperator.StringValue(executor.CoreLimit), spec.SparkConf["spark.kubernetes.executor.limit.cores"])
 	wanted, err1 := bounds.Quantity(strings.TrimSpace(request))
 	most, err2 := bounds.Quantity(strings.TrimSpace(limit))
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {

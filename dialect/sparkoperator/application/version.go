@@ -60,8 +60,8 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 		declared, runs, runs)
 }
 
-// mismatchNews returns a notice about a mismatch that is new. Before is the previous status.
-func mismatchNews(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
+// mismatchNotice returns a notice about a mismatch that is new. Before is the previous status.
+func mismatchNotice(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
 	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
 		return nil
 	}

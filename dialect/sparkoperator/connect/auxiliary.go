@@ -50,7 +50,7 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.Auxi
 	}
 	return sparkoperator.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
 		stampChange(sc, now, func() {
-			news = slices.Concat(tellService(sc, service.Name, live, now), tellServerExposed(sc, e, live, now))
+			news = slices.Concat(recordService(sc, service.Name, live, now), recordServerExposed(sc, e, live, now))
 		})
 		return news
 	}}
@@ -70,14 +70,14 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	}
 	// A default that is left out could not be restored.
 	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP)
-	if !c.UI.Outside && !expose.IsInside(service.Spec.Type) {
-		expose.Inside(&service.Spec)
+	if !c.UI.Outside && !expose.IsInternal(service.Spec.Type) {
+		expose.MakeInternal(&service.Spec)
 	}
 	return service, nil
 }
 
 // encodeService sets ServiceReady to False if the spec describes no valid Service, and returns a notice if that is new.
-// Otherwise the condition stays until the state of the Service is known (tellService).
+// Otherwise the condition stays until the state of the Service is known (recordService).
 func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
@@ -87,7 +87,7 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 		return nil
 	}
 	why := lifecycle.Cause{Reason: reasonInvalidService, Message: err.Error()}
-	news := isNews(sc, ConditionServiceReady, why)
+	news := isNewCause(sc, ConditionServiceReady, why)
 	setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 	if !news {
 		return nil
@@ -95,16 +95,16 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// tellService writes the state of the Service, and returns a warning event if something is wrong. While the Service is
-// being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
-func tellService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
+// recordService writes the state of the Service, and returns a warning event if something is wrong. While the Service
+// is being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
+func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
 	service := dialect.FindObject(live, "Service", name)
 	switch {
 	case service == nil:
 		return nil
 	case service.Cause.Reason != "":
 		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
-		if isNews(sc, ConditionServiceReady, why) {
+		if isNewCause(sc, ConditionServiceReady, why) {
 			news = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
@@ -131,8 +131,8 @@ func serving(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNews reports whether a condition was not False for the same cause before.
-func isNews(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
+// isNewCause reports whether a condition was not False for the same cause before.
+func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message
 }

@@ -17,7 +17,7 @@ func TestServiceThatServes(t *testing.T) {
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "sql", Current: true}
 	for _, test := range []struct {
 		name         string
-		is           []lifecycle.AuxiliaryObject
+		states       []lifecycle.AuxiliaryObject
 		service      string // in the status
 		wanted, done bool   // ServiceReady, Ready
 		told         int
@@ -35,11 +35,11 @@ func TestServiceThatServes(t *testing.T) {
 			sc := aConnect()
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			tellService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
-			if news := tellService(sc, "sql", test.is, now); len(news) != test.told {
+			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
+			if news := recordService(sc, "sql", test.states, now); len(news) != test.told {
 				t.Errorf("told %+v", news)
 			}
-			if news := tellService(sc, "sql", test.is, now); len(news) != 0 {
+			if news := recordService(sc, "sql", test.states, now); len(news) != 0 {
 				t.Errorf("told again: %+v", news)
 			}
 			if sc.Status.Server.ServiceName != test.service {

@@ -17,7 +17,7 @@ func TestServerExposedIsBounded(t *testing.T) {
 	sc := &v1alpha1.SparkConnect{}
 	refused := []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}
 	for i, want := range []int{1, 0} {
-		if events := tellServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
+		if events := recordServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
 			t.Errorf("look %d: %d events, want %d", i, len(events), want)
 		}
 		got := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)

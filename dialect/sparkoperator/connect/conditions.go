@@ -41,8 +41,8 @@ var ownConditions = append([]string{
 }, passing...)
 
 // encodeConnectConditions sets the conditions of a phase. It returns a notice if an edited spec is newly found to be
-// invalid while the server of the previous spec continues (outlived). Others set the conditions about auxiliary objects
-// (Connects.AuxiliaryObjects).
+// invalid while the server of the previous spec continues (keptDespite). Others set the conditions about auxiliary
+// objects (Connects.AuxiliaryObjects).
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}

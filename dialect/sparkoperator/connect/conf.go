@@ -101,7 +101,7 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] says the same and wins; remove one of them", key, hadoopPrefix+key))
 		}
 	}
-	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || bringsConnect(spec.SparkConf) {
+	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || includesConnect(spec.SparkConf) {
 		return warnings
 	}
 	return append(warnings, fmt.Sprintf("spec.sparkVersion: the distribution of Spark %s has no Connect server; use 4.0.0 or newer, or name the artifact in sparkConf: "+
@@ -124,8 +124,8 @@ func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.N
 	return news
 }
 
-// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars whose content is
+// includesConnect reports whether a configuration names the artifact of the Connect server, or jars whose content is
 // unknown.
-func bringsConnect(sparkConf map[string]string) bool {
+func includesConnect(sparkConf map[string]string) bool {
 	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
 }

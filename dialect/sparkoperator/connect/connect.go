@@ -64,7 +64,7 @@ type Connects struct{ Options }
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
-		wanted = dialect.Unread(wanted, sc.OutOfBounds, true, memory)
+		wanted = dialect.UnreadableSpec(wanted, sc.OutOfBounds, true, memory)
 	}
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
@@ -88,13 +88,14 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		}
 		plan.Notices = append(plan.Notices, c.encodeService(sc, now)...)
 		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
-		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, outlived(wanted, plan.Next), now)...)
+		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, keptDespite(wanted, plan.Next), now)...)
 	})
 	return plan
 }
 
-// outlived returns what is wrong with an edited spec while the server of the previous one continues; nil if nothing is.
-func outlived(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
+// keptDespite returns what is wrong with an edited spec while the server of the previous one continues; nil if nothing
+// is.
+func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	if m.Phase.Live() && lifecycle.Edited(m.SpecHash, wanted.SpecHash) {
 		return wanted.Invalid
 	}
@@ -142,7 +143,7 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
 	s.Server.Template, s.Executor.Template = plainTemplate(s.Server.Template), plainTemplate(s.Executor.Template)
 	for _, text := range []**string{&s.Image, &s.Server.Memory, &s.Executor.Memory} {
-		if sparkoperator.Value(*text) == "" {
+		if sparkoperator.StringValue(*text) == "" {
 			*text = nil
 		}
 	}
@@ -160,7 +161,7 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 // plainTemplate returns a template without the fields that it cannot set, each value in one spelling; nil if nothing is
 // left. A template that cannot be read is returned as it is.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
-	read, err := podtemplate.Read(sparkoperator.Raw(template))
+	read, err := podtemplate.Read(sparkoperator.RawBytes(template))
 	if err != nil {
 		return template
 	}
@@ -214,7 +215,7 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	if err != nil {
 		return connect.Objects{}, asConnectError(sc, err)
 	}
-	return made, c.Own.Denies("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
+	return made, c.Own.Reject("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
 // Executor returns the executor pod that the server of an attempt would create, as far as it can be known without the
@@ -224,7 +225,7 @@ func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	return pod, c.Own.Denies("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
+	return pod, c.Own.Reject("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
 }
 
 // asConnectError converts a rejection of a rendering into an error that names the field of the SparkConnect.

@@ -111,8 +111,8 @@ func (s *stay) store() {
 	}
 }
 
-// is compares the state and the conditions, each as "Type=Status Reason".
-func (s *stay) is(state v1alpha1.SparkConnectState, conditions ...string) *stay {
+// expect compares the state and the conditions, each as "Type=Status Reason".
+func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *stay {
 	s.t.Helper()
 	var got []string
 	for _, c := range s.sc.Status.Conditions {
@@ -181,21 +181,21 @@ func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 
 func TestConnectComesUp(t *testing.T) {
 	s := stays(t, aConnect()).look(0, noServer).tells(EventServerCreated)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("status %+v", s.sc.Status)
 	}
 	s.look(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).tells(EventServerPending)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
 	s.says(sparkoperator.ConditionReady, "no such image").says(ConditionProgressing, "no such image")
 	s.look(time.Second, aServer(1, lifecycle.DriverRunning)).tells()
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	seen := aServer(1, lifecycle.DriverRunning, isReady)
 	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverPending} {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
 	}
 	s.look(time.Second, seen).tells(EventServerReady)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	want := v1alpha1.SparkConnectStatus{
 		State: v1alpha1.SparkConnectStateReady, ObservedGeneration: 1,
 		Server:    v1alpha1.SparkConnectServerStatus{PodName: "hub-server", PodIP: "10.0.0.7", ServiceName: "hub-server"},
@@ -216,14 +216,14 @@ func TestConnectComesUp(t *testing.T) {
 func TestConnectEnds(t *testing.T) {
 	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		tells(EventServerFailed, EventServerBackOff)
-	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.says(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
 		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
 	s.look(10*time.Second, aServer(1, lifecycle.DriverFailed)).tells()
 	s.look(time.Second, noServer).tells(EventServerCreated)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
 	if !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("startTime is %s, not that of the first server", s.sc.Status.StartTime)
@@ -232,11 +232,11 @@ func TestConnectEnds(t *testing.T) {
 
 func TestConnectNotReady(t *testing.T) {
 	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverRunning)).tells(EventServerNotReady)
-	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
 	s.look(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.look(time.Minute, aServer(1, lifecycle.DriverUnknown)).tells(EventServerUnknown)
-	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
 }
 
 // TestConnectRollsOut checks an edit up to the server of the edited spec.
@@ -244,14 +244,14 @@ func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
 	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
 	s.look(time.Second, noServer).tells(EventServerCreated)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
 	s.look(time.Second, aServer(2, lifecycle.DriverPending, waitsBecause("Unschedulable", "no room"))).tells(EventServerPending)
 	s.says(ConditionProgressing, "no room")
 	s.look(time.Second, aServer(2, lifecycle.DriverRunning)).tells()
 	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration %d", s.sc.Status.ObservedGeneration)
 	}
@@ -262,28 +262,28 @@ func TestConnectSuspends(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Suspend = new(true)
 	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSuspending).says(sparkoperator.ConditionReady, "the server is being stopped")
-	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	s.look(time.Second, noServer).tells(EventConnectSuspended)
-	s.says(sparkoperator.ConditionReady, "the server is suspended").is(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.says(sparkoperator.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
 	}
 	s.sc.Spec.Suspend = nil
 	s.look(time.Hour, noServer).tells(EventConnectResuming, EventServerCreated)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 }
 
 func TestConnectRefused(t *testing.T) {
 	refused := noServer
 	refused.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
 	s := stays(t, aConnect()).look(0, refused).tells(EventServerRefused, EventServerBackOff)
-	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
 	s.look(10*time.Second, noServer).tells(EventServerCreated)
 }
 
 func TestConnectInvalid(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).look(0, noServer).tells(EventConnectInvalid)
-	s.is(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
 	s.says(sparkoperator.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
 	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
@@ -298,32 +298,32 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
 	s.look(time.Second, ready).tells(EventConnectInvalid)
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
-	s.is(v1alpha1.SparkConnectStateReady, stalled...)
+	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
 	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").says(sparkoperator.ConditionReady, "spec.executor.memory").says(ConditionProgressing, "spec.executor.memory")
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("asked for %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
-	s.look(time.Hour, ready).tells().is(v1alpha1.SparkConnectStateReady, stalled...)
+	s.look(time.Hour, ready).tells().expect(v1alpha1.SparkConnectStateReady, stalled...)
 	if len(s.plan.Actions) > 0 {
 		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Actions)
 	}
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
 	s.look(time.Second, unready).tells(EventServerNotReady)
-	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").look(time.Second, ready).tells(EventServerReady).is(v1alpha1.SparkConnectStateReady, stalled...)
+	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").look(time.Second, ready).tells(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
 
 	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
 	s.look(time.Second, ready).tells(EventConnectInvalid).says(sparkoperator.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
 	s.look(time.Second, ready).tells()
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 
 	s.sc.Spec.Server.Memory = new("most")
 	s.look(time.Second, ready).tells(EventConnectInvalid)
 	s.sc.Spec.Server.Memory = new("2g")
 	s.look(time.Second, ready).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
 	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
 // TestConnectEndsWithAnUnusableSpec checks that the end is reported and that no other server follows.
@@ -332,7 +332,7 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s.sc.Spec.Server.Memory = new("most")
 	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectInvalid)
 	s.look(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).tells(EventServerFailed, EventConnectInvalid)
-	s.is(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
 	s.says(sparkoperator.ConditionReady, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
 	s.look(time.Hour, aServer(1, lifecycle.DriverFailed)).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
@@ -345,7 +345,7 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.look(time.Second, probed).tells(sparkoperator.EventExecutorPending)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
 	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
@@ -382,7 +382,7 @@ func TestConnectTransientError(t *testing.T) {
 	bad := noServer
 	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
 	s := stays(t, aConnect()).look(time.Minute, bad)
-	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
 	bad.TransientError.Cause.Message = "slow: 2"
 	s.look(time.Minute, bad).says(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
@@ -393,7 +393,7 @@ func TestConnectService(t *testing.T) {
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s := stays(t, aConnect()).look(0, noServer, taken).tells(EventServerCreated, "NameTaken")
 	s.look(time.Second, ready, taken).tells(EventServerReady)
-	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.says(sparkoperator.ConditionReady, "it belongs to somebody")
 	if s.sc.Status.Server.ServiceName != "" {
 		t.Errorf("status names Service %s", s.sc.Status.Server.ServiceName)
@@ -404,7 +404,7 @@ func TestConnectService(t *testing.T) {
 		t.Errorf("Ready went over at %s, and again at %s", since, now)
 	}
 	s.look(time.Second, ready).tells()
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
 // TestConnectInvalidService checks that an invalid Service spec leaves the existing Service and the running server
@@ -414,12 +414,12 @@ func TestConnectInvalidService(t *testing.T) {
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.look(time.Second, ready).tells(reasonInvalidService)
-	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.says(ConditionServiceReady, "spec.server.service: spec.type")
 	s.look(time.Minute, ready).tells()
 	s.sc.Spec.Server.Service = nil
 	s.look(time.Second, ready).tells()
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
 // TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that its auxiliary objects

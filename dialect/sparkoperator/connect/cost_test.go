@@ -37,12 +37,12 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 		}
 		c.Events(sc, plan)
 		s := c.AuxiliaryObjects(sc)
-		var is []lifecycle.AuxiliaryObject
+		var states []lifecycle.AuxiliaryObject
 		for _, object := range s.Objects {
-			is = append(is, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+			states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
 		if s.Record != nil {
-			s.Record(is, now)
+			s.Record(states, now)
 		}
 		_, _ = json.Marshal(sc.Status)
 		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}

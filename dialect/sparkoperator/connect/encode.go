@@ -45,7 +45,7 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 // notice for each executor that failed since the last time.
 func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
-	told := toldFailures(s, m)
+	told := reportedFailures(s, m)
 	rememberConnect(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.ObservedGeneration = sc.Generation
@@ -65,20 +65,20 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 		s.StartTime = metav1.NewTime(m.SubmittedAt.Truncate(time.Second))
 	}
 	s.Executors = executorsByPhase(m, seen)
-	return tellFailures(s.Operator, m, seen, told)
+	return noticeFailures(s.Operator, m, seen, told)
 }
 
-// toldFailures returns the executors of the current attempt whose failure was reported.
-func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
+// reportedFailures returns the executors of the current attempt whose failure was reported.
+func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
 	}
 	return dialect.ParseIDs(s.Operator.Executors.Failed)
 }
 
-// tellFailures returns notices about executors that have failed and were not reported, a few of them if many failed at
-// once. It stores which failed executors exist.
-func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
+// noticeFailures returns notices about executors that have failed and were not reported, a few of them if many failed
+// at once. It stores which failed executors exist.
+func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
 	var failed dialect.IDSet
 	for i := range seen.Executors {
 		e := &seen.Executors[i]

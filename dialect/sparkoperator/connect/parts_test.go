@@ -418,7 +418,7 @@ func TestConnectTakeOver(t *testing.T) {
 	}))
 	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
 	s.look(0, theirs).tells(EventServerReady, EventConnectTakenOver)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
 		t.Errorf("asked for %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
 	}
@@ -522,7 +522,7 @@ func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []str
 	for _, d := range e.Links {
 		links = append(links, d.Kind+" "+d.Name+" "+d.Address.String())
 	}
-	for _, w := range e.Wrong {
+	for _, w := range e.Problems {
 		wrong = append(wrong, w.Reason+" "+w.Message)
 	}
 	return links, wrong
@@ -667,15 +667,15 @@ func TestConnectExposed(t *testing.T) {
 	refused := lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
 	s.look(0, noServer, stands, refused).tells(EventServerCreated, "Forbidden")
 	s.look(time.Second, ready, stands, refused).tells(EventServerReady)
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
 	s.look(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).tells()
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
 	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
 		t.Errorf("address %q", got)
 	}
 	s.sc.Spec.UI = nil
 	s.look(time.Second, ready).tells()
-	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if s.sc.Status.Server.WebUIAddress != "" {
 		t.Errorf("address %q of what is gone", s.sc.Status.Server.WebUIAddress)
 	}

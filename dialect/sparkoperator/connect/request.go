@@ -90,7 +90,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
 	c.uiPath(sc, r.Conf)
-	r.ServerTemplate, r.ExecutorTemplate = sparkoperator.Raw(sc.Spec.Server.Template), sparkoperator.Raw(sc.Spec.Executor.Template)
+	r.ServerTemplate, r.ExecutorTemplate = sparkoperator.RawBytes(sc.Spec.Server.Template), sparkoperator.RawBytes(sc.Spec.Executor.Template)
 	return r
 }
 
@@ -98,7 +98,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
-		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.Value(sc.Spec.Image), Master: cmp.Or(c.Master, sparkoperator.DefaultMaster), Conf: connectConf(sc),
+		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(c.Master, sparkoperator.DefaultMaster), Conf: connectConf(sc),
 		Owner: serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
 		Labels: map[string]string{
 			LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",

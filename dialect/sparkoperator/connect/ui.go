@@ -34,22 +34,22 @@ func uiServiceName(sc *v1alpha1.SparkConnect) string {
 // exposure returns the auxiliary objects for a server's web UI: a Service in the cluster, and what leads to it from
 // outside. The argument clients is the name of the Service for clients.
 func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
-	defer c.refuseOutside(&e, sc)
+	defer c.rejectOutside(&e, sc)
 	ui := sc.Spec.UI
 	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
 	switch {
 	case ui == nil && (!enabled || !c.UI.Service):
 		return e
 	case !enabled:
-		e.Refuse(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove one of the two")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove one of the two")
 		return e
 	case clients == uiServiceName(sc):
-		e.Refuse(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another", clients)
+		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another", clients)
 		return e
 	}
 	service, err := connect.UIService(c.standingRequest(sc), uiServiceName(sc))
 	if err != nil {
-		e.Refuse(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
+		e.AddProblem(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
 		return e
 	}
 	e.Objects, e.Service, e.Port = []submit.Object{service}, service.Name, connect.UIPort
@@ -57,18 +57,18 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 		return e
 	}
 	c.ingress(&e, sc, ui)
-	c.UI.AddRoute(&e, c.routeWish(sc, ui))
-	if len(e.Links) == 0 && len(e.Wrong) == 0 {
-		e.Refuse(sparkoperator.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
+	c.UI.AddRoute(&e, c.routeRequest(sc, ui))
+	if len(e.Links) == 0 && len(e.Problems) == 0 {
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
 	}
 	return e
 }
 
-// refuseOutside rejects a type of the Service that the operator's configuration does not allow.
-func (c Connects) refuseOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
-	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInside(base.Spec.Type) {
-		e.Refuse(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.SwitchedOff(base.Spec.Type))
+// rejectOutside rejects a type of the Service that the operator's configuration does not allow.
+func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
+	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
 }
 
@@ -79,7 +79,7 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	case c.UI.Ingress == nil && format == "":
 		return
 	case c.UI.Ingress == nil:
-		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
 		return
 	case format == "":
 		if format, field = c.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {
@@ -88,7 +88,7 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	}
 	address, err := expose.ParseIngressAddress(format, serverNames(sc))
 	if err != nil {
-		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%v", err)
+		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%v", err)
 		return
 	}
 	ingress := expose.Ingress{
@@ -106,11 +106,11 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// routeWish returns what the spec says about the route. The address is the Ingress's, if the spec sets one, or that of
-// the operator's configuration.
-func (c Connects) routeWish(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteWish {
-	w := sparkoperator.RouteWish{
-		Asked: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
+// routeRequest returns what the spec says about the route. The address is the Ingress's, if the spec sets one, or that
+// of the operator's configuration.
+func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
+	w := sparkoperator.RouteRequest{
+		Spec: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
 		Route: expose.Route{
 			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIRouteSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
 		},
@@ -140,9 +140,9 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	}
 }
 
-// tellServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
+// recordServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
 // something is wrong. If the spec asks for nothing, there is no condition.
-func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""
 	standing := 0
@@ -154,7 +154,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live
 	}
 	others := slices.DeleteFunc(slices.Clone(live), func(s lifecycle.AuxiliaryObject) bool { return s.Kind == "Service" && s.Name != e.Service })
 	why := lifecycle.Cause{}
-	for _, cause := range append(slices.Clone(e.Wrong), dialect.ObjectFailures(others)...) {
+	for _, cause := range append(slices.Clone(e.Problems), dialect.ObjectFailures(others)...) {
 		if why.Message != "" {
 			why.Message += "; "
 		}
@@ -163,7 +163,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live
 	why = why.Bounded()
 	switch {
 	case why.Reason != "":
-		news := isNews(sc, sparkoperator.ConditionExposed, why)
+		news := isNewCause(sc, sparkoperator.ConditionExposed, why)
 		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionFalse, why, now)
 		if news {
 			return []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}

@@ -24,7 +24,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	}
 	var wrong []*sparkoperator.FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*sparkoperator.FieldError{
-		validConnectName, validConnectTemplates, validConnectMarks, validConnectSizes,
+		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes,
 	} {
 		wrong = append(wrong, rule(sc)...)
 	}
@@ -47,12 +47,12 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 
 // validConnectTemplates decodes the pod templates, which the API server stores without checking them.
 func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
-	return append(sparkoperator.ReadsAsTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
+	return append(sparkoperator.CheckTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.CheckTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
-// validConnectMarks rejects the operator's own labels and annotations: it finds and deletes objects by them.
-func validConnectMarks(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
-	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.OwnConfLabels(sc.Spec.SparkConf)...)
+// validConnectMetadata rejects the operator's own labels and annotations: it finds and deletes objects by them.
+func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.ReservedConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
 		if strings.Contains(key, ".annotation."+dialect.OwnPrefix) {
 			wrong = append(wrong, &sparkoperator.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
@@ -63,8 +63,8 @@ func validConnectMarks(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 		template *runtime.RawExtension
 	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
 		labels, annotations := dialect.TemplateMetadata(t.template)
-		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
-		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(annotations)))...)
+		wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+		wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(annotations)))...)
 	}
 	return wrong
 }
@@ -76,7 +76,7 @@ func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldE
 		if value == "" || strings.Contains(value, "${") {
 			return
 		}
-		if err := sparkoperator.MemorySize(value); err != nil {
+		if err := sparkoperator.CheckMemorySize(value); err != nil {
 			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: err.Error()})
 		}
 	}
@@ -87,7 +87,7 @@ func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldE
 		{"spec.server.memory", "spark.driver.memory", sc.Spec.Server.Memory},
 		{"spec.executor.memory", "spark.executor.memory", sc.Spec.Executor.Memory},
 	} {
-		if sparkoperator.Value(typed.value) != "" {
+		if sparkoperator.StringValue(typed.value) != "" {
 			check(typed.field, *typed.value)
 		} else {
 			check("spec.sparkConf["+typed.key+"]", sc.Spec.SparkConf[typed.key])

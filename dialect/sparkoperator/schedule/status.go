@@ -29,10 +29,10 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		return m
 	}
 	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.DecodeTime(o.Since), dialect.DecodeTime(o.LastTick), o.LastRunRequest
-	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.DecodeTime(o.RefusedSince), dialect.DecodeTime(o.RetryTime)
+	m.Rejected, m.RejectedSince, m.Retry = o.RefusedRun, dialect.DecodeTime(o.RefusedSince), dialect.DecodeTime(o.RetryTime)
 	m.Cause = dialect.DecodeCause(o.Cause)
 	if asked := o.WaitingRequest; asked != nil {
-		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.DecodeTime(asked.RefusedSince), Retry: dialect.DecodeTime(asked.RetryTime), Cause: dialect.DecodeCause(asked.Cause)}
+		m.Requested = schedule.Waiting{Run: asked.Run, Since: dialect.DecodeTime(asked.RefusedSince), Retry: dialect.DecodeTime(asked.RetryTime), Cause: dialect.DecodeCause(asked.Cause)}
 	}
 	return m
 }
@@ -69,9 +69,9 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
 	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.EncodeTime(m.Since), dialect.EncodeTime(m.LastTick), m.LastRequest
-	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.EncodeTime(m.RefusedSince), dialect.EncodeTime(m.Retry)
+	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Rejected, dialect.EncodeTime(m.RejectedSince), dialect.EncodeTime(m.Retry)
 	o.Cause, o.WaitingRequest = dialect.EncodeCause(m.Cause), nil
-	if asked := m.Asked; asked.Run != "" {
+	if asked := m.Requested; asked.Run != "" {
 		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.EncodeTime(asked.Since), RetryTime: dialect.EncodeTime(asked.Retry), Cause: dialect.EncodeCause(asked.Cause)}
 	}
 }
@@ -134,10 +134,10 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
 	case m.Cause.Reason == schedule.ReasonWaiting: // also after a rejection
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
-	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
+	case m.Rejected != "" || m.Cause.Reason == schedule.ReasonClock:
 		trouble(sparkoperator.ConditionReconciling, m.Cause)
-	case !m.Asked.Since.IsZero():
-		trouble(sparkoperator.ConditionReconciling, m.Asked.Cause)
+	case !m.Requested.Since.IsZero():
+		trouble(sparkoperator.ConditionReconciling, m.Requested.Cause)
 	case m.Cause.Reason != "":
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	}

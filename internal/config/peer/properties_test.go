@@ -203,8 +203,8 @@ func TestValuesOfProperties(t *testing.T) {
 			continue
 		}
 		var told []string
-		for _, one := range unused {
-			told = append(told, one.Name)
+		for _, entry := range unused {
+			told = append(told, entry.Name)
 		}
 		if strings.Join(told, ",") != test.told {
 			t.Errorf("%s: told %v, want %q", test.name, unused, test.told)
@@ -299,8 +299,8 @@ application: {timeouts: {runSeconds: 4}}
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var told []string
-	for _, one := range unused {
-		told = append(told, strings.TrimPrefix(one.Name, s))
+	for _, entry := range unused {
+		told = append(told, strings.TrimPrefix(entry.Name, s))
 	}
 	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds", "health.sentinelResourceReconciliationDelaySeconds"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
@@ -373,7 +373,7 @@ func TestPageOfTheProperties(t *testing.T) {
 			t.Errorf("the page has no row for %s", p.key)
 			continue
 		}
-		if is := strings.Contains(row, "no effect"); is != (p.why != "") {
+		if ineffective := strings.Contains(row, "no effect"); ineffective != (p.why != "") {
 			t.Errorf("%s: the page says %q, the table %q", p.key, row, p.why)
 		}
 		delete(rows, p.key)

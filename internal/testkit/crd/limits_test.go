@@ -15,7 +15,7 @@ import (
 // quantities. The definition's limit for a list may be lower. Each text that decoding limits has that limit in the
 // definition too. Only definitions limit the texts of Kubernetes' own types (conditions).
 func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
-	for _, of := range []struct {
+	for _, test := range []struct {
 		file, version string
 		kind          bounds.Kind
 	}{
@@ -27,9 +27,9 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 		{"spark.apache.org_sparkclusters.yaml", "v1", sparkv1.Bounds()["SparkCluster"]},
 		{"spark.apache.org_sparkclusters.yaml", "v1beta1", sparkv1.Bounds()["SparkCluster"]},
 	} {
-		written := crd.Limits(crd.Ours(t, of.file), of.version)
+		written := crd.Limits(crd.Ours(t, test.file), test.version)
 		compared := 0
-		for _, held := range bounds.Limits(of.kind) {
+		for _, held := range bounds.Limits(test.kind) {
 			key := held.Sort + " " + held.Path
 			got, found := written[key]
 			delete(written, key)
@@ -38,18 +38,18 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
 				// the API server drops these from metadata inside a spec
 			case !found:
-				t.Errorf("%s: %s is held to %d, and the definition has no such thing", of.file, key, held.Max)
+				t.Errorf("%s: %s is held to %d, and the definition has no such thing", test.file, key, held.Max)
 			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):
-				t.Errorf("%s: %s is held to %d, and the definition says %d", of.file, key, held.Max, got)
+				t.Errorf("%s: %s is held to %d, and the definition says %d", test.file, key, held.Max, got)
 			}
 		}
 		for key, most := range written {
 			if !strings.HasPrefix(key, "text ") {
-				t.Errorf("%s: the definition limits %s to %d, and decoding does not", of.file, key, most)
+				t.Errorf("%s: the definition limits %s to %d, and decoding does not", test.file, key, most)
 			}
 		}
 		if compared < 10 {
-			t.Errorf("%s: only %d limits were compared", of.file, compared)
+			t.Errorf("%s: only %d limits were compared", test.file, compared)
 		}
 	}
 }

@@ -71,11 +71,11 @@ func Flat(t *testing.T, object any) map[string]any {
 }
 
 // Otherwise returns the names of the parts that differ between two objects, in alphabetical order.
-func Otherwise(was, is map[string]any) (changed []string) {
-	all := maps.Clone(was)
-	maps.Copy(all, is)
+func Otherwise(before, after map[string]any) (changed []string) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
 	for _, part := range slices.Sorted(maps.Keys(all)) {
-		if cmp.Diff(was[part], is[part]) != "" {
+		if cmp.Diff(before[part], after[part]) != "" {
 			changed = append(changed, part)
 		}
 	}

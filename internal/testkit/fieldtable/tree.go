@@ -41,9 +41,9 @@ func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 // PodChanges returns the names of the parts of a pod that differ. The names of the Spark container's parts begin with
 // "container".
 func PodChanges(pod, container, changedPod, changedContainer map[string]any) (changed []string) {
-	compare := func(prefix string, was, is map[string]any, skip ...string) {
-		for _, key := range slices.Sorted(maps.Keys(is)) {
-			if !slices.Contains(skip, key) && cmp.Diff(was[key], is[key]) != "" {
+	compare := func(prefix string, before, after map[string]any, skip ...string) {
+		for _, key := range slices.Sorted(maps.Keys(after)) {
+			if !slices.Contains(skip, key) && cmp.Diff(before[key], after[key]) != "" {
 				changed = append(changed, prefix+key)
 			}
 		}

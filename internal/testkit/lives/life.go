@@ -35,7 +35,7 @@ func New(seed, sequence uint64, began time.Time) Life {
 }
 
 // Chance returns true with the given probability.
-func (l *Life) Chance(of float64) bool { return l.Float64() < of }
+func (l *Life) Chance(probability float64) bool { return l.Float64() < probability }
 
 // Tell adds a line to the story.
 func (l *Life) Tell(format string, args ...any) {
@@ -114,9 +114,9 @@ func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
-	for _, one := range all {
-		if seen[one] == 0 {
-			t.Errorf("no life came to %v: the world is too tame", one)
+	for _, choice := range all {
+		if seen[choice] == 0 {
+			t.Errorf("no life came to %v: the world is too tame", choice)
 		}
 	}
 }

@@ -40,8 +40,8 @@ func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port in
 	}
 	for _, rule := range p.Spec.Ingress {
 		open := len(rule.Ports) == 0
-		for _, one := range rule.Ports {
-			open = open || opens(one, port)
+		for _, entry := range rule.Ports {
+			open = open || opens(entry, port)
 		}
 		if open && len(rule.From) == 0 {
 			return true

@@ -46,14 +46,14 @@ func Kind() kind.Kind {
 // Decide decides for Kind.
 func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
-	was := lifecycle.Phase("")
+	before := lifecycle.Phase("")
 	if app.Status.Operator != nil {
-		was = lifecycle.Phase(app.Status.Operator.Phase)
+		before = lifecycle.Phase(app.Status.Operator.Phase)
 	}
 	to := func(phase lifecycle.Phase, state v1beta2.ApplicationStateType, outcome lifecycle.Outcome, cause lifecycle.Cause, do ...lifecycle.Action) lifecycle.Plan {
 		plan.Next.Phase, plan.Actions = phase, do
-		if phase != was {
-			plan.Transitions = []lifecycle.Transition{{From: was, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
+		if phase != before {
+			plan.Transitions = []lifecycle.Transition{{From: before, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
 		}
 		app.Status.AppState = v1beta2.ApplicationState{State: state, ErrorMessage: cause.Message}
 		app.Status.SubmissionID = cause.Reason // tests read the reason here
@@ -63,22 +63,22 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	whole := lifecycle.Action{Part: lifecycle.Attempt, Attempt: 1, Verb: lifecycle.Delete}
 	driver := seen.Driver(1)
 	switch {
-	case was.Terminal():
-		plan.Next.Phase = was
+	case before.Terminal():
+		plan.Next.Phase = before
 		return plan
 	case seen.Rejection != nil:
 		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Refused, *seen.Rejection, whole)
-	case was == lifecycle.New && len(seen.RemainingAttempts) > 0 && seen.RemainingAttempts[0] != 1 || was == lifecycle.New && seen.Driver(7) != nil:
-		plan.Next.Phase = was // the objects of an older attempt are deleted first
+	case before == lifecycle.New && len(seen.RemainingAttempts) > 0 && seen.RemainingAttempts[0] != 1 || before == lifecycle.New && seen.Driver(7) != nil:
+		plan.Next.Phase = before // the objects of an older attempt are deleted first
 		plan.Actions = []lifecycle.Action{{Part: lifecycle.Attempt, Attempt: 7, Verb: lifecycle.Delete}}
 		return plan
-	case was == lifecycle.New:
+	case before == lifecycle.New:
 		return to(lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", lifecycle.Cause{},
 			lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1})
 	case driver == nil && seen.Confirmed:
 		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Lost, lifecycle.Cause{Reason: "Lost"}, whole)
 	case driver == nil:
-		plan.Next.Phase = was
+		plan.Next.Phase = before
 		plan.Actions = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
 		return plan
 	}
@@ -143,11 +143,11 @@ func Schedules() kind.Kind {
 		Status: typed.Of(func(s *v1beta2.ScheduledSparkApplication) any { return &s.Status }),
 		Decide: typed.Decides(DecideSchedule),
 		Runs: &kind.Runs{
-			New:    func() client.Object { return &v1beta2.SparkApplication{} },
-			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Labels: func(client.Object) map[string]string { return nil }, // the owner references identify the schedule
-			Facts:  RunFacts,
-			Head:   own.Head,
+			New:     func() client.Object { return &v1beta2.SparkApplication{} },
+			List:    func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Labels:  func(client.Object) map[string]string { return nil }, // the owner references identify the schedule
+			Facts:   RunFacts,
+			Summary: own.Summary,
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
 				return RenderRun(s.(*v1beta2.ScheduledSparkApplication), action)
 			},
