@@ -2,7 +2,7 @@
 // kube-apiserver and kube-controller-manager, and with our custom resource definitions. There is no node: tests that
 // need a kubelet simulate it.
 //
-// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (road.go). Tests that need more than it offers
+// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (controlplane.go). Tests that need more than it offers
 // are skipped.
 //
 // If the control plane cannot start, tests that use it fail. Only -short skips them.

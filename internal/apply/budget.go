@@ -1,0 +1,20 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// createBudget creates the PodDisruptionBudget of a driver. A rejection is reported and stops nothing: the driver runs
+// without a budget, too.
+func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
+	came := Outcome{Created: made}
+	if err != nil || cause.Reason == "" {
+		return came, err
+	}
+	return came.Add(rejectedAction(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
+}
