@@ -55,7 +55,7 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	}
 	empty(spec)
 	empty(status)
-	if err := utiljson.Unmarshal(parts.rest(), into); err != nil {
+	if err := utiljson.Unmarshal(parts.withoutSpec(), into); err != nil {
 		return "", 0, err
 	}
 	fault = parts.decodeSpec(kind, into)
@@ -185,8 +185,8 @@ func (s *scanner) status(shape *Shape) []patch {
 	return inner.patches
 }
 
-// rest returns the custom resource without spec and status, and without labels if there are too many.
-func (p *parts) rest() []byte {
+// withoutSpec returns the custom resource without spec and status, and without labels if there are too many.
+func (p *parts) withoutSpec() []byte {
 	var out []byte
 	at := 0
 	cuts := []span{p.spec, p.status, p.labels}

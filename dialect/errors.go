@@ -17,11 +17,11 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
 // Statement returns the error without the advice, which is what follows the last semicolon of the message.
 func (e *FieldError) Statement() string {
-	said := e.Error()
-	if i := strings.LastIndex(said, "; "); i > 0 {
-		return said[:i]
+	message := e.Error()
+	if i := strings.LastIndex(message, "; "); i > 0 {
+		return message[:i]
 	}
-	return said
+	return message
 }
 
 // Invalid returns the cause of a spec with the given faults; nil if there are none.

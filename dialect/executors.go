@@ -60,7 +60,7 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 
 // CountExecutors updates the tally in o with the pods of an attempt that exist now. It returns the counts, nil if all
 // are zero, and a notice for each executor that failed since the last call. Last are the counts of the last call.
-func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, news []lifecycle.Notice) {
+func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, notices []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {
 		last = &statusv1.ExecutorCounts{}
@@ -72,15 +72,15 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	}
 	for i := range pods {
 		pod := &pods[i]
-		if pod.Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pod.Name)) && len(news) < most {
-			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
+		if pod.Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pod.Name)) && len(notices) < most {
+			notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
 		}
 	}
 	o.Executors = now.Encode()
 	if counted != (statusv1.ExecutorCounts{}) {
 		counts = &counted
 	}
-	return counts, news
+	return counts, notices
 }
 
 // Next returns the tally after the pods that exist now, and the counts that follow from it and from the last counts. An

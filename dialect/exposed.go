@@ -77,9 +77,9 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 		return nil // not decided yet; the condition stays as it is
 	}
 	before := meta.FindStatusCondition(*conditions, ConditionExposed)
-	news := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
+	changed := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
 	meta.SetStatusCondition(conditions, condition)
-	if !news {
+	if !changed {
 		return nil
 	}
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}

@@ -24,15 +24,15 @@ func TestExposed(t *testing.T) {
 	left := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "theirs"}}
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
 	for name, c := range map[string]struct {
-		told    Exposed
+		exposed Exposed
 		states  []lifecycle.AuxiliaryObject
 		status  metav1.ConditionStatus
 		reason  string
 		message string
-		news    int
+		notices int
 	}{
 		"nothing is wanted":        {},
-		"on its way":               {told: Exposed{Objects: wanted}},
+		"on its way":               {exposed: Exposed{Objects: wanted}},
 		"it stands":                {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionTrue, "Exposed", "", 0},
 		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left}, metav1.ConditionTrue, "Exposed", "", 0},
 		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
@@ -41,11 +41,11 @@ func TestExposed(t *testing.T) {
 		"some of it, and a remark": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
 	} {
 		var conditions []metav1.Condition
-		c.told.Generation = 3
+		c.exposed.Generation = 3
 		for i := range 2 { // told again it changes nothing
-			news := c.told.Record(&conditions, c.states, time.Unix(int64(i), 0))
-			if want := c.news * (1 - i); len(news) != want {
-				t.Errorf("%s: %d events, want %d", name, len(news), want)
+			notices := c.exposed.Record(&conditions, c.states, time.Unix(int64(i), 0))
+			if want := c.notices * (1 - i); len(notices) != want {
+				t.Errorf("%s: %d events, want %d", name, len(notices), want)
 			}
 			got := meta.FindStatusCondition(conditions, ConditionExposed)
 			if c.status == "" {
@@ -67,7 +67,7 @@ func TestExposed(t *testing.T) {
 // TestExposedIsBounded checks that the condition can be stored however long the rejections are.
 func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
-	for name, told := range map[string]struct {
+	for name, exposed := range map[string]struct {
 		Exposed
 		states []lifecycle.AuxiliaryObject
 	}{
@@ -77,15 +77,15 @@ func TestExposedIsBounded(t *testing.T) {
 		"the last of two": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
 	} {
 		var conditions []metav1.Condition
-		news := told.Record(&conditions, told.states, time.Unix(0, 0))
+		notices := exposed.Record(&conditions, exposed.states, time.Unix(0, 0))
 		got := meta.FindStatusCondition(conditions, ConditionExposed)
-		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(news) != 1 {
-			t.Fatalf("%s: %d events, %+v", name, len(news), got)
+		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(notices) != 1 {
+			t.Fatalf("%s: %d events, %+v", name, len(notices), got)
 		}
 		if limit := lifecycle.MaxMessage + 100; len(got.Message) > limit || len(got.Message) < lifecycle.MaxMessage/2 {
 			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
 		}
-		if again := told.Record(&conditions, told.states, time.Unix(1, 0)); len(again) > 0 {
+		if again := exposed.Record(&conditions, exposed.states, time.Unix(1, 0)); len(again) > 0 {
 			t.Errorf("%s: it is told again", name)
 		}
 	}

@@ -60,7 +60,7 @@ var situations = []situation{
 }
 
 // decide lets the machine decide on a situation. It returns the new state of the run, and the reported reasons.
-func (s situation) decide(t *testing.T) (to string, told []string) {
+func (s situation) decide(t *testing.T) (to string, reported []string) {
 	t.Helper()
 	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
 	if err != nil {
@@ -110,18 +110,18 @@ func (s situation) decide(t *testing.T) (to string, told []string) {
 	}
 	plan := schedule.Step(want, mem, seen, now)
 	for _, notice := range plan.Notices {
-		if !slices.Contains(told, notice.Cause.Reason) {
-			told = append(told, notice.Cause.Reason)
+		if !slices.Contains(reported, notice.Cause.Reason) {
+			reported = append(reported, notice.Cause.Reason)
 		}
 	}
-	if slices.Contains(told, schedule.ReasonReplaced) { // stored before the run is deleted
+	if slices.Contains(reported, schedule.ReasonReplaced) { // stored before the run is deleted
 		plan = schedule.Step(want, plan.Next, seen, now)
 	}
-	return s.becomes(plan, run, told), told
+	return s.becomes(plan, run, reported), reported
 }
 
 // becomes reads the new state of a run from a plan.
-func (s situation) becomes(plan schedule.Plan, run string, told []string) string {
+func (s situation) becomes(plan schedule.Plan, run string, reported []string) string {
 	does := func(verb lifecycle.Verb) bool {
 		return slices.Contains(plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 	}
@@ -130,13 +130,13 @@ func (s situation) becomes(plan schedule.Plan, run string, told []string) string
 		return deleted
 	case does(lifecycle.Create):
 		return started
-	case slices.Contains(told, schedule.ReasonMissed):
+	case slices.Contains(reported, schedule.ReasonMissed):
 		return givenUp
-	case slices.Contains(told, schedule.ReasonSkipped):
+	case slices.Contains(reported, schedule.ReasonSkipped):
 		return skipped
-	case slices.Contains(told, schedule.ReasonCompleted):
+	case slices.Contains(reported, schedule.ReasonCompleted):
 		return completed
-	case slices.Contains(told, schedule.ReasonFailed):
+	case slices.Contains(reported, schedule.ReasonFailed):
 		return failed
 	case plan.Next.Rejected == run:
 		return refused
@@ -154,12 +154,12 @@ func drawRuns(t *testing.T, b *strings.Builder) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")
 	var rows []string
 	for _, s := range situations {
-		to, told := s.decide(t)
+		to, reported := s.decide(t)
 		if to != s.to {
 			t.Errorf("%s, and %s: it becomes %s, not %s", s.from, s.when, to, s.to)
 		}
 		fmt.Fprintf(b, "    %s --> %s: %s\n", s.from, s.to, s.when)
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(told, "`, `")))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(reported, "`, `")))
 	}
 	fmt.Fprint(b, "    GivenUp --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",
 		strings.ReplaceAll(strings.Join(rows, ""), "| `` |", "| |"))

@@ -370,11 +370,11 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 }
 
 // sentence joins a statement with the message of Kubernetes or of the container.
-func sentence(what, said string) string {
-	if said = strings.TrimSpace(said); said == "" {
+func sentence(what, detail string) string {
+	if detail = strings.TrimSpace(detail); detail == "" {
 		return what
 	}
-	return what + ": " + said
+	return what + ": " + detail
 }
 
 func firstOf(texts ...string) string {

@@ -521,12 +521,12 @@ func TestExitCodes(t *testing.T) {
 				continue
 			}
 			pod := podIn(corev1.PodFailed, exits(c.code, "Error", ""))
-			said := fmt.Sprintf("%s container failed with exit code %d", role, c.code)
+			message := fmt.Sprintf("%s container failed with exit code %d", role, c.code)
 			if want != "" {
-				said += " (" + want + ")"
+				message += " (" + want + ")"
 			}
-			if got := failure(pod, ended(&pod.Status.ContainerStatuses[0]), role, Cause{}); got != (Cause{"Error", said}) {
-				t.Errorf("%+v, want %q", got, said)
+			if got := failure(pod, ended(&pod.Status.ContainerStatuses[0]), role, Cause{}); got != (Cause{"Error", message}) {
+				t.Errorf("%+v, want %q", got, message)
 			}
 		}
 	}
@@ -535,8 +535,8 @@ func TestExitCodes(t *testing.T) {
 func FuzzExcerpt(f *testing.F) {
 	f.Add("Exception")
 	f.Add(strings.Repeat("é", 2000))
-	f.Fuzz(func(t *testing.T, said string) {
-		got := excerpt(said)
+	f.Fuzz(func(t *testing.T, message string) {
+		got := excerpt(message)
 		if len(got) > maxExcerpt+len("...") {
 			t.Errorf("%d bytes", len(got))
 		}
@@ -594,10 +594,10 @@ func TestDriverOfASubmitter(t *testing.T) {
 // TestCutTrace checks a cut stack trace. Kubernetes keeps the end of a long trace, which starts in the middle of a
 // frame. The class in that frame does not explain the failure.
 func TestCutTrace(t *testing.T) {
-	const said = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
+	const message = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +
 		"Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden\n\tat io.fabric8.X(X.java:1)"
-	if got := excerpt(said); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
+	if got := excerpt(message); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
 		t.Errorf("excerpt is %q", got)
 	}
 	if got := excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {

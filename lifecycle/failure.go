@@ -44,14 +44,14 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	// The exception in the driver pod's annotation is the most precise source: the last lines of the log may hold only
 	// the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code. The program's
 	// own output is in the log, unless the log is cut.
-	said := excerpt(firstOf(end.Message, pod.Status.Message))
-	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
-		said = left
+	output := excerpt(firstOf(end.Message, pod.Status.Message))
+	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (output == "" || !strings.HasPrefix(left, userAppException)) {
+		output = left
 	}
-	if isDriverRole(role) && strings.Contains(said, "TimeoutException") && strings.Contains(said, "AsyncUtils") {
+	if isDriverRole(role) && strings.Contains(output, "TimeoutException") && strings.Contains(output, "AsyncUtils") {
 		how += "; the " + role + " " + apiServerTimeout
 	}
-	return Cause{reason, sentence(how, said)}
+	return Cause{reason, sentence(how, output)}
 }
 
 // apiServerTimeout explains a timeout of the Kubernetes client in the driver. The exception has no message: it is a
@@ -126,8 +126,8 @@ func sparkExit(code int32, role string) string {
 
 // fromFirstError returns the text from its first line about an error on, or "". The frames of a stack trace do not
 // count, whatever the names of their classes.
-func fromFirstError(said string) string {
-	for rest := said; rest != ""; {
+func fromFirstError(output string) string {
+	for rest := output; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
 		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !isTraceFrame(line) {
 			return rest
@@ -167,24 +167,24 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 // Kubernetes provides the last lines of the log, and the first exception among them explains more than the end of its
 // stack trace. To leave room for the causes, excerpt keeps one frame of each stack trace and drops the lines that Spark
 // logs while it stops. A text without an error is cut to its end, without frames; the result may be "".
-func excerpt(said string) string {
-	if len(said) > headRead+tailRead {
-		said = said[:headRead] + "\n...\n" + said[len(said)-tailRead:]
+func excerpt(output string) string {
+	if len(output) > headRead+tailRead {
+		output = output[:headRead] + "\n...\n" + output[len(output)-tailRead:]
 	}
-	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
-	if telling := fromFirstError(said); telling != "" {
+	output = strings.TrimSpace(strings.ToValidUTF8(output, "?"))
+	if telling := fromFirstError(output); telling != "" {
 		return truncate(dropLines(telling, func(before, line string) bool {
 			return isTraceFrame(line) && isTraceFrame(before) || isChatter(line)
 		}))
 	}
-	said = dropLines(said, func(_, line string) bool { return isTraceFrame(line) })
-	if len(said) > maxExcerpt {
-		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
-		if _, whole, ok := strings.Cut(said, "\n"); ok {
-			said = whole
+	output = dropLines(output, func(_, line string) bool { return isTraceFrame(line) })
+	if len(output) > maxExcerpt {
+		output = strings.ToValidUTF8(output[len(output)-maxExcerpt:], "")
+		if _, whole, ok := strings.Cut(output, "\n"); ok {
+			output = whole
 		}
 	}
-	return said
+	return output
 }
 
 // dropLines returns the text without the lines that drop selects. The function drop also receives the preceding line.

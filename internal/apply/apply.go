@@ -96,18 +96,18 @@ func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (O
 	var all Outcome
 	for _, action := range d.Plan.Actions {
 		begin := time.Now()
-		came, err := a.act(ctx, view, d, action)
+		outcome, err := a.act(ctx, view, d, action)
 		end := time.Now()
-		came.Spent.Acting += end.Sub(begin)
-		if came.Fact == nil && err == nil && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission {
-			came.Spent.Submitted = end
+		outcome.Spent.Acting += end.Sub(begin)
+		if outcome.Fact == nil && err == nil && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission {
+			outcome.Spent.Submitted = end
 		}
-		view = view.Add(came.Found, came.Created)
-		all = all.Add(came)
+		view = view.Add(outcome.Found, outcome.Created)
+		all = all.Add(outcome)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", inWords(action), err)
 		}
-		if came.Fact != nil {
+		if outcome.Fact != nil {
 			return all, nil
 		}
 	}
@@ -148,14 +148,14 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
-	came := Outcome{Warnings: objects.Warnings, Spent: Spent{Rendering: time.Since(begin)}}
+	outcome := Outcome{Warnings: objects.Warnings, Spent: Spent{Rendering: time.Since(begin)}}
 	if cause != nil {
-		came.Fact = RejectionFact(*cause)
-		return came, nil
+		outcome.Fact = RejectionFact(*cause)
+		return outcome, nil
 	}
 	driver, err := objects.DriverObject()
 	if err != nil {
-		return came, err
+		return outcome, err
 	}
 	before := make([]client.Object, 0, len(objects.Before)+1)
 	for _, object := range objects.Before {
@@ -163,16 +163,16 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	}
 	for _, object := range append(before, driver) {
 		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
-			return came, err
+			return outcome, err
 		}
 	}
 	first, err := a.createAll(ctx, view, before, objects.Driver)
-	came = came.Add(first)
-	if came.Fact != nil || err != nil {
-		return came, err
+	outcome = outcome.Add(first)
+	if outcome.Fact != nil || err != nil {
+		return outcome, err
 	}
 	last, err := a.createOne(ctx, view, driver, objects.Driver)
-	return came.Add(last), err
+	return outcome.Add(last), err
 }
 
 // render returns a cause if the spec cannot be rendered, which is an error of the user.
@@ -205,16 +205,16 @@ func (a Applier) createAll(ctx context.Context, view dependents.View, objects []
 }
 
 func (a Applier) createOne(ctx context.Context, view dependents.View, object client.Object, driver *corev1.Pod) (Outcome, error) {
-	came, err := a.Dependents.CreateOne(ctx, a.Kind.Inherited, view.Owner, object, driver)
+	outcome, err := a.Dependents.CreateOne(ctx, a.Kind.Inherited, view.Owner, object, driver)
 	switch {
 	case err != nil:
 		return Outcome{}, err
-	case came.Refused != nil:
-		return Outcome{Fact: RejectionFact(*came.Refused)}, nil
-	case came.Older != nil:
-		return foundOlder(view, came.Older)
-	case came.Made != nil:
-		return Outcome{Created: []client.Object{identityOf(came.Made)}}, nil
+	case outcome.Refused != nil:
+		return Outcome{Fact: RejectionFact(*outcome.Refused)}, nil
+	case outcome.Older != nil:
+		return foundOlder(view, outcome.Older)
+	case outcome.Made != nil:
+		return Outcome{Created: []client.Object{identityOf(outcome.Made)}}, nil
 	}
 	return Outcome{}, nil
 }

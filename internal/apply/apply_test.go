@@ -106,17 +106,17 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
-	if came, err := reportRejection(view, errors.New("timeout")); came.Fact != nil || err == nil || came.Rejected != nil {
-		t.Errorf("transient error: %v, %v", err, came.Rejected)
+	if outcome, err := reportRejection(view, errors.New("timeout")); outcome.Fact != nil || err == nil || outcome.Rejected != nil {
+		t.Errorf("transient error: %v, %v", err, outcome.Rejected)
 	}
-	came, err := reportRejection(view, fmt.Errorf("delete pi: %w", invalid))
-	if came.Fact == nil || err != nil || came.Rejected.Reason != apianswer.ReasonInvalid {
-		t.Fatalf("refused: %v, %v", err, came.Rejected)
+	outcome, err := reportRejection(view, fmt.Errorf("delete pi: %w", invalid))
+	if outcome.Fact == nil || err != nil || outcome.Rejected.Reason != apianswer.ReasonInvalid {
+		t.Fatalf("refused: %v, %v", err, outcome.Rejected)
 	}
-	if view = view.WithFact(came.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
+	if view = view.WithFact(outcome.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
 		t.Errorf("the fact is %+v", view.Seen.Rejection)
 	}
-	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil || came.Add(again).Rejected != came.Rejected {
+	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil || outcome.Add(again).Rejected != outcome.Rejected {
 		t.Errorf("after a refusal: %v", err)
 	}
 }
@@ -156,11 +156,11 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	if came, err := a.Apply(t.Context(), stale, Decision{Plan: expire}); err == nil || came.Expired {
+	if outcome, err := a.Apply(t.Context(), stale, Decision{Plan: expire}); err == nil || outcome.Expired {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
 	now := dependents.View{Owner: w.Get("pi")}
-	if came, err := a.Apply(t.Context(), now, Decision{Plan: expire}); err != nil || !came.Expired {
+	if outcome, err := a.Apply(t.Context(), now, Decision{Plan: expire}); err != nil || !outcome.Expired {
 		t.Errorf("not deleted: %v", err)
 	}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {

@@ -12,9 +12,9 @@ import (
 // without a budget, too.
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
-	came := Outcome{Created: made}
+	outcome := Outcome{Created: made}
 	if err != nil || cause.Reason == "" {
-		return came, err
+		return outcome, err
 	}
-	return came.Add(rejectedAction(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
+	return outcome.Add(rejectedAction(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
 }

@@ -28,13 +28,13 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 
 	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
 	for _, found := range []bool{true, false} {
-		came, err := a.confirm(t.Context(), view, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+		outcome, err := a.confirm(t.Context(), view, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var seen lifecycle.Observed
-		came.Fact(&seen)
-		view = view.Add(came.Found, came.Created)
+		outcome.Fact(&seen)
+		view = view.Add(outcome.Found, outcome.Created)
 		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
 			t.Errorf("found should be %t: %+v", found, seen)
 		}
@@ -58,12 +58,12 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 
 	// Somebody removed the owner reference of a driver whose application stays. The driver no longer belongs to the
 	// application.
-	came, err := confirm()
+	outcome, err := confirm()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen lifecycle.Observed
-	if came.Fact(&seen); !seen.Confirmed || seen.Driver(1) != nil {
+	if outcome.Fact(&seen); !seen.Confirmed || seen.Driver(1) != nil {
 		t.Errorf("of an owner that stays: %+v", seen)
 	}
 
@@ -75,17 +75,17 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	if err := w.API.Delete(t.Context(), held.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
-		t.Errorf("of an owner that is being deleted: %v, %v", came.Fact, err)
+	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
+		t.Errorf("of an owner that is being deleted: %v, %v", outcome.Fact, err)
 	}
 	w.Patch("pi", `{"metadata":{"finalizers":null}}`)
 	w.WaitGone(app)
-	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
-		t.Errorf("of an owner that is gone: %v, %v", came.Fact, err)
+	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
+		t.Errorf("of an owner that is gone: %v, %v", outcome.Fact, err)
 	}
 	w.Application("pi")
-	if came, err := confirm(); apianswer.WaitOf(err) == nil || came.Fact != nil {
-		t.Errorf("of an owner whose name another one has: %v, %v", came.Fact, err)
+	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
+		t.Errorf("of an owner whose name another one has: %v, %v", outcome.Fact, err)
 	}
 }
 
@@ -119,16 +119,16 @@ func TestLiveListsAreBounded(t *testing.T) {
 	}
 	read := &pages{Client: w.API}
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: read}}
-	came, err := a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+	outcome, err := a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen lifecycle.Observed
-	came.Fact(&seen)
+	outcome.Fact(&seen)
 	if len(seen.Drivers) != drivers || read.items != dependents.LivePage {
 		t.Errorf("%d drivers were found, with pages of %d items", len(seen.Drivers), read.items)
 	}
-	for _, driver := range came.Found.Drivers {
+	for _, driver := range outcome.Found.Drivers {
 		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
 			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))
 		}

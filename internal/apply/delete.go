@@ -34,9 +34,9 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	}
 	var all Outcome
 	for i, err := range errs { // in the order of the targets, so that the same objects give the same fact
-		var came Outcome
-		came, errs[i] = reportRejection(view, err)
-		all = all.Add(came)
+		var outcome Outcome
+		outcome, errs[i] = reportRejection(view, err)
+		all = all.Add(outcome)
 	}
 	err := errors.Join(errs...)
 	if err != nil {
@@ -58,11 +58,11 @@ func reportRejection(view dependents.View, err error) (Outcome, error) {
 
 // rejectedAction returns the result of an action that was rejected. The other actions of the pass continue.
 func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Outcome {
-	came := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
+	outcome := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Rejection == nil {
-		came.Fact = RejectionFact(cause)
+		outcome.Fact = RejectionFact(cause)
 	}
-	return came
+	return outcome
 }
 
 // expire deletes the custom resource if it is still as it was read. An edit in the meantime may mean that it is to

@@ -40,16 +40,16 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	if cause != nil {
 		return Outcome{Fact: RejectionFact(*cause)}, nil
 	}
-	came, err := acts.Create(ctx, run, action)
+	created, err := acts.Create(ctx, run, action)
 	switch {
 	case err != nil:
 		return Outcome{}, err
-	case came.Refused != nil:
-		return Outcome{Fact: RejectionFact(*came.Refused)}, nil
+	case created.Refused != nil:
+		return Outcome{Fact: RejectionFact(*created.Refused)}, nil
 	}
 	return Outcome{
-		Created: []client.Object{identityOf(came.Run)},
-		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, came.Run), At: came.Since}},
+		Created: []client.Object{identityOf(created.Run)},
+		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, created.Run), At: created.Since}},
 	}, nil
 }
 

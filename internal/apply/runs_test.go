@@ -52,12 +52,12 @@ func TestConfirmRuns(t *testing.T) {
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
 	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
 	for range 2 { // what the first read found is known to the second
-		came, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
+		outcome, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		view.Seen.Confirmed = false
-		if view = view.Add(came.Found, came.Created).WithFact(came.Fact); !view.Seen.Confirmed {
+		if view = view.Add(outcome.Found, outcome.Created).WithFact(outcome.Fact); !view.Seen.Confirmed {
 			t.Error("a live read confirms nothing")
 		}
 	}
@@ -85,9 +85,9 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	left(w, s, "nightly-1", s.UID, "nightly")
 	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
-		came, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})
-		if err == nil || came.Fact != nil || len(came.Found.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
-			t.Errorf("run %q: %v, and %d runs", name, err, len(came.Found.Runs))
+		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})
+		if err == nil || outcome.Fact != nil || len(outcome.Found.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
+			t.Errorf("run %q: %v, and %d runs", name, err, len(outcome.Found.Runs))
 		}
 	}
 }

@@ -194,14 +194,14 @@ func impureUses(f file, names map[string]string) []string {
 		if !ok {
 			return true
 		}
-		of, ok := selector.X.(*ast.Ident)
+		pkg, ok := selector.X.(*ast.Ident)
 		if !ok {
 			return true
 		}
-		imported := names[of.Name]
-		members := slices.Concat(impureCalls[imported], impureCalls[of.Name])
+		imported := names[pkg.Name]
+		members := slices.Concat(impureCalls[imported], impureCalls[pkg.Name])
 		if imported != "" && slices.Contains(members, selector.Sel.Name) {
-			found = append(found, fmt.Sprintf("a pure package may not use %s.%s", of.Name, selector.Sel.Name))
+			found = append(found, fmt.Sprintf("a pure package may not use %s.%s", pkg.Name, selector.Sel.Name))
 		}
 		return true
 	})

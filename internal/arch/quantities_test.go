@@ -37,7 +37,7 @@ func quantityReaders(f file) (found []string) {
 		if !ok {
 			return true
 		}
-		if of, ok := selector.X.(*ast.Ident); ok && of.Name == name && selector.Sel.Name == "ParseQuantity" {
+		if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == name && selector.Sel.Name == "ParseQuantity" {
 			found = append(found, "resource.ParseQuantity")
 		}
 		return true

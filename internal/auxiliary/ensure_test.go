@@ -95,10 +95,10 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	service.SetName("pi-ui-svc")
 	const name, other = "Service/pi-ui-svc", "Ingress/pi-ui-ingress"
 	for _, test := range []struct {
-		what string
-		last *attempt
-		news []bool // of consecutive deletions
-		left int    // number of remembered keys
+		what      string
+		last      *attempt
+		needsPass []bool // of consecutive deletions
+		left      int    // number of remembered keys
 	}{
 		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},
 		{"with another that is not gone yet", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
@@ -111,7 +111,7 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 			if test.last != nil {
 				m.note(key, *test.last)
 			}
-			for i, want := range test.news {
+			for i, want := range test.needsPass {
 				if got := !m.OwnDeletion(key, service); got != want {
 					t.Errorf("deletion %d is news: %t", i+1, got)
 				}

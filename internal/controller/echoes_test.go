@@ -26,7 +26,7 @@ func TestEchoes(t *testing.T) {
 		wrote       string
 		met         *v1beta2.SparkApplication // by a pass, in the meantime
 		before, now *v1beta2.SparkApplication
-		news        bool
+		needsPass   bool
 	}{
 		{"ours", true, "10", nil, app("9"), app("10"), false},
 		{"ours, of a kind that looks at it", false, "10", nil, app("9"), app("10"), true},
@@ -47,7 +47,7 @@ func TestEchoes(t *testing.T) {
 					t.Fatal("what was met is not older than what was written")
 				}
 			}
-			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.news {
+			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.needsPass {
 				t.Errorf("it is news: %t", got)
 			}
 		})

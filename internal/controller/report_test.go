@@ -31,8 +31,8 @@ func TestFewWarnings(t *testing.T) {
 // TestLogDoesNotQuoteTheDriver: the last output of a program belongs to its owner. The log has the reason and the exit
 // code.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
-	var said scene.Lines
-	log, err := telemetry.NewLogger(&said, "debug", "text")
+	var message scene.Lines
+	log, err := telemetry.NewLogger(&message, "debug", "text")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		plan: lifecycle.Plan{Transitions: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
 	}, time.Now())
-	got := said.String()
+	got := message.String()
 	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)
 	}

@@ -66,8 +66,8 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	if told := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
-		t.Errorf("reported: %q", told)
+	if reported := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(reported, "cannot create resource") || strings.Contains(reported, "\n") {
+		t.Errorf("reported: %q", reported)
 	}
 	if log := w.Log.String(); strings.Count(log, "msg=waiting") != 1 {
 		t.Errorf("logged:\n%s", log)

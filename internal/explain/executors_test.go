@@ -49,8 +49,8 @@ func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 
 // TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no new answer can be had.
 func TestExecutorsAnswerIsKept(t *testing.T) {
-	said := errors.New("timeout")
-	api := &answering{err: said}
+	message := errors.New("timeout")
+	api := &answering{err: message}
 	asked := 0
 	executor := func() (*corev1.Pod, error) {
 		asked++
@@ -64,8 +64,8 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		reason string
 		asked  int
 	}{
-		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, said, apianswer.ReasonQuota, 2},
-		{8 * time.Second, said, apianswer.ReasonQuota, 3}, {5 * time.Minute, said, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, said, apianswer.ReasonQuota, 4},
+		{0, message, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, message, apianswer.ReasonQuota, 2},
+		{8 * time.Second, message, apianswer.ReasonQuota, 3}, {5 * time.Minute, message, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, message, apianswer.ReasonQuota, 4},
 		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
 	} {
 		api.err = step.says

@@ -34,8 +34,8 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
 	if !fresh {
 		asks := func() {
-			if said, read := e.warningCause(ctx, owner.Namespace, pod.name, pod.uid); read {
-				cause = said
+			if message, read := e.warningCause(ctx, owner.Namespace, pod.name, pod.uid); read {
+				cause = message
 			}
 		}
 		if !e.allowed.do(owner.Namespace, asks) {

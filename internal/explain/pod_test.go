@@ -86,8 +86,8 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	return w.err
 }
 
-// look finds the wait reasons as a pass does.
-func look(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
+// query finds the wait reasons as a pass does.
+func query(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
 	for _, pod := range Pods(seen, executors, members) {
 		answer := e.Pod(ctx, pi, pod, now)
 		if *pod.Why = answer.Cause; again == 0 || answer.QueryAfter < again {
@@ -116,7 +116,7 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 		test.driver.CreatedAt = noon.Add(-test.age)
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{test.driver}}
 		// The explainer has no API server, so a read would panic.
-		if again := look(t.Context(), New(nil, nil, nil), &seen, nil, nil, noon); again != test.check {
+		if again := query(t.Context(), New(nil, nil, nil), &seen, nil, nil, noon); again != test.check {
 			t.Errorf("%s: look again after %s, want %s", test.name, again, test.check)
 		}
 	}
@@ -133,7 +133,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 			{Name: "one", UID: "1", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
 			{Name: "two", UID: "2", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
 		}}
-		if again := look(ctx, e, &seen, nil, nil, noon); again != lifecycle.QueryInterval(0) {
+		if again := query(ctx, e, &seen, nil, nil, noon); again != lifecycle.QueryInterval(0) {
 			t.Errorf("look again after %s", again)
 		}
 	}
@@ -203,7 +203,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 			for i := range members {
 				seen.Members = append(seen.Members, lifecycle.MemberFacts(&members[i]))
 			}
-			again := look(t.Context(), e, &seen, executors, members, noon)
+			again := query(t.Context(), e, &seen, executors, members, noon)
 			why := map[string]string{}
 			for _, executor := range seen.Executors {
 				why[executor.Name] = executor.Why.Reason
@@ -233,7 +233,7 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	e := New(reads, nil, nil)
 	ask := func(after time.Duration) string {
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending, CreatedAt: noon}}}
-		look(t.Context(), e, &seen, nil, nil, noon.Add(after))
+		query(t.Context(), e, &seen, nil, nil, noon.Add(after))
 		return seen.Drivers[0].Why.Reason
 	}
 	first := ask(20 * time.Second)

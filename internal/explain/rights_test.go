@@ -24,7 +24,7 @@ func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 // TestFailedDriverNamesTheAccount checks that a missing right comes before the driver's own message, if the missing
 // right can be the reason of the failure.
 func TestFailedDriverNamesTheAccount(t *testing.T) {
-	said := failed("u").Why
+	message := failed("u").Why
 	for _, test := range []struct {
 		name   string
 		driver *lifecycle.Driver
@@ -37,7 +37,7 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 	} {
 		api := &reviewing{lacks: "get"}
 		why := New(nil, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
-		if !test.asked && (why != said || api.rightsSeen != 0) {
+		if !test.asked && (why != message || api.rightsSeen != 0) {
 			t.Errorf("%s: told %+v, asked %d times", test.name, why, api.rightsSeen)
 		}
 		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" is forbidden to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {

@@ -28,12 +28,12 @@ func TestMissedDeletionReachesTheQueue(t *testing.T) {
 		{"none", nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var told []string
+			var reported []string
 			notes := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-				told = append(told, "went "+e.Object.GetName())
+				reported = append(reported, "went "+e.Object.GetName())
 			}}
 			NewListener(pod, nil).Source(false, notes).OnDelete(test.object)
-			if diff := cmp.Diff(test.want, told); diff != "" {
+			if diff := cmp.Diff(test.want, reported); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -249,7 +249,7 @@ func TestEndsAreBounded(t *testing.T) {
 		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
 	}
 	e.Forget(key(7))
-	first := slices.DeleteFunc(e.Of(key(0)), func(is End) bool { return is.Gone })
+	first := slices.DeleteFunc(e.Of(key(0)), func(e2 End) bool { return e2.Gone })
 	e.Counted(key(0), first[:3])
 	e.Counted(key(0), first[:3])
 	if e.held[failed] != maxEnds-3 {

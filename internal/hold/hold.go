@@ -106,13 +106,13 @@ func brief(why string) string {
 // begin remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
 // whether the reason is another than before.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
-	said := sha256.Sum256([]byte(why))
+	digest := sha256.Sum256([]byte(why))
 	m.Update(key, func(current state, known bool) (state, bool) {
 		if !known {
 			current.begun = began
 		}
-		if first = !known || current.why != said; first {
-			current = state{begun: current.begun, why: said, since: began}
+		if first = !known || current.why != digest; first {
+			current = state{begun: current.begun, why: digest, since: began}
 		}
 		since = current.begun
 		return current, true

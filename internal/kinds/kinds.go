@@ -70,9 +70,9 @@ func toAuxiliaryObjects(wanted dialect.AuxiliaryObjects) kind.AuxiliaryObjects {
 	return out
 }
 
-func toEvents(told []dialect.Event) []kind.Event {
+func toEvents(all []dialect.Event) []kind.Event {
 	var events []kind.Event
-	for _, event := range told {
+	for _, event := range all {
 		events = append(events, kind.Event(event))
 	}
 	return events

@@ -122,7 +122,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runReal()
-			w.able()
+			w.grantSparkRights()
 			app := w.Application("pi", withVolume, func(app *v1beta2.SparkApplication) {
 				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
 				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}

@@ -31,7 +31,7 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
 	})
-	m.witness(app, identity.RoleDriver)
+	m.checkSingle(app, identity.RoleDriver)
 	first := w.readyDriver(app, 1)
 	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(3, "again"))
 	testkit.Wait(t, "the second attempt", func(context.Context) error {

@@ -86,8 +86,8 @@ func (w *world) patchApache(name, patch string) {
 	}
 }
 
-// pokeApache triggers a pass over an application.
-func (w *world) pokeApache(name string) {
+// triggerApachePass triggers a pass over an application.
+func (w *world) triggerApachePass(name string) {
 	w.T.Helper()
 	w.patchApache(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }

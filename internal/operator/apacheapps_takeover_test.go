@@ -30,8 +30,8 @@ type leftApache struct {
 	change func(*apacheApp)
 }
 
-// leaveApache creates the application with its finalizer, its pods and their objects, and writes the status.
-func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
+// createInheritedApache creates the application with its finalizer, its pods and their objects, and writes the status.
+func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	w.T.Helper()
 	app := w.apacheApp(a.name, func(app *apacheApp) {
 		app.Finalizers = []string{theirFinalizer}
@@ -123,14 +123,14 @@ func TestApacheTakeOver(t *testing.T) {
 	drivers := map[string]*corev1.Pod{}
 	for name, a := range runs {
 		a.name = name
-		_, drivers[name] = w.leaveApache(a)
+		_, drivers[name] = w.createInheritedApache(a)
 	}
 	done := []apacheState{sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased}
-	released, _ := w.leaveApache(leftApache{name: "released", past: ran(done...)})
-	kept, keptDriver := w.leaveApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
+	released, _ := w.createInheritedApache(leftApache{name: "released", past: ran(done...)})
+	kept, keptDriver := w.createInheritedApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
 		change: tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})})
-	w.leaveApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
-	stuck, _ := w.leaveApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
+	w.createInheritedApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
+	stuck, _ := w.createInheritedApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
 		change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
 	w.runApache(testConfig(w.Namespace), time.Now)
 
@@ -167,7 +167,7 @@ func TestApacheTakeOver(t *testing.T) {
 func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning})
+	first, driver := w.createInheritedApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning})
 	goes := w.TakesItsTime(driver)
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
 	w.Remove(first)

@@ -107,13 +107,13 @@ func TestApacheRetention(t *testing.T) {
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-spark-drv-conf-map"}}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-driver-svc"}}
 	clock.advance(59 * time.Minute)
-	w.lookApache(app, clock)
+	w.waitApachePass(app, clock)
 	w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	for _, object := range []client.Object{driver, config, service} {
 		w.there(object)
 	}
 	clock.advance(time.Minute)
-	w.pokeApache("bad")
+	w.triggerApachePass("bad")
 	w.waitApache("bad", sparkv1.ApplicationResourceReleased)
 	w.waitNothing(app)
 
@@ -123,11 +123,11 @@ func TestApacheRetention(t *testing.T) {
 	w.waitNothing(good)
 }
 
-// lookApache triggers a pass over an application, and waits until it has ended.
-func (w *world) lookApache(app client.Object, clock *later) {
+// waitApachePass triggers a pass over an application, and waits until it has ended.
+func (w *world) waitApachePass(app client.Object, clock *later) {
 	w.T.Helper()
 	before := clock.looks.Load()
-	w.pokeApache(app.GetName())
+	w.triggerApachePass(app.GetName())
 	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
@@ -214,10 +214,10 @@ func TestApacheDeadlines(t *testing.T) {
 			test.play(w, w.apacheDriver(app, 1))
 			w.waitApache("pi", test.in)
 			clock.advance(58 * time.Minute)
-			w.lookApache(app, clock)
+			w.waitApachePass(app, clock)
 			w.waitApache("pi", test.in)
 			clock.advance(2 * time.Minute)
-			w.pokeApache("pi")
+			w.triggerApachePass("pi")
 			checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), after)
 		})
 	}

@@ -39,7 +39,7 @@ func TestApacheClientMode(t *testing.T) {
 	checkHistory(t, got, []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased})
 	version := got.ResourceVersion
 	w.waitNothing(app)
-	w.pokeApache("pi")
+	w.triggerApachePass("pi")
 	if again := w.waitApache("pi", sparkv1.ApplicationResourceReleased); len(again.Status.StateTransitionHistory) != 3 {
 		t.Errorf("since version %s its status went on to %+v", version, again.Status)
 	}
@@ -90,7 +90,7 @@ func TestApacheSidecarEnds(t *testing.T) {
 	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	w.lookApache(app, clock)
+	w.waitApachePass(app, clock)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	before = driver.DeepCopy()
 	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: scene.Exited(0, "")}
@@ -214,7 +214,7 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 		t.Errorf("it is %+v", got.Status.CurrentState)
 	}
 	broken.Store(false)
-	w.pokeApache("pi")
+	w.triggerApachePass("pi")
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased))
 }
 

@@ -27,8 +27,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// withDoors gives an application a Service with an Ingress that has no rules, with the given names.
-func withDoors(service, ingress string) func(*apacheApp) {
+// withExposure gives an application a Service with an Ingress that has no rules, with the given names.
+func withExposure(service, ingress string) func(*apacheApp) {
 	return func(app *apacheApp) {
 		app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{
 			ServiceMetadata: sparkv1.ObjectMetadata{Name: service, Namespace: "elsewhere", Labels: map[string]string{"team": "a"}},
@@ -57,7 +57,7 @@ func TestApacheServices(t *testing.T) {
 	w := newWorld(t)
 	later := &atomic.Int64{}
 	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), tolerating(sparkv1.ApplicationTolerations{
+	app := w.apacheApp("pi", withExposure("pi-ui", "pi-door"), tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(time.Hour.Milliseconds()),
 	}))
 	driver := w.readyDriver(app, 1)
@@ -84,7 +84,7 @@ func TestApacheServices(t *testing.T) {
 		}
 	}
 	later.Add(int64(2 * time.Hour))
-	w.pokeApache("pi")
+	w.triggerApachePass("pi")
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.WaitGone(service)
 	w.WaitGone(ingress)
@@ -100,7 +100,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	w.Create(theirs)
 	later := &atomic.Int64{}
 	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.apacheApp("pi", withDoors("taken", "pi-door"), func(app *apacheApp) {
+	app := w.apacheApp("pi", withExposure("taken", "pi-door"), func(app *apacheApp) {
 		app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{
 			ServiceMetadata: sparkv1.ObjectMetadata{Name: "pi-connect"}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":15002}]}`)},
 			GRPCRouteMetadata: sparkv1.ObjectMetadata{Name: "pi-grpc"}, GRPCRouteSpec: &runtime.RawExtension{Raw: []byte(`{"parentRefs":[{"name":"g"}]}`)},
@@ -122,7 +122,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	route.SetGroupVersionKind(expose.GRPCRouteKind)
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
-		w.pokeApache("pi")
+		w.triggerApachePass("pi")
 		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "pi-grpc"}, route)
 	})
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
@@ -136,8 +136,8 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning, change: func(app *apacheApp) {
-		withDoors("pi-ui", "pi-door")(app)
+	_, driver := w.createInheritedApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning, change: func(app *apacheApp) {
+		withExposure("pi-ui", "pi-door")(app)
 		app.Spec.ApplicationTolerations = &sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 3)}
 	}})
 	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
@@ -162,7 +162,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.readyDriver(app, 2)
 	testkit.Wait(t, "a Service of ours", func(ctx context.Context) error {
-		w.pokeApache("pi")
+		w.triggerApachePass("pi")
 		now := &corev1.Service{}
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(service), now); err != nil {
 			return err

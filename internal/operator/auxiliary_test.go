@@ -83,8 +83,8 @@ func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
 	}
 }
 
-// poke triggers a pass over an application.
-func (w *world) poke(name string) {
+// triggerPass triggers a pass over an application.
+func (w *world) triggerPass(name string) {
 	w.T.Helper()
 	app := w.Get(name)
 	before := app.DeepCopy()
@@ -175,13 +175,13 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the remaining objects to be reported", func(context.Context) error {
-		w.poke("pi")
+		w.triggerPass("pi")
 		c := condition(w.Get("pi"), exposed)
 		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, apianswer.ReasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
 	})
 	c.keeps.Store(false)
 	later.Store(int64(time.Minute))
-	w.poke("pi")
+	w.triggerPass("pi")
 	w.WaitGone(service)
 	testkit.Wait(t, "the report to disappear", func(context.Context) error {
 		return want(condition(w.Get("pi"), exposed).Type, "")
@@ -255,7 +255,7 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 		t.Errorf("while the retry waits there is %+v", now.ObjectMeta)
 	}
 	later.Store(int64(2 * time.Hour))
-	w.poke("pi")
+	w.triggerPass("pi")
 	driver := w.driverOf(app, 2)
 	second := w.uiService("pi", func(s *corev1.Service) error {
 		return errors.Join(want(identity.Attempt(s), 2), want(s.Spec.Ports[0].Port, 80))
@@ -323,7 +323,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	patches := made.since(nil)["PATCH services"]
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkConf = nil; spec.SparkUIOptions = nil })
 	w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) })
-	w.poke("pi")
+	w.triggerPass("pi")
 	w.execute(driver, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 {
@@ -372,8 +372,8 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		t.Errorf("asked %d times", asked-1)
 	}
 	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
-	if told := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
-		t.Errorf("reported more than once:\n%s", told)
+	if reported := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(reported, "\n") {
+		t.Errorf("reported more than once:\n%s", reported)
 	}
 	still := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
@@ -383,7 +383,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	later.Store(int64(time.Minute))
-	w.poke("pi")
+	w.triggerPass("pi")
 	w.uiService("pi", func(s *corev1.Service) error { return want(metav1.IsControlledBy(s, app), true) })
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
 }

@@ -25,7 +25,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	sc := w.leaveCluster("c", sparkv1.ClusterRunningHealthy)
+	sc := w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy)
 	theirs := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"worker","image":"spark","env":[{"name":"THEIRS","value":"x"}]}]}}}}`
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-worker"}}
 	if err := w.API.Patch(t.Context(), set, client.RawPatch(types.StrategicMergePatchType, []byte(theirs))); err != nil {

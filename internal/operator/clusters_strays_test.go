@@ -127,7 +127,7 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.leaveCluster("c", sparkv1.ClusterRunningHealthy, workers(1, 1, 9))
+	w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy, workers(1, 1, 9))
 	w.scale("c-worker", 4)
 	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 5) })
 	left := w.set("c-worker")

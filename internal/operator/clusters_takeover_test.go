@@ -22,9 +22,9 @@ import (
 // theirClusterFinalizer is the finalizer with which the Java operator keeps clusters.
 const theirClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
 
-// leaveCluster creates a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and no
+// createInheritedCluster creates a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and no
 // object has a label of ours.
-func (w *world) leaveCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
+func (w *world) createInheritedCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
 	w.T.Helper()
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
 	owner := []metav1.OwnerReference{{APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkCluster", Name: name, UID: sc.UID}}
@@ -85,7 +85,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	sc := w.leaveCluster("c", sparkv1.ClusterRunningHealthy)
+	sc := w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy)
 	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 2) })
 	left := w.uidsOf("c")
 	stop := w.runClusters(testConfig(w.Namespace), time.Now)
@@ -131,9 +131,9 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	going := w.leaveCluster("going", sparkv1.ClusterRunningHealthy)
+	going := w.createInheritedCluster("going", sparkv1.ClusterRunningHealthy)
 	w.Remove(going)
-	w.leaveCluster("stuck", sparkv1.ClusterFailed)
+	w.createInheritedCluster("stuck", sparkv1.ClusterFailed)
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("stuck", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	w.WaitGone(going)

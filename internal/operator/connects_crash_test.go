@@ -24,7 +24,7 @@ func serversLife(t *testing.T, crash *crashing) (died bool) {
 		return w.runServers(testConfig(w.Namespace), clock.now, options...)
 	})
 	sc := w.server("x")
-	m.witness(sc, identity.RoleServer)
+	m.checkSingle(sc, identity.RoleServer)
 
 	w.startedServer(sc, 1)
 	service := w.serverService("x-server")

@@ -43,8 +43,8 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 		return errors.Join(want(sc.Status.Executors["failed"], 1), want(sc.Status.Executors["running"], 1))
 	})
 	testkit.Wait(t, "the first failure and others to be reported", func(context.Context) error {
-		told := w.EventsOf(sc)["SparkExecutorFailed"]
-		return errors.Join(want(strings.Contains(told, "crash 2\n"), true), want(strings.Count(told, "crash") > 5, true))
+		reported := w.EventsOf(sc)["SparkExecutorFailed"]
+		return errors.Join(want(strings.Contains(reported, "crash 2\n"), true), want(strings.Count(reported, "crash") > 5, true))
 	})
 	if made, most := writes(); made > most {
 		t.Errorf("%v writes for %d executors that failed, want at most %v", made, many, most)

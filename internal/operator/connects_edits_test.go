@@ -29,7 +29,7 @@ func TestUnusableEditLeavesTheServer(t *testing.T) {
 			func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.ObservedGeneration, sc.Generation) })
 		w.waitEvent(sc, "SparkConnectInvalid", edit.says)
 		clock.advance(time.Minute)
-		w.pokeServer("x")
+		w.triggerServerPass("x")
 		w.there(old)
 		if old.DeletionTimestamp != nil || got.Status.Operator.Attempt != 1 {
 			t.Fatalf("the server is stopped: %v, %+v", old.DeletionTimestamp, got.Status)

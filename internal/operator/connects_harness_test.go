@@ -205,8 +205,8 @@ func (w *world) startedServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Po
 	return pod
 }
 
-// pokeServer triggers a pass over a SparkConnect.
-func (w *world) pokeServer(name string) {
+// triggerServerPass triggers a pass over a SparkConnect.
+func (w *world) triggerServerPass(name string) {
 	w.T.Helper()
 	w.patchServer(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }

@@ -138,8 +138,8 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			w.waitServer("y", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
 			lift()
 			clock.advance(connect.FirstInterval)
-			w.pokeServer("x")
-			w.afterwards(sc)
+			w.triggerServerPass("x")
+			w.playNextServer(sc)
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), absent("Stalled"), absent("Degraded"))
 		})
 	}
@@ -154,8 +154,8 @@ func (w *world) untouchedObject(object client.Object) {
 	}
 }
 
-// afterwards plays the kubelet of the next server that is created.
-func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
+// playNextServer plays the kubelet of the next server that is created.
+func (w *world) playNextServer(sc *v1alpha1.SparkConnect) {
 	w.T.Helper()
 	testkit.Wait(w.T, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
 		pod := &corev1.Pod{}
@@ -189,7 +189,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	for range 3 { // every pass reports the same
 		looks := clock.looks.Load()
 		clock.advance(time.Minute)
-		w.pokeServer("x")
+		w.triggerServerPass("x")
 		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 	}
 	if now := w.getServer("x"); !now.Status.LastUpdateTime.Equal(&quiet.Status.LastUpdateTime) {
@@ -198,7 +198,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
 	clock.advance(auxiliary.MaxInterval)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	w.serverService("x-server", selects(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"),
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "x-server") })
@@ -225,7 +225,7 @@ func TestServiceThatCannotBe(t *testing.T) {
 			}
 			w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 			clock.advance(auxiliary.MaxInterval)
-			w.pokeServer("x")
+			w.triggerServerPass("x")
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 			w.serverService("x-server", selects(pod))
 		})
@@ -257,7 +257,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	}{
 		"quota": {func(w *world) func() {
 			testkit.NeedsControllers(w.T, quotaFigures)
-			w.able()
+			w.grantSparkRights()
 			quota := &corev1.ResourceQuota{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "one-pod"},
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
@@ -265,7 +265,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			w.Create(quota)
 			return func() { w.Remove(quota) }
 		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
-		"rights": {func(w *world) func() { return w.able }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
+		"rights": {func(w *world) func() { return w.grantSparkRights }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -279,7 +279,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			w.waitEvent(sc, "SparkExecutorPending", test.says)
 			lift()
 			clock.advance(time.Minute)
-			w.pokeServer("x")
+			w.triggerServerPass("x")
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Degraded"))
 		})
 	}

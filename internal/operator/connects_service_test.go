@@ -33,12 +33,12 @@ func untouchedService(before *corev1.Service) func(*corev1.Service) error {
 	}
 }
 
-// lookServer triggers a pass over a SparkConnect, later by its clock, and waits until it has ended.
-func (w *world) lookServer(name string, clock *later, after time.Duration) {
+// waitServerPass triggers a pass over a SparkConnect, later by its clock, and waits until it has ended.
+func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	w.T.Helper()
 	clock.advance(after)
 	looks := clock.looks.Load()
-	w.pokeServer(name)
+	w.triggerServerPass(name)
 	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 }
 
@@ -82,7 +82,7 @@ func TestServiceIsRenamed(t *testing.T) {
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, step.reason),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		for range 3 {
-			w.lookServer("x", clock, auxiliary.MaxInterval)
+			w.waitServerPass("x", clock, auxiliary.MaxInterval)
 		}
 		w.serverService("x-server", untouchedService(old), selects(pod))
 	}
@@ -90,7 +90,7 @@ func TestServiceIsRenamed(t *testing.T) {
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
 	clock.advance(auxiliary.MaxInterval)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	w.serverService("taken", selects(pod))
 	w.WaitGone(old)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
@@ -126,7 +126,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid, says),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		w.waitEvent(sc, apianswer.ReasonInvalid, says)
-		w.lookServer("x", clock, auxiliary.MaxInterval)
+		w.waitServerPass("x", clock, auxiliary.MaxInterval)
 		w.serverService("x-server", untouchedService(old), selects(pod))
 		w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("x-server"))
@@ -183,7 +183,7 @@ func TestServiceIsEditedByHand(t *testing.T) {
 			clock.advance(auxiliary.LookInterval)
 			w.editService("x-server", patch)
 			clock.advance(auxiliary.LookInterval)
-			w.pokeServer("x")
+			w.triggerServerPass("x")
 			now := w.serverService("x-server", led(pod))
 			if now.UID != before || now.Annotations["added"] != "yes" {
 				t.Errorf("the Service is %+v", now)
@@ -220,8 +220,8 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	w.serverService("x-server", led(pod))
 	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
 	for range 4 {
-		w.lookServer("x", clock, time.Hour)
-		w.lookServer("y", clock, time.Hour)
+		w.waitServerPass("x", clock, time.Hour)
+		w.waitServerPass("y", clock, time.Hour)
 	}
 	// The ownership of the created fields changes once, then one apply follows.
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
@@ -251,13 +251,13 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
 	for range 10 {
 		w.editService("x-server", `{"metadata":{"annotations":{"at":"`+time.Now().String()+`"}}}`)
-		w.lookServer("x", clock, 0)
+		w.waitServerPass("x", clock, 0)
 	}
 	if got := made.since(before); got["PATCH services"] > 0 || got["GET services"] > 2 {
 		t.Errorf("a fight costs %v", got)
 	}
 	clock.advance(auxiliary.EditInterval)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	w.serverService("x-server", led(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
 		holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
@@ -282,11 +282,11 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 		}
 	}
 	testkit.Wait(t, "a look", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
-	w.lookServer("x", clock, auxiliary.LookInterval)
+	w.waitServerPass("x", clock, auxiliary.LookInterval)
 	testkit.Wait(t, "the last look", func(context.Context) error {
-		w.lookServer("x", clock, time.Hour)
+		w.waitServerPass("x", clock, time.Hour)
 		looks := made.since(before)["GET services"]
-		w.lookServer("x", clock, time.Hour)
+		w.waitServerPass("x", clock, time.Hour)
 		return want(made.since(before)["GET services"], looks)
 	})
 	if got := made.since(before); got["GET services"] > 3 || got["PATCH services"] > 0 {

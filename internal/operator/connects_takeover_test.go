@@ -32,7 +32,7 @@ type leftServer struct {
 	executor *corev1.Pod
 }
 
-func (w *world) leaveServer(name string, runs bool) leftServer {
+func (w *world) createInheritedServer(name string, runs bool) leftServer {
 	w.T.Helper()
 	sc := w.server(name)
 	owner := *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
@@ -92,7 +92,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 func TestServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	left := w.leaveServer("x", true)
+	left := w.createInheritedServer("x", true)
 	stop := w.runServers(testConfig(w.Namespace), clock.now)
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
 		func(sc *v1alpha1.SparkConnect) error {
@@ -135,13 +135,13 @@ func TestServerIsTakenOver(t *testing.T) {
 func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	left := w.leaveServer("x", true)
+	left := w.createInheritedServer("x", true)
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator != nil, true) })
 	w.kubelet("x-server", corev1.PodRunning, scene.Exited(7, "")) // the logger runs on
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server starts at"))
 	clock.advance(time.Minute)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	if next := w.readyServer(left.sc, 2); next.UID == left.pod.UID {
 		t.Error("the server is the same")
 	}
@@ -152,7 +152,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 func TestLeftWithoutServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	left := w.leaveServer("x", false)
+	left := w.createInheritedServer("x", false)
 	w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(left.sc, 1)
 	if service := w.serverService("x-server", selects(pod)); service.UID != left.service.UID {
@@ -169,8 +169,8 @@ func TestLeftWithoutServer(t *testing.T) {
 func TestApplicationAndServerOfOneName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	left := w.leaveServer("x", true)
-	app := w.leave(theirs{name: "x", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+	left := w.createInheritedServer("x", true)
+	app := w.createInherited(theirs{name: "x", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
 	ourApp := w.Application("y", scene.WithDriver)
 	ourServer := w.server("y")

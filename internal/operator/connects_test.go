@@ -58,7 +58,7 @@ func TestServerLives(t *testing.T) {
 	w.waitEvent(sc, "SparkServerFailed", "137")
 	w.waitEvent(sc, "SparkServerBackOff", "10s")
 	clock.advance(connect.FirstInterval)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	next := w.readyServer(sc, 2)
 	if next.UID == pod.UID {
 		t.Error("the server is the same pod")
@@ -188,7 +188,7 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 		t.Errorf("it is at attempt %d", got.Status.Operator.Attempt)
 	}
 	clock.advance(time.Hour)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	if w.there(pod); pod.Labels[identity.AttemptLabel] != "1" {
 		t.Errorf("the server is of attempt %s", pod.Labels[identity.AttemptLabel])
 	}
@@ -225,9 +225,9 @@ func TestServerIsMadeAnew(t *testing.T) {
 		t.Error("the Service is the first one's")
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
-	for reason, told := range w.EventsOf(second) {
-		if strings.Contains(told, "already exists") || reason == "SparkServerRefused" {
-			t.Errorf("reported %s: %s", reason, told)
+	for reason, reported := range w.EventsOf(second) {
+		if strings.Contains(reported, "already exists") || reason == "SparkServerRefused" {
+			t.Errorf("reported %s: %s", reason, reported)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 		return holds("Progressing", metav1.ConditionTrue, "DriverDeleted")(sc)
 	})
 	clock.advance(connect.FirstInterval)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	next := w.readyServer(sc, 2)
 
 	before := next.DeepCopy()
@@ -262,7 +262,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Ready", metav1.ConditionFalse, "NodeLost"))
 	w.waitEvent(sc, "SparkServerUnknown", "NodeLost")
 	clock.advance(time.Hour)
-	w.pokeServer("x")
+	w.triggerServerPass("x")
 	w.ready("x-server")
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady)
 	if now := w.serverPod(sc, 2); now.UID != before.UID || got.Status.Operator.Attempt != 2 {
@@ -322,14 +322,14 @@ func TestQuietServer(t *testing.T) {
 	clock.advance(auxiliary.OwnTrust)
 	version := w.getServer("x").ResourceVersion
 	testkit.Wait(t, "the last write", func(context.Context) error { // of the debounced changes
-		was := version
+		old := version
 		version = w.getServer("x").ResourceVersion
-		return errors.Join(want(version, was), want(made.since(nil)["POST events"] > 1, true))
+		return errors.Join(want(version, old), want(made.since(nil)["POST events"] > 1, true))
 	})
 	before := made.since(nil)
 	for range 5 {
 		looks := clock.looks.Load()
-		w.pokeServer("x")
+		w.triggerServerPass("x")
 		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 		clock.advance(time.Hour)
 	}

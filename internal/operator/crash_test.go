@@ -30,7 +30,7 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)
 	app := w.Application("pi", scene.WithDriver, withBudget, onFailure(1))
-	m.witness(app, identity.RoleDriver)
+	m.checkSingle(app, identity.RoleDriver)
 
 	w.attemptRuns(1)
 	w.patchPi(`{"spec":{"suspend":true}}`)

@@ -80,8 +80,8 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 	return m
 }
 
-// witness watches the pods of one role of a custom resource until the end of its life: there are never two at once.
-func (m *mortal) witness(object client.Object, role string) {
+// checkSingle watches the pods of one role of a custom resource until the end of its life: there are never two at once.
+func (m *mortal) checkSingle(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
 		if err := m.w.API.List(context.Background(), &pods, client.InNamespace(m.w.Namespace), client.MatchingLabels{

@@ -84,7 +84,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.runWith(testConfig(w.Namespace), clock.now, func(env *Environment) {
 		env.wrap = func(inner client.Client) client.Client { cached = inner; return inner }
 	})
-	w.able()
+	w.grantSparkRights()
 	const executors = 5
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
 	// looks waits until a pass has ended that started after that time, and that saw so many executors.
@@ -99,7 +99,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 		for range 2 {
 			before := clock.looks.Load()
 			testkit.Wait(t, "a look", func(context.Context) error {
-				w.poke("pi")
+				w.triggerPass("pi")
 				return want(clock.looks.Load() > before+2, true) // a pass reads the time twice
 			})
 		}

@@ -86,8 +86,8 @@ func (p takenExecutors) play() {
 	p.await(v1beta2.ExecutorCounts{Completed: 3, Failed: 1})
 	p.delete(executors[3], client.GracePeriodSeconds(0))
 	p.WaitGone(executors[3])
-	if told := p.EventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(told, "\n") {
-		p.T.Errorf("the events say %q", told)
+	if reported := p.EventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(reported, "\n") {
+		p.T.Errorf("the events say %q", reported)
 	}
 }
 

@@ -86,8 +86,8 @@ func (r *release) leaves(w *world) {
 	})
 }
 
-// carry brings the named applications to their ends, each of which must have an Event.
-func (w *world) carry(names ...string) {
+// finishApplications brings the named applications to their ends, each of which must have an Event.
+func (w *world) finishApplications(names ...string) {
 	w.T.Helper()
 	apps := map[string]*v1beta2.SparkApplication{}
 	for _, name := range names {
@@ -116,8 +116,8 @@ func TestDisjointSelectors(t *testing.T) {
 
 	moving := moves.Application("moving", scene.WithDriver)
 	driver := moves.runningDriver(moving, 1)
-	a.carry("one", "two", "three")
-	b.carry("one", "two", "three") // both operators have all names
+	a.finishApplications("one", "two", "three")
+	b.finishApplications("one", "two", "three") // both operators have all names
 
 	moves.relabel(key, "")
 	ofA.leaves(moves)

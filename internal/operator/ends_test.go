@@ -111,9 +111,9 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
 	}
 	// Executors that completed caused no events.
-	for reason, said := range w.EventsOf(app) {
-		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(said, "\n")) {
-			t.Errorf("event %s: %s", reason, said)
+	for reason, message := range w.EventsOf(app) {
+		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(message, "\n")) {
+			t.Errorf("event %s: %s", reason, message)
 		}
 	}
 }
@@ -131,15 +131,15 @@ func (c *gatedStatus) Status() client.SubResourceWriter { return gatedWriter{c.C
 
 type gatedWriter struct {
 	client.SubResourceWriter
-	of *gatedStatus
+	status *gatedStatus
 }
 
 func (g gatedWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	select {
-	case <-g.of.gates:
-		close(g.of.held)
+	case <-g.status.gates:
+		close(g.status.held)
 		select {
-		case <-g.of.hold:
+		case <-g.status.hold:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

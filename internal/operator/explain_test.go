@@ -25,8 +25,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// able gives the drivers' account the rights that Spark needs.
-func (w *world) able() {
+// grantSparkRights gives the drivers' account the rights that Spark needs.
+func (w *world) grantSparkRights() {
 	testkit.NeedsControllers(w.T, editRules)
 	w.Create(&rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.Namespace},
@@ -114,7 +114,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			w := newWorld(t)
 			w.runReal()
 			if test.hinder != nil {
-				w.able()
+				w.grantSparkRights()
 			}
 			app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 				if test.app != nil {
@@ -122,7 +122,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				}
 			})
 			driver := w.driverOf(app, 1)
-			lift := w.able
+			lift := w.grantSparkRights
 			if test.hinder != nil {
 				lift = test.hinder(w)
 			}
@@ -135,8 +135,8 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			}
 			lift()
 			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executors run")
-			if told := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(told, "\n") {
-				t.Errorf("reported more than once: %s", told)
+			if reported := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(reported, "\n") {
+				t.Errorf("reported more than once: %s", reported)
 			}
 			w.Create(w.executor(app, driver, 1))
 			w.kubelet("pi-exec-1", corev1.PodRunning, running())
@@ -167,7 +167,7 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	w.able()
+	w.grantSparkRights()
 	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)

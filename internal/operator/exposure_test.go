@@ -23,7 +23,7 @@ func TestNothingOutside(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.Exposure.Enabled = false
 	w.runApache(cfg, time.Now)
-	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), func(app *apacheApp) {
+	app := w.apacheApp("pi", withExposure("pi-ui", "pi-door"), func(app *apacheApp) {
 		app.Spec.DriverServiceIngressList[0].ServiceSpec = &runtime.RawExtension{Raw: []byte(
 			`{"type":"LoadBalancer","loadBalancerSourceRanges":["10.0.0.0/8"],"selector":{"app":"database"},"ports":[{"port":80,"nodePort":30123}]}`)}
 	})

@@ -46,7 +46,7 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	baseline := w.launches("before", 3)
 	heap := heapInUse()
 
-	crowd := w.crowd(t, theirs, hostileCount(150))
+	crowd := w.createHostile(t, theirs, hostileCount(150))
 	during := w.launches("during", 5)
 	crowd.wait()
 	after := w.launches("after", 3)
@@ -95,7 +95,7 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
 		stored = append(stored, w.unbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
 	}
-	w.onTheWayOut(stored)
+	w.deleteAtEnd(stored)
 	during := w.launches("during", 3)
 	stop()
 	w.serveHostile(theirs)
@@ -115,8 +115,8 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	restore()
 }
 
-// onTheWayOut deletes objects at the end of the test, since tests that list them later may have no bounds.
-func (w *world) onTheWayOut(objects []client.Object) {
+// deleteAtEnd deletes objects at the end of the test, since tests that list them later may have no bounds.
+func (w *world) deleteAtEnd(objects []client.Object) {
 	w.T.Cleanup(func() {
 		for _, object := range objects {
 			if err := w.API.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
@@ -213,8 +213,8 @@ func heapInUse() int64 {
 	return int64(memory.HeapAlloc)
 }
 
-// crowd is the hostile objects of a namespace.
-type crowd struct {
+// hostileObjects is the hostile objects of a namespace.
+type hostileObjects struct {
 	w       *world
 	all     sync.WaitGroup
 	mu      sync.Mutex
@@ -225,10 +225,10 @@ type crowd struct {
 	last    error
 }
 
-// crowd starts to create the given number of the objects, of all kinds, that cost the operator most.
-func (w *world) crowd(t *testing.T, namespace string, count int) *crowd {
+// createHostile starts to create the given number of the objects, of all kinds, that cost the operator most.
+func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
-	c := &crowd{w: w}
+	c := &hostileObjects{w: w}
 	cases := w.expensive(t)
 	next := make(chan int)
 	go func() {
@@ -275,7 +275,7 @@ func (w *world) expensive(t *testing.T) [][]byte {
 	return all
 }
 
-func (c *crowd) create(namespace, name string, text []byte) {
+func (c *hostileObjects) create(namespace, name string, text []byte) {
 	object := &unstructured.Unstructured{}
 	err := yaml.Unmarshal(text, &object.Object)
 	if err == nil {
@@ -299,10 +299,10 @@ func (c *crowd) create(namespace, name string, text []byte) {
 	c.objects = append(c.objects, object)
 }
 
-func (c *crowd) wait() { c.all.Wait() }
+func (c *hostileObjects) wait() { c.all.Wait() }
 
 // delete deletes all objects and waits until they are gone.
-func (c *crowd) delete() {
+func (c *hostileObjects) delete() {
 	c.w.T.Helper()
 	for _, object := range c.objects {
 		if err := c.w.API.Delete(c.w.T.Context(), object); client.IgnoreNotFound(err) != nil {

@@ -42,7 +42,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 		group *unstructured.Unstructured
 	}
 	leave := func(name, scheduler string, kind schema.GroupVersionKind, owner ...metav1.OwnerReference) left {
-		app := w.leave(theirs{name: name, state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: asGang(scheduler)})
+		app := w.createInherited(theirs{name: name, state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: asGang(scheduler)})
 		return left{app, w.groupLeft(kind, app, owner...)}
 	}
 	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)

@@ -110,10 +110,10 @@ func TestApplicationCompletes(t *testing.T) {
 		t.Error("no termination time")
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
-		told := w.EventsOf(app)
+		reported := w.EventsOf(app)
 		for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
-			if told[reason] == "" {
-				return fmt.Errorf("no %s among %v", reason, told)
+			if reported[reason] == "" {
+				return fmt.Errorf("no %s among %v", reason, reported)
 			}
 		}
 		return nil
@@ -122,8 +122,8 @@ func TestApplicationCompletes(t *testing.T) {
 	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
 	}
-	if told := w.EventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(told)), "\n"), "\n")) > 4 {
-		t.Errorf("more than 4 events: %v", told)
+	if reported := w.EventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(reported)), "\n"), "\n")) > 4 {
+		t.Errorf("more than 4 events: %v", reported)
 	}
 	w.waitMetric("spark_application_success_count", 1)
 }

@@ -187,12 +187,12 @@ func TestTracesOfAPass(t *testing.T) {
 	defer collector.Close()
 	cfg := testConfig(w.Namespace)
 	cfg.Tracing.Endpoint, cfg.Tracing.Insecure = collector.URL, true
-	var told, watched sync.Map
+	var reported, watched sync.Map
 	env := w.environment()
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
 			if parent := r.Header.Get("Traceparent"); parent != "" {
-				told.Store(r.Method+" "+filepath.Base(r.URL.Path), strings.Split(parent, "-")[1])
+				reported.Store(r.Method+" "+filepath.Base(r.URL.Path), strings.Split(parent, "-")[1])
 			} else if r.URL.Query().Get("watch") != "" {
 				watched.Store(filepath.Base(r.URL.Path), true)
 			}
@@ -207,13 +207,13 @@ func TestTracesOfAPass(t *testing.T) {
 	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	stop() // sends the rest
-	pod, _ := told.Load("POST pods")
-	configMap, _ := told.Load("POST configmaps")
-	status, _ := told.Load("PATCH status")
+	pod, _ := reported.Load("POST pods")
+	configMap, _ := reported.Load("POST configmaps")
+	status, _ := reported.Load("PATCH status")
 	if pod == nil || pod != configMap || pod != status {
 		t.Errorf("the traces of one pass's requests are %v, %v and %v", pod, configMap, status)
 	}
-	if _, found := told.Load("POST events"); found {
+	if _, found := reported.Load("POST events"); found {
 		t.Error("events belong to a trace, although they are written in the background")
 	}
 	if _, found := watched.Load("sparkapplications"); !found {

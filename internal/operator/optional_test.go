@@ -85,12 +85,12 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 }
 
 // withWidgets is the tiny kind whose submissions need a widget if the application's arguments request one.
-func withWidgets(kind controller.Kind, of schema.GroupVersionKind) controller.Kind {
+func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) controller.Kind {
 	render := kind.Render
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := render(app, action, now)
 		if len(app.Spec.Arguments) > 0 {
-			objects.Before = append(objects.Before, widget(of, app, action.Attempt))
+			objects.Before = append(objects.Before, widget(dependent, app, action.Attempt))
 		}
 		return objects, err
 	})

@@ -21,7 +21,7 @@ import (
 const hoursOfWork = "1234567890123456789012e2000000000"
 
 // outOfBounds are custom resources of every kind that our definitions reject, and the message about each.
-var outOfBounds = []struct{ crd, object, state, told string }{
+var outOfBounds = []struct{ crd, object, state, message string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,
 		"FAILED", "spec.driver.sidecars[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
@@ -48,7 +48,7 @@ var outOfBounds = []struct{ crd, object, state, told string }{
 // tests.
 func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
-	restore := w.loosen()
+	restore := w.acceptAnySpec()
 	defer restore()
 	for _, bad := range outOfBounds {
 		w.stored(bad.object, "listed")
@@ -60,7 +60,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	for _, bad := range outOfBounds {
 		w.stored(bad.object, "watched")
 		for _, name := range []string{"listed", "watched"} {
-			w.told(w.object(bad.object, name), bad.state, bad.told)
+			w.waitReported(w.object(bad.object, name), bad.state, bad.message)
 		}
 	}
 	other.Application("after")
@@ -81,7 +81,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 
 	// A running application that is edited beyond a limit ends as after any other invalid edit.
 	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
-	w.told(app, "FAILED", "at most 2 digits")
+	w.waitReported(app, "FAILED", "at most 2 digits")
 	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
 		t.Error("the other namespace's application was touched")
 	}
@@ -93,7 +93,7 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	w := newWorld(t)
 	for _, bad := range outOfBounds[:2] { // the API server does not look into templates
 		err := w.API.Create(t.Context(), w.object(bad.object, "refused"))
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), strings.Split(strings.Split(bad.told, ":")[0], "[cpu]")[0]) {
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), strings.Split(strings.Split(bad.message, ":")[0], "[cpu]")[0]) {
 			t.Errorf("%s: %v", bad.crd, err)
 		}
 	}
@@ -127,8 +127,8 @@ func (w *world) patchWith(object client.Object, patch string) {
 	}
 }
 
-// told waits until an object's status has a state, and an event and the status say why.
-func (w *world) told(object *unstructured.Unstructured, state, why string) {
+// waitReported waits until an object's status has a state, and an event and the status say why.
+func (w *world) waitReported(object *unstructured.Unstructured, state, why string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
@@ -142,17 +142,17 @@ func (w *world) told(object *unstructured.Unstructured, state, why string) {
 		for _, message := range w.EventsOf(object) {
 			events = append(events, message)
 		}
-		said := strings.Contains(string(text), why) && strings.Contains(strings.Join(events, "\n"), why)
-		if !said || !strings.Contains(string(text), `"`+state+`"`) {
+		got := strings.Contains(string(text), why) && strings.Contains(strings.Join(events, "\n"), why)
+		if !got || !strings.Contains(string(text), `"`+state+`"`) {
 			return fmt.Errorf("its status is %s, its events %q", text, events)
 		}
 		return nil
 	})
 }
 
-// loosen makes the definitions accept any spec, as older definitions or another operator's may, until restore is
+// acceptAnySpec makes the definitions accept any spec, as older definitions or another operator's may, until restore is
 // called.
-func (w *world) loosen() (restore func()) {
+func (w *world) acceptAnySpec() (restore func()) {
 	w.T.Helper()
 	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)
 	var before []*apiextensionsv1.CustomResourceDefinition

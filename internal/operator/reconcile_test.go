@@ -48,10 +48,10 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 
 	testkit.Wait(t, "the events", func(context.Context) error {
-		told := w.EventsOf(app)
+		reported := w.EventsOf(app)
 		for _, want := range []string{"TinyLaunched", "TinyRunning", "TinyRetained"} {
-			if _, found := told[want]; !found {
-				return fmt.Errorf("no event %s among %v", want, told)
+			if _, found := reported[want]; !found {
+				return fmt.Errorf("no event %s among %v", want, reported)
 			}
 		}
 		return nil

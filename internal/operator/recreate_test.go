@@ -35,9 +35,9 @@ func TestRecreatedApplication(t *testing.T) {
 	app, goes := w.recreate()
 	testkit.Wait(t, "the wait to be reported", func(context.Context) error {
 		got := w.Get("pi")
-		ready, told := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
-		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
-			return fmt.Errorf("Ready is %+v, the event %q", ready, told)
+		ready, reported := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
+		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(reported, "same name") {
+			return fmt.Errorf("Ready is %+v, the event %q", ready, reported)
 		}
 		return want(got.Status.AppState.State, "")
 	})

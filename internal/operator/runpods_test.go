@@ -46,7 +46,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	s := w.Schedule("nightly", scene.Seldom, replacing, func(s *schedule) {
 		s.Spec.Template.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
 	})
-	first := w.ask(s, "one")
+	first := w.requestRun(s, "one")
 	w.WaitSchedule("nightly", "the first run", lastRun(first))
 	run := w.Get(first)
 	submitter := w.submitterOf(run, 1)
@@ -58,7 +58,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.runs(driver)
 	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(first, v1beta2.ApplicationStateRunning)
-	second := w.ask(s, "two")
+	second := w.requestRun(s, "two")
 	w.WaitGone(run)
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
@@ -74,7 +74,7 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom, forbid)
-	first := w.asked(s, "one")
+	first := w.startRequestedRun(s, "one")
 	driver := w.waitPod(first + "-driver")
 	w.runs(driver)
 	w.waitState(first, v1beta2.ApplicationStateRunning)
@@ -83,7 +83,7 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.WaitGone(run)
-	second := w.ask(s, "two")
+	second := w.requestRun(s, "two")
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, "")) // though the pod still exists
@@ -122,5 +122,5 @@ func TestScheduleIgnoresOtherPods(t *testing.T) {
 	driver("of-another", byApp)
 	driver("of-one-gone-and-settings", byGone, bySettings)
 	w.runSchedules(time.Now)
-	w.asked(s, "one")
+	w.startRequestedRun(s, "one")
 }

@@ -82,17 +82,17 @@ func keeps(succeeded, failed int32) func(*schedule) {
 	}
 }
 
-// ask requests a run, and returns its name.
-func (w *world) ask(s *schedule, request string) string {
+// requestRun requests a run, and returns its name.
+func (w *world) requestRun(s *schedule, request string) string {
 	w.T.Helper()
 	w.PatchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
 	return machine.RequestName(s.Name, string(s.UID), request)
 }
 
-// asked requests a run and waits until its driver exists.
-func (w *world) asked(s *schedule, request string) (run string) {
+// startRequestedRun requests a run and waits until its driver exists.
+func (w *world) startRequestedRun(s *schedule, request string) (run string) {
 	w.T.Helper()
-	run = w.ask(s, request)
+	run = w.requestRun(s, request)
 	w.WaitSchedule(s.Name, "run "+run, lastRun(run))
 	w.waitPod(run + "-driver")
 	return run
@@ -174,8 +174,8 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
-		if told := w.EventsOf(s); len(told) < 2 {
-			return fmt.Errorf("events: %v", told)
+		if reported := w.EventsOf(s); len(reported) < 2 {
+			return fmt.Errorf("events: %v", reported)
 		}
 		return nil
 	})
@@ -188,8 +188,8 @@ func TestScheduleForbids(t *testing.T) {
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(2, 2))
-	first := w.asked(s, "one")
-	second := w.ask(s, "two")
+	first := w.startRequestedRun(s, "one")
+	second := w.requestRun(s, "two")
 	w.WaitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, first)
 	})
@@ -211,12 +211,12 @@ func TestScheduleReplaces(t *testing.T) {
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom, replacing)
-	first := w.asked(s, "one")
+	first := w.startRequestedRun(s, "one")
 	driver := w.waitPod(first + "-driver")
 	over := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { w.neverTwoDrivers(over) })
-	second := w.asked(s, "two")
+	second := w.startRequestedRun(s, "two")
 	close(over)
 	watching.Wait()
 	w.waitRuns(s, second)
@@ -249,14 +249,14 @@ func TestScheduleHistory(t *testing.T) {
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom, keeps(1, 0))
-	first := w.asked(s, "one")
+	first := w.startRequestedRun(s, "one")
 	w.succeeds(first)
 	w.waitRuns(s, first)
-	second := w.asked(s, "two")
+	second := w.startRequestedRun(s, "two")
 	// It may be deleted before its state can be read.
 	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitRuns(s, first)
-	third := w.asked(s, "three")
+	third := w.startRequestedRun(s, "three")
 	w.succeeds(third)
 	w.waitRuns(s, third)
 	w.WaitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
@@ -279,7 +279,7 @@ func TestScheduleSuspended(t *testing.T) {
 	w.WaitSchedule("nightly", "to be suspended", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return isTrue(s, sparkoperator.ConditionSuspended)
 	})
-	run := w.asked(s, "one")
+	run := w.startRequestedRun(s, "one")
 	release()
 	testkit.Wait(t, "the time to be past", func(context.Context) error {
 		if clock().Before(minute.Add(3 * time.Second)) {
@@ -356,7 +356,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	s := w.Schedule("nightly", scene.Seldom)
 	name := machine.RequestName("nightly", string(s.UID), "one")
 	other := w.Application(name)
-	w.ask(s, "one")
+	w.requestRun(s, "one")
 	refused := w.WaitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
@@ -380,7 +380,7 @@ func TestScheduleOverQuota(t *testing.T) {
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom)
 	quota := w.quotaOnRuns()
-	run := w.ask(s, "one")
+	run := w.requestRun(s, "one")
 	w.WaitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == apianswer.ReasonQuota
 	})
@@ -404,7 +404,7 @@ func TestScheduleIsDeleted(t *testing.T) {
 			w := newWorld(t)
 			w.runSchedules(time.Now)
 			s := w.Schedule("nightly", scene.Seldom)
-			name := w.asked(s, "one")
+			name := w.startRequestedRun(s, "one")
 			driver := w.waitPod(name + "-driver")
 			if err := w.API.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
@@ -455,9 +455,9 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	})
 	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(1, 1))
 	witness := w.witnessRuns(s, over, &others)
-	first := w.ask(s, "one")
+	first := w.requestRun(s, "one")
 	w.WaitSchedule("nightly", "the first run", lastRun(first))
-	second := w.ask(s, "two")
+	second := w.requestRun(s, "two")
 	w.waitPod(first + "-driver")
 	w.succeeds(first)
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
@@ -610,5 +610,5 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	if got.Status.LastRunName != last || got.Status.ScheduleState != v1beta2.ScheduleStateScheduled {
 		t.Errorf("its status is %+v", got.Status)
 	}
-	w.asked(s, "one")
+	w.startRequestedRun(s, "one")
 }

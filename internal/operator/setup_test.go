@@ -268,12 +268,12 @@ func (c *slowStatus) Status() client.SubResourceWriter { return slowWriter{c.Cli
 
 type slowWriter struct {
 	client.SubResourceWriter
-	of *slowStatus
+	patches *slowStatus
 }
 
 func (s slowWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-	go s.of.stop()
-	for !s.of.stopped() {
+	go s.patches.stop()
+	for !s.patches.stopped() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

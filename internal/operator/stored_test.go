@@ -30,7 +30,7 @@ func TestFullObjectsAreStored(t *testing.T) {
 		if theirs := filepath.Join(crd.Root(t), "..", "shared", "data", "peer-crds", kind.peers+".gz"); exists(theirs) {
 			definitions["theirs"] = theirs
 		}
-		for whose, path := range definitions {
+		for name, path := range definitions {
 			definition, err := crd.Read(path)
 			if err != nil {
 				t.Fatal(err)
@@ -42,19 +42,19 @@ func TestFullObjectsAreStored(t *testing.T) {
 				obj.SetGenerateName("full-")
 				want := obj.DeepCopy()
 				if err := api.Create(t.Context(), obj, client.FieldValidation("Strict")); err != nil {
-					t.Errorf("%s %s, variant %d: %v", whose, file, variant, err)
+					t.Errorf("%s %s, variant %d: %v", name, file, variant, err)
 					continue
 				}
 				obj.Object["status"] = want.DeepCopy().Object["status"]
 				if err := api.Status().Update(t.Context(), obj); err != nil {
-					t.Errorf("%s %s, the status of variant %d: %v", whose, file, variant, err)
+					t.Errorf("%s %s, the status of variant %d: %v", name, file, variant, err)
 				}
 				if err := api.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 					t.Fatal(err)
 				}
 				for _, part := range []string{"spec", "status"} {
 					if diff := cmp.Diff(want.Object[part], obj.Object[part]); diff != "" {
-						t.Errorf("%s %s, %s of variant %d (-sent +stored):\n%s", whose, file, part, variant, diff)
+						t.Errorf("%s %s, %s of variant %d (-sent +stored):\n%s", name, file, part, variant, diff)
 					}
 				}
 				sent++

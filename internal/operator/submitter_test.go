@@ -104,13 +104,13 @@ func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32)
 func (w *world) waitEvent(app client.Object, reason string, says ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, "an event "+reason, func(context.Context) error {
-		told := w.EventsOf(app)[reason]
+		reported := w.EventsOf(app)[reason]
 		for _, text := range says {
-			if !strings.Contains(told, text) {
-				return fmt.Errorf("it says %q, not %q", told, text)
+			if !strings.Contains(reported, text) {
+				return fmt.Errorf("it says %q, not %q", reported, text)
 			}
 		}
-		return want(told != "", true)
+		return want(reported != "", true)
 	})
 }
 
@@ -183,13 +183,13 @@ func TestSparkSubmitFails(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, bySparkSubmit, onFailure(1))
-	const said = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
+	const message = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
 	for attempt := 1; attempt <= 2; attempt++ {
 		submitter := w.submitterOf(app, attempt)
 		if diff := cmp.Diff([]int32{int32(attempt)}, w.secretAttempts(app)); diff != "" {
 			t.Errorf("attempts with Secrets (-want +got):\n%s", diff)
 		}
-		w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, said))
+		w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, message))
 	}
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "exit code 1") || !strings.Contains(m, "SparkException: no such jar") {

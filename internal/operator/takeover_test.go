@@ -46,8 +46,8 @@ func theirSubmission(name string) string {
 	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
 }
 
-// leave creates the application, its pods and its other objects, and writes the status.
-func (w *world) leave(a theirs) *v1beta2.SparkApplication {
+// createInherited creates the application, its pods and its other objects, and writes the status.
+func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
 	if a.spec != nil {
@@ -56,7 +56,7 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	app := w.Application(a.name, change...)
 	ref := *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 	if a.state != v1beta2.ApplicationStateNew {
-		w.around(app, ref)
+		w.createAuxiliary(app, ref)
 		w.theirStatus(app, a)
 	}
 	if a.driver == "" {
@@ -108,9 +108,9 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	}
 }
 
-// around creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the UI
+// createAuxiliary creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the UI
 // Service, the driver's budget.
-func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
+func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
 			Labels: map[string]string{sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppName: app.Name}}
@@ -192,7 +192,7 @@ func TestTakeOverRunning(t *testing.T) {
 	}
 	drivers := map[string]types.UID{}
 	for _, a := range left {
-		w.leave(a)
+		w.createInherited(a)
 		drivers[a.name] = w.uidOf(driverName(a.name))
 	}
 	w.runReal()
@@ -223,13 +223,13 @@ func TestTakeOverRunning(t *testing.T) {
 			if c := condition(got, sparkapp.ConditionSparkVersionMismatch); c.Type != "" {
 				t.Errorf("the version of that operator's image was taken for the driver's: %s", c.Message)
 			}
-			told := func(context.Context) error {
+			reported := func(context.Context) error {
 				if w.EventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
 					return fmt.Errorf("no event reports it")
 				}
 				return nil
 			}
-			testkit.Wait(t, "the event", told)
+			testkit.Wait(t, "the event", reported)
 		})
 	}
 	t.Run("the budget is ours, and goes with the end", func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestTakeOverEnded(t *testing.T) {
 		{theirs{name: "failed", state: v1beta2.ApplicationStateFailed, driver: corev1.PodFailed, status: failed}, v1beta2.ApplicationStateFailed, 0},
 		{theirs{name: "driver-gone", state: v1beta2.ApplicationStateRunning}, v1beta2.ApplicationStateFailed, 0},
 	} {
-		w.leave(c.theirs)
+		w.createInherited(c.theirs)
 		defer func() {
 			t.Run(c.name, func(t *testing.T) { w.checkTaken(t, c.theirs, c.becomes, c.attempt) })
 		}()
@@ -356,8 +356,8 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	monitored := func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/prometheus/exporter.jar"}}
 	}
-	running := w.leave(theirs{name: "running", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: monitored})
-	rerun := w.leave(theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared, spec: monitored})
+	running := w.createInherited(theirs{name: "running", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: monitored})
+	rerun := w.createInherited(theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared, spec: monitored})
 	w.runReal()
 	labels := func(object client.Object, name string) map[string]string {
 		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
@@ -396,7 +396,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 		AcquireTime: new(metav1.NowMicro()), RenewTime: new(metav1.NowMicro()), LeaseTransitions: new(int32(1)),
 	}}
 	w.Create(lease)
-	w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+	w.createInherited(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -426,7 +426,7 @@ func TestTakeOverDelete(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
-	app := w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+	app := w.createInherited(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 	if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {

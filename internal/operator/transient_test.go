@@ -133,8 +133,8 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 				if ready.Reason != test.reason || !strings.Contains(ready.Message, test.says) || ready.Status != metav1.ConditionFalse || got.Status.AppState.State != "" {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
-				if told := w.EventsOf(app)[test.reason]; !strings.Contains(told, test.says) || strings.Contains(told, "\n") {
-					return fmt.Errorf("reported: %q", told)
+				if reported := w.EventsOf(app)[test.reason]; !strings.Contains(reported, test.says) || strings.Contains(reported, "\n") {
+					return fmt.Errorf("reported: %q", reported)
 				}
 				return nil
 			})

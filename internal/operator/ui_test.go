@@ -122,7 +122,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(ingress)
-	w.poke("pi")
+	w.triggerPass("pi")
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 		t.Errorf("an object beside the retained driver: %+v", now.ObjectMeta)
 	}
@@ -179,7 +179,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	}
 	testkit.Wait(t, "the Ingress", func(context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
-		w.poke("pi")
+		w.triggerPass("pi")
 		return want(condition(w.Get("pi"), exposed).Status, metav1.ConditionTrue)
 	})
 	w.ingress("pi-ui-ingress")
@@ -200,8 +200,8 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
-	host := func(is string) func(*networkingv1.Ingress) error {
-		return func(i *networkingv1.Ingress) error { return want(i.Spec.Rules[0].Host, is) }
+	host := func(expected string) func(*networkingv1.Ingress) error {
+		return func(i *networkingv1.Ingress) error { return want(i.Spec.Rules[0].Host, expected) }
 	}
 	edit := func() {
 		ingress := w.ingress("pi-ui-ingress")
@@ -220,11 +220,11 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	// The reversal of another edit waits.
 	edit()
 	for range 3 {
-		w.poke("pi")
+		w.triggerPass("pi")
 	}
 	w.ingress("pi-ui-ingress", host("evil.example.com"))
 	later.Store(int64(2 * auxiliary.EditInterval))
-	w.poke("pi")
+	w.triggerPass("pi")
 	w.ingress("pi-ui-ingress", host("spark.example.com"))
 	// The ownership of the created fields changes once; then each reversal is one request.
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
@@ -233,7 +233,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	w.ingress("pi-ui-ingress", func(i *networkingv1.Ingress) error {
 		return want(i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number, 80)
 	})
-	w.poke("pi")
+	w.triggerPass("pi")
 	if got := made.since(nil); got["PATCH ingresses"] != 4 || got["POST ingresses"] != 1 {
 		t.Errorf("it costs %v, and not four patches", got)
 	}
@@ -358,7 +358,7 @@ func TestUIRoute(t *testing.T) {
 	key := client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui-route"}
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
-		w.poke("pi")
+		w.triggerPass("pi")
 		return w.API.Get(ctx, key, route)
 	})
 	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)

@@ -108,7 +108,7 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 	again := time.NewTicker(c.Interval)
 	defer again.Stop()
 	var now *watching // nil if the kind is not watched
-	told := false
+	logged := false
 	for {
 		if now.failed() {
 			now.stop()
@@ -128,8 +128,8 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 			log.Info("an optional kind is no longer served")
 			now.stop()
 			now = nil
-		case !served && !told:
-			told = true
+		case !served && !logged:
+			logged = true
 			log.Info("an optional kind is not served yet; what needs it waits until its CustomResourceDefinition is installed")
 		}
 		select {

@@ -107,12 +107,12 @@ func TestSameMetrics(t *testing.T) {
 	defer ours.ShutDown()
 	theirs.Add("a/1")
 	theirs.Done(must(theirs.Get()))
-	was, is := measured(t, "theirs"), measured(t, "ours")
-	if len(was) == 0 {
+	theirCount, after := measured(t, "theirs"), measured(t, "ours")
+	if len(theirCount) == 0 {
 		t.Fatal("controller-runtime measures nothing")
 	}
-	for name := range was {
-		if _, found := is[name]; !found {
+	for name := range theirCount {
+		if _, found := after[name]; !found {
 			t.Errorf("%s is not measured", name)
 		}
 	}

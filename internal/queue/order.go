@@ -62,33 +62,33 @@ type tenant struct {
 
 // place is the position of an entry in its lane.
 type place struct {
-	came             time.Time
+	arrived          time.Time
 	inLane, inTenant *list.Element
 }
 
 func (o *order[T]) add(e *entry[T], now time.Time) {
 	l := &o.lanes[e.class]
-	whose, known := l.tenants[e.tenant]
+	owner, known := l.tenants[e.tenant]
 	if !known {
 		if l.tenants == nil {
 			l.tenants = map[string]*tenant{}
 		}
-		whose = &tenant{name: e.tenant}
-		whose.turn = l.turns.PushBack(whose)
-		l.tenants[e.tenant] = whose
+		owner = &tenant{name: e.tenant}
+		owner.turn = l.turns.PushBack(owner)
+		l.tenants[e.tenant] = owner
 	}
-	e.place = place{came: now, inLane: l.all.PushBack(e), inTenant: whose.queue.PushBack(e)}
+	e.place = place{arrived: now, inLane: l.all.PushBack(e), inTenant: owner.queue.PushBack(e)}
 	o.size++
 }
 
 func (o *order[T]) remove(e *entry[T]) {
 	l := &o.lanes[e.class]
-	whose := l.tenants[e.tenant]
+	owner := l.tenants[e.tenant]
 	l.all.Remove(e.place.inLane)
-	whose.queue.Remove(e.place.inTenant)
-	if whose.queue.Len() == 0 {
-		l.turns.Remove(whose.turn)
-		delete(l.tenants, whose.name)
+	owner.queue.Remove(e.place.inTenant)
+	if owner.queue.Len() == 0 {
+		l.turns.Remove(owner.turn)
+		delete(l.tenants, owner.name)
 	}
 	e.place = place{}
 	o.size--
@@ -104,9 +104,9 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	for !s.admits(class, at.Value.(*tenant).name) { // at most two are skipped
 		at = at.Next()
 	}
-	whose := at.Value.(*tenant)
-	l.turns.MoveToBack(whose.turn)
-	e := whose.queue.Front().Value.(*entry[T])
+	owner := at.Value.(*tenant)
+	l.turns.MoveToBack(owner.turn)
+	e := owner.queue.Front().Value.(*entry[T])
 	o.remove(e)
 	o.hold(e.tenant, e.class, 1)
 	return e
@@ -161,5 +161,5 @@ func (o *order[T]) first(s sieve, now time.Time) Class {
 // overdue reports whether an available item of a class has waited longer than the patience.
 func (o *order[T]) overdue(s sieve, class Class, now time.Time) bool {
 	oldest := o.oldest(s, class)
-	return oldest != nil && now.Sub(oldest.place.came) > o.patience
+	return oldest != nil && now.Sub(oldest.place.arrived) > o.patience
 }

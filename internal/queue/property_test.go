@@ -28,8 +28,8 @@ type model struct {
 
 // claim is the class of an item, and since when it has it.
 type claim struct {
-	class Class
-	told  time.Time
+	class      Class
+	classified time.Time
 }
 
 // raised returns the claim after the item is added with a class.
@@ -122,7 +122,7 @@ func (m *model) open() map[string]bool {
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]
-		becomes := w.class == Leaving && time.Since(w.told) > q.doubt && q.classes.get(key) == Fresh
+		becomes := w.class == Leaving && time.Since(w.classified) > q.doubt && q.classes.get(key) == Fresh
 		if fresh, _ := m.may(key, m.most, isFresh); fresh || !becomes {
 			return true
 		}
@@ -180,14 +180,14 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 
 // pass moves the items that have become due, in the order of their times.
 func (m *model) pass() {
-	var came []string
+	var arrived []string
 	for key, late := range m.later {
 		if !late.at.After(time.Now()) {
-			came = append(came, key)
+			arrived = append(arrived, key)
 		}
 	}
-	slices.SortFunc(came, func(a, b string) int { return m.later[a].at.Compare(m.later[b].at) })
-	for _, key := range came {
+	slices.SortFunc(arrived, func(a, b string) int { return m.later[a].at.Compare(m.later[b].at) })
+	for _, key := range arrived {
 		at := m.later[key].at
 		m.add(key, m.later[key].class)
 		if w := m.waits[key]; w != nil {
@@ -227,7 +227,7 @@ func (m *model) get(q *testQueue) string {
 			}
 		}
 	}
-	if w := m.waits[got]; w != nil && time.Since(w.told) > q.doubt && q.classes.get(got) < w.class {
+	if w := m.waits[got]; w != nil && time.Since(w.classified) > q.doubt && q.classes.get(got) < w.class {
 		m.fell(q, got, q.classes.get(got))
 	}
 	return got
@@ -235,8 +235,8 @@ func (m *model) get(q *testQueue) string {
 
 func (m *model) fell(q *testQueue, key string, to Class) {
 	m.t.Helper()
-	if w := m.waits[key]; to >= w.class || to != q.classes.get(key) || time.Since(w.told) <= q.doubt {
-		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class, time.Since(w.told), to, q.classes.get(key))
+	if w := m.waits[key]; to >= w.class || to != q.classes.get(key) || time.Since(w.classified) <= q.doubt {
+		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class, time.Since(w.classified), to, q.classes.get(key))
 	}
 	m.come(key, claim{to, time.Now()})
 	m.put++

@@ -65,15 +65,15 @@ type Queue[T comparable] struct {
 
 // entry is an item to be worked on.
 type entry[T comparable] struct {
-	key    T
-	tenant string
-	class  Class
-	told   time.Time // when it got its class
-	state  state
-	since  time.Time // when it started to wait for a worker
-	claim  Class     // in state isDoubted: the highest class it was added with
-	place  place     // in the ready items
-	due    due       // in the timetable
+	key        T
+	tenant     string
+	class      Class
+	classified time.Time // when it got its class
+	state      state
+	since      time.Time // when it started to wait for a worker
+	claim      Class     // in state isDoubted: the highest class it was added with
+	place      place     // in the ready items
+	due        due       // in the timetable
 }
 
 // work is an item in work.
@@ -156,11 +156,11 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	e, known := q.entries[key]
 	switch {
 	case !known:
-		e = &entry[T]{key: key, tenant: q.options.Tenant(key), class: class, told: now}
+		e = &entry[T]{key: key, tenant: q.options.Tenant(key), class: class, classified: now}
 		q.entries[key] = e
 	case e.state == isLater:
 		if class > e.class {
-			e.class, e.told = class, now
+			e.class, e.classified = class, now
 		}
 		if after > 0 && !now.Add(after).Before(e.due.at) {
 			return
@@ -201,7 +201,7 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 // handOut changes the class of a waiting entry.
 func (q *Queue[T]) handOut(e *entry[T], class Class, now time.Time) {
 	q.meter.countMove(e.class, class)
-	e.class, e.told = class, now
+	e.class, e.classified = class, now
 }
 
 // arrive makes an entry wait for a worker. If the item is in work, the entry waits for that work to end.
@@ -247,7 +247,7 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 // them have ended, and they must not come before items that are Fresh by then.
 func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	e = q.ready.take(time.Now())
-	if time.Since(e.told) <= q.doubt {
+	if time.Since(e.classified) <= q.doubt {
 		return e, true
 	}
 	class := q.classify(e)

@@ -135,8 +135,8 @@ func (o *order[T]) count(s sieve, class Class) int {
 
 // length returns how many items a tenant has in a lane.
 func (l *lane[T]) length(tenant string) int {
-	if whose, known := l.tenants[tenant]; known {
-		return whose.queue.Len()
+	if owner, known := l.tenants[tenant]; known {
+		return owner.queue.Len()
 	}
 	return 0
 }
@@ -153,8 +153,8 @@ func (o *order[T]) oldest(s sieve, class Class) *entry[T] {
 	}
 	var oldest *entry[T]
 	for at := l.turns.Front(); at != nil; at = at.Next() {
-		whose := at.Value.(*tenant)
-		if e := whose.queue.Front().Value.(*entry[T]); s.admits(class, whose.name) && (oldest == nil || e.place.came.Before(oldest.place.came)) {
+		owner := at.Value.(*tenant)
+		if e := owner.queue.Front().Value.(*entry[T]); s.admits(class, owner.name) && (oldest == nil || e.place.arrived.Before(oldest.place.arrived)) {
 			oldest = e
 		}
 	}

@@ -27,7 +27,7 @@ func (t *timetable[E]) add(entry E, d *due, at time.Time) {
 func (t *timetable[E]) remove(d *due) { heap.Remove(t, d.index) }
 
 // next removes and returns the first entry if it is due.
-func (t *timetable[E]) next(now time.Time) (entry E, came bool) {
+func (t *timetable[E]) next(now time.Time) (entry E, isDue bool) {
 	if len(*t) == 0 || (*t)[0].due.at.After(now) {
 		return entry, false
 	}
@@ -78,7 +78,7 @@ func (q *Queue[T]) arriveDue() {
 		return
 	}
 	now := time.Now()
-	for e, came := q.later.next(now); came; e, came = q.later.next(now) {
+	for e, ok := q.later.next(now); ok; e, ok = q.later.next(now) {
 		q.arrive(e, now)
 	}
 	q.rewind()

@@ -18,12 +18,12 @@ import (
 // is a conflict.
 func Patch(object, decided client.Object, status func(client.Object) any) ([]byte, error) {
 	stored := reflect.ValueOf(status(object))
-	was, is := differing(stored, reflect.ValueOf(status(decided)))
-	before, err := json.Marshal(was.Interface())
+	old, changed := differing(stored, reflect.ValueOf(status(decided)))
+	before, err := json.Marshal(old.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the stored status: %w", err)
 	}
-	after, err := json.Marshal(is.Interface())
+	after, err := json.Marshal(changed.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the status: %w", err)
 	}

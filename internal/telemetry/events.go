@@ -105,12 +105,12 @@ func (r *Recorder) leave(who waiter) {
 
 func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message string) *corev1.Event {
 	message = truncate(message, maxMessage)
-	said := sha256.Sum256([]byte(string(ref.UID) + "\x00" + kind + "\x00" + reason + "\x00" + message))
+	digest := sha256.Sum256([]byte(string(ref.UID) + "\x00" + kind + "\x00" + reason + "\x00" + message))
 	at := metav1.NewTime(now)
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: ref.Namespace,
-			Name:      truncate(ref.Name, 253-17) + "." + hex.EncodeToString(said[:8]),
+			Name:      truncate(ref.Name, 253-17) + "." + hex.EncodeToString(digest[:8]),
 		},
 		InvolvedObject:      ref,
 		Type:                kind,

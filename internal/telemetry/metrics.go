@@ -240,12 +240,12 @@ func (m *Metrics) RecordFirst(subject Subject, now Standing) {
 
 // Record records the standing of a custom resource and counts the executors that ended since the last record.
 func (m *Metrics) Record(subject Subject, now Standing) {
-	news := m.standings.record(subject, now)
+	ended := m.standings.record(subject, now)
 	if subject.NoApplication {
 		return
 	}
-	m.executorsSucceeded.WithLabelValues(news.labels...).Add(float64(news.completed))
-	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
+	m.executorsSucceeded.WithLabelValues(ended.labels...).Add(float64(ended.completed))
+	m.executorsFailed.WithLabelValues(ended.labels...).Add(float64(ended.failed))
 }
 
 // RecordWait records a wait reason that no status contains, because the cluster or the operator causes it. reason is a

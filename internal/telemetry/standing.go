@@ -110,7 +110,7 @@ func (s *standings) record(subject Subject, now Standing) counted {
 		executorLabels = s.sets.valuesOf(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
 	}
 	next := entry{Standing: now, labels: labels, executorLabels: executorLabels, completed: now.ExecutorsCompleted, failed: now.ExecutorsFailed}
-	news := counted{labels: executorLabels}
+	ended := counted{labels: executorLabels}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,12 +119,12 @@ func (s *standings) record(subject Subject, now Standing) counted {
 	case !known: // the process before this one counted what the status contains at the start
 	case last.Attempt == now.Attempt:
 		next.completed, next.failed = max(next.completed, last.completed), max(next.failed, last.failed)
-		news.completed, news.failed = next.completed-last.completed, next.failed-last.failed
+		ended.completed, ended.failed = next.completed-last.completed, next.failed-last.failed
 	default:
-		news.completed, news.failed = next.completed, next.failed
+		ended.completed, ended.failed = next.completed, next.failed
 	}
 	s.all[key] = next
-	return news
+	return ended
 }
 
 func merged(a, b map[string]string) map[string]string {
@@ -203,8 +203,8 @@ func (s *standings) sum() sums {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used := map[string]bool{}
-	for of := range s.all {
-		used[clean(of.key.Namespace)] = true
+	for subject := range s.all {
+		used[clean(subject.key.Namespace)] = true
 	}
 	s.namespaces.keep(func(namespace string) bool { return used[namespace] })
 	for id, e := range s.all {

@@ -108,9 +108,9 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 }
 
 // apiServer answers a request of a pass and reports the trace that the request named.
-func apiServer(told *string) http.RoundTripper {
+func apiServer(reported *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
-		*told = r.Header.Get("Traceparent")
+		*reported = r.Header.Get("Traceparent")
 		return &http.Response{StatusCode: http.StatusConflict, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	})
 }
@@ -136,16 +136,16 @@ func TestTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told string
-	api := traces.Transport(apiServer(&told))
+	var reported string
+	api := traces.Transport(apiServer(&reported))
 	const pods = "https://api/api/v1/namespaces/jobs/pods"
 	ask(t.Context(), t, api, http.MethodGet, pods) // outside of a pass
-	if told != "" {
-		t.Errorf("a request of no pass is said to belong to trace %s", told)
+	if reported != "" {
+		t.Errorf("a request of no pass is said to belong to trace %s", reported)
 	}
 	ctx, end := traces.Pass(t.Context(), "sparkapplication", types.NamespacedName{Namespace: "jobs", Name: "pi"})
 	ask(ctx, t, api, http.MethodPost, pods)
-	inPass := told
+	inPass := reported
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{
 		Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
 		Actions:     []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
@@ -261,16 +261,16 @@ func TestSampling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told string
+	var reported string
 	ctx, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
-	ask(ctx, t, traces.Transport(apiServer(&told)), http.MethodGet, "https://api/api/v1/pods")
+	ask(ctx, t, traces.Transport(apiServer(&reported)), http.MethodGet, "https://api/api/v1/pods")
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
 	end(nil)
 	if err := traces.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if to.requests != 0 || told != "" {
-		t.Errorf("%d requests to the collector, traceparent %q", to.requests, told)
+	if to.requests != 0 || reported != "" {
+		t.Errorf("%d requests to the collector, traceparent %q", to.requests, reported)
 	}
 }
 
@@ -284,8 +284,8 @@ func TestCollectorInTrouble(t *testing.T) {
 	gone.Close()
 	for name, endpoint := range map[string]string{"it refuses": to.server.URL, "nobody is there": gone.URL, "it sends elsewhere": redirect.URL} {
 		reg := prometheus.NewRegistry()
-		var said bytes.Buffer
-		log, err := NewLogger(&said, "info", "text")
+		var message bytes.Buffer
+		log, err := NewLogger(&message, "info", "text")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,8 +304,8 @@ func TestCollectorInTrouble(t *testing.T) {
 		if got := samples(t, reg, "sparkoperator_spans_dropped_total")["sparkoperator_spans_dropped_total{}"]; got != 3 {
 			t.Errorf("%s: %v spans are counted, want 3", name, got)
 		}
-		if lines := strings.Count(said.String(), "spans were not exported"); lines != 1 {
-			t.Errorf("%s: told %d times: %s", name, lines, said.String())
+		if lines := strings.Count(message.String(), "spans were not exported"); lines != 1 {
+			t.Errorf("%s: told %d times: %s", name, lines, message.String())
 		}
 	}
 	if _, err := newExporter("https://a:b c", logr.Discard(), nil); err == nil {
@@ -316,8 +316,8 @@ func TestCollectorInTrouble(t *testing.T) {
 // TestNoTraces checks that without an endpoint no collector is called and requests pass through unchanged.
 func TestNoTraces(t *testing.T) {
 	var traces *Traces
-	var told string
-	rt := apiServer(&told)
+	var reported string
+	rt := apiServer(&reported)
 	ctx, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
 	end(errors.New("x"))

@@ -15,8 +15,8 @@ const gap = 50 * time.Millisecond
 // connected returns a gathering connection and its other end.
 func connected(t *testing.T) (near, far net.Conn) {
 	t.Helper()
-	one, other := net.Pipe()
-	near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return one, nil }).gather(gap)(t.Context(), "tcp", "")
+	left, other := net.Pipe()
+	near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func TestGathering(t *testing.T) {
 // Handshakes and first lists are read without pauses.
 func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one, far := net.Pipe()
-		near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return one, nil }).gather(gap)(t.Context(), "tcp", "")
+		left, far := net.Pipe()
+		near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
 		}

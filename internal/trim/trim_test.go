@@ -135,14 +135,14 @@ func TestVocabularySharesAndIsBounded(t *testing.T) {
 // TestTrimPodHidesAddresses checks that passwords and signatures are removed from the last output of a program, because
 // it becomes conditions and events.
 func TestTrimPodHidesAddresses(t *testing.T) {
-	const said = "cannot read https://user:word@host/a.jar?sig=abc"
+	const message = "cannot read https://user:word@host/a.jar?sig=abc"
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "d", Labels: map[string]string{identity.AppUIDLabel: "u", identity.ManagedLabel: "true"}, Annotations: map[string]string{"spark.exit-exception": said},
+			Name: "d", Labels: map[string]string{identity.AppUIDLabel: "u", identity.ManagedLabel: "true"}, Annotations: map[string]string{"spark.exit-exception": message},
 		},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			State:                corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: said}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: said}},
+			State:                corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: message}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: message}},
 		}}},
 	}
 	out, err := Pod(pod)

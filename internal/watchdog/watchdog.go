@@ -63,13 +63,13 @@ func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *W
 
 // job is work that must end.
 type job struct {
-	owner *Watchdog
-	what  string // "pass" or "decode"
-	kind  string
-	key   types.NamespacedName // for passes
-	slow  int64                // ticks after which it hangs
-	begun atomic.Int64         // tick in which it began, from 1; 0 means idle
-	told  bool                 // reported; guarded by the watchdog's mutex
+	owner    *Watchdog
+	what     string // "pass" or "decode"
+	kind     string
+	key      types.NamespacedName // for passes
+	slow     int64                // ticks after which it hangs
+	begun    atomic.Int64         // tick in which it began, from 1; 0 means idle
+	reported bool                 // reported; guarded by the watchdog's mutex
 }
 
 // newJob adds an idle job. The caller must call Drop.
@@ -95,7 +95,7 @@ func (j *job) Drop() {
 	j.owner.mu.Lock()
 	defer j.owner.mu.Unlock()
 	delete(j.owner.jobs, j)
-	if j.told && j.begun.Load() != 0 {
+	if j.reported && j.begun.Load() != 0 {
 		j.owner.logger.Info("Work that hung has ended", "work", j.what, "kind", j.kind, "object", j.key)
 	}
 }
@@ -150,12 +150,12 @@ func (h *Watchdog) Count() {
 			hogs++
 		}
 		if age == 0 {
-			j.told = false
+			j.reported = false
 		}
-		if age < j.slow || j.told {
+		if age < j.slow || j.reported {
 			continue
 		}
-		j.told = true
+		j.reported = true
 		h.logger.Error(errHangs, "Work hangs: the operator reports that it is not ready now, and asks to be restarted if this lasts",
 			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(Tick/time.Second))
 	}

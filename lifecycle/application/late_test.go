@@ -46,8 +46,8 @@ func (w *world) begin() {
 	w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 }
 
-// lag lets the late pass make its next step, or ends it.
-func (w *world) lag() {
+// advanceLatePass lets the late pass make its next step, or ends it.
+func (w *world) advanceLatePass() {
 	for w.late != nil {
 		if w.Now.After(w.late.until) {
 			w.late.stop()

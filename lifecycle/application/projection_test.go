@@ -95,15 +95,15 @@ func (p *projection) wrong() (pair []string) {
 	return nil
 }
 
-// sight is what the operator observes from a time on.
-type sight struct {
+// observation is what the operator observes from a time on.
+type observation struct {
 	at   int // seconds
 	seen lifecycle.Observed
 }
 
 // play runs the passes of a story: at each sight, and at each requested time until the next. Live reads find what is
 // observed.
-func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
+func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
 	var lacks lifecycle.Shortages
@@ -185,88 +185,88 @@ func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		app   lifecycle.App
-		story []sight
+		story []observation
 		want  []string
 	}{
-		{"success", secondFamily(), []sight{
+		{"success", secondFamily(), []observation{
 			{0, nothing}, {1, standing(1, pending)}, {6, standing(1, running)}, {7, standing(1, running, readyAt(7))},
 			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"success of a driver that ran between two looks", secondFamily(), []sight{
+		{"success of a driver that ran between two looks", secondFamily(), []observation{
 			{0, nothing}, {1, standing(1, pending)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"success that nobody saw begin", secondFamily(), []sight{{60, standing(1, lifecycle.DriverSucceeded)}, {61, nothing}},
+		{"success that nobody saw begin", secondFamily(), []observation{{60, standing(1, lifecycle.DriverSucceeded)}, {61, nothing}},
 			then("Succeeded", "ResourceReleased")},
-		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second }), []sight{
+		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second }), []observation{
 			{0, nothing}, {1, standing(1, pending, image)}, {40, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"}},
-		{"success, retained for a time", secondFamily(retain(lifecycle.RetainAlways, 20)), []sight{
+		{"success, retained for a time", secondFamily(retain(lifecycle.RetainAlways, 20)), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, nothing},
 		}, then("Succeeded", "TerminatedWithoutReleaseResources", "ResourceReleased")},
-		{"success, retained for a time that goes on", secondFamily(retain(lifecycle.RetainAlways, 200)), []sight{
+		{"success, retained for a time that goes on", secondFamily(retain(lifecycle.RetainAlways, 200)), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, standing(1, lifecycle.DriverSucceeded)},
 		}, then("Succeeded", "TerminatedWithoutReleaseResources")},
-		{"failure, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+		{"failure, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverFailed)}, {900, standing(1, lifecycle.DriverFailed)},
 		}, then("Failed", "TerminatedWithoutReleaseResources")},
-		{"success, where failures are retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+		{"success, where failures are retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"failure that nobody saw begin, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+		{"failure that nobody saw begin, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)},
 		}, then("Failed", "TerminatedWithoutReleaseResources")},
-		{"a container that could not be started", secondFamily(), []sight{
+		{"a container that could not be started", secondFamily(), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, neverStarted)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "Failed", "ResourceReleased"}},
-		{"evicted before it began", secondFamily(), []sight{
+		{"evicted before it began", secondFamily(), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} })}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverEvicted", "ResourceReleased"}},
-		{"evicted, and again", secondFamily(restarts(lifecycle.OnFailure, 1)), []sight{
+		{"evicted, and again", secondFamily(restarts(lifecycle.OnFailure, 1)), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed, evicted)}, {91, nothing},
 		}, slices.Concat(then("DriverEvicted", "ScheduledToRestart"), well[1:], []string{"DriverEvicted", "ResourceReleased"})},
-		{"the last of all is retained, those before are not (W14)", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), []sight{
+		{"the last of all is retained, those before are not (W14)", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), []observation{
 			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed)},
 		}, slices.Concat(then("Failed", "ScheduledToRestart"), well[1:], []string{"Failed", "TerminatedWithoutReleaseResources"})},
 		{"what cannot be used is over at once", secondFamily(restarts(lifecycle.Always, 9), func(a *lifecycle.App) {
 			a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.deploymentMode"}
-		}), []sight{{0, nothing}, {1, nothing}}, []string{"Submitted", "Failed", "ResourceReleased"}},
-		{"what cannot be made follows the policy (W17)", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 1)), []sight{
+		}), []observation{{0, nothing}, {1, nothing}}, []string{"Submitted", "Failed", "ResourceReleased"}},
+		{"what cannot be made follows the policy (W17)", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 1)), []observation{
 			{0, refused(true)}, {30, refused(true)}, {31, nothing},
 		}, []string{"Submitted", "SchedulingFailure", "ScheduledToRestart", "SchedulingFailure", "ResourceReleased"}},
-		{"deleted by somebody", secondFamily(), []sight{{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, nothing}}, then("Failed", "ResourceReleased")},
-		{"executors come, go and come", secondFamily(thresholds(2, 2, 3)), []sight{
+		{"deleted by somebody", secondFamily(), []observation{{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, nothing}}, then("Failed", "ResourceReleased")},
+		{"executors come, go and come", secondFamily(thresholds(2, 2, 3)), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
 			{10, withExecutors(standing(1, running, readyAt(6)), running, running)}, {12, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
 			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {20, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
 			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningWithPartialCapacity",
 			"RunningHealthy", "RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased"}},
-		{"an executor is replaced in time", secondFamily(thresholds(0, 2, 2)), []sight{
+		{"an executor is replaced in time", secondFamily(thresholds(0, 2, 2)), []observation{
 			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
 			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {18, withExecutors(standing(1, running, readyAt(6)), running, running)},
 			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"executors end a little before their driver", secondFamily(thresholds(0, 1, 2)), []sight{
+		{"executors end a little before their driver", secondFamily(thresholds(0, 1, 2)), []observation{
 			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
 			{49, withExecutors(standing(1, running, readyAt(6)), running, lifecycle.DriverSucceeded)}, {50, standing(1, running, readyAt(6))},
 			{53, standing(1, lifecycle.DriverSucceeded)}, {54, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart = 30 * second }), []sight{
+		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart = 30 * second }), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {30, withExecutors(standing(1, running, readyAt(6)), running)}, {61, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut", "ResourceReleased"}},
-		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []sight{{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing}},
+		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []observation{{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing}},
 			[]string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "Succeeded", "ResourceReleased"}},
-		{"a minimum, and nothing that the start awaits (W25)", secondFamily(thresholds(0, 1, 2)), []sight{
+		{"a minimum, and nothing that the start awaits (W25)", secondFamily(thresholds(0, 1, 2)), []observation{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
 			{9, withExecutors(standing(1, running, readyAt(6)), running, running)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningWithBelowThresholdExecutors", "RunningWithPartialCapacity",
 			"RunningHealthy", "Succeeded", "ResourceReleased"}},
-		{"a node that was lost for a while", secondFamily(thresholds(1, 1, 0)), []sight{
+		{"a node that was lost for a while", secondFamily(thresholds(1, 1, 0)), []observation{
 			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running)}, {20, standing(1, lifecycle.DriverUnknown)},
 			{900, standing(1, running, readyAt(890))}, {910, withExecutors(standing(1, running, readyAt(890)), running)},
 			{951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
 		}, then("RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased")},
-		{"a node that was lost until the driver had ended", secondFamily(), []sight{
+		{"a node that was lost until the driver had ended", secondFamily(), []observation{
 			{0, nothing}, {6, standing(1, running)}, {20, standing(1, lifecycle.DriverUnknown)}, {951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 	} {

@@ -28,7 +28,7 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
-	told := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors are wanted and cannot be made: used 3"}
+	reported := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors are wanted and cannot be made: used 3"}
 	runs := func(phases ...lifecycle.DriverPhase) lifecycle.Observed {
 		return withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), phases...)
 	}
@@ -52,15 +52,15 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 	}
 	const running, pending, failed, unknown = lifecycle.DriverRunning, lifecycle.DriverPending, lifecycle.DriverFailed, lifecycle.DriverUnknown
 	for _, c := range []struct {
-		name  string
-		app   lifecycle.App
-		m     lifecycle.Memory
-		seen  lifecycle.Observed
-		do    []lifecycle.Action
-		check time.Duration
-		short int // seconds; -1 means enough
-		cause lifecycle.Cause
-		told  bool
+		name     string
+		app      lifecycle.App
+		m        lifecycle.Memory
+		seen     lifecycle.Observed
+		do       []lifecycle.Action
+		check    time.Duration
+		short    int // seconds; -1 means enough
+		cause    lifecycle.Cause
+		reported bool
 	}{
 		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
 		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
@@ -69,12 +69,12 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"for hours", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
 		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
 		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
-		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, told, true},
+		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, reported, true},
 		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
 			lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 2"}, false},
 		{"and does no more", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, told, true},
+		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, reported, true},
 		{"one of two for 5 s", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(55)), runs(running), ask, 4 * second, 55, lifecycle.Cause{}, false},
 		{"one of two", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
 		{"one waits", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
@@ -94,7 +94,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"by a clock that went back since", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
 		{"what is stored goes before", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
 		{"it came back", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
-		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, told, true},
+		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
 		{"they are let go by dynamic allocation", appWith(wants(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
 		{"all of them", appWith(wants(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
 		{"none are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},
@@ -120,7 +120,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Actions, ask) {
 			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
 		}
-		if told := len(plan.Notices) > 0; told != c.told {
+		if reported := len(plan.Notices) > 0; reported != c.reported {
 			t.Errorf("%s: told %v", c.name, plan.Notices)
 		}
 	}
@@ -129,7 +129,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 // TestShortageIsToldOnce checks that a shortage is one event and one cause, however the numbers of a quota change and
 // however long it lasts. A shortage that returns is reported again.
 func TestShortageIsToldOnce(t *testing.T) {
-	app, m, told := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
+	app, m, reported := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	pass := func(seconds int, used string) {
 		t.Helper()
@@ -143,7 +143,7 @@ func TestShortageIsToldOnce(t *testing.T) {
 			plan = Step(app, m, seen, at(seconds))
 		}
 		checkPlan(t, app, m, seen, at(seconds), plan)
-		m, told = plan.Next, told+len(plan.Notices)
+		m, reported = plan.Next, reported+len(plan.Notices)
 	}
 	for i, used := range []string{"used 0", "used 1", "used 2", "used 2", "used 2"} {
 		pass(10*i, used)
@@ -152,21 +152,21 @@ func TestShortageIsToldOnce(t *testing.T) {
 			seen.Executors[len(seen.Executors)-1].CreatedAt = at(10*i + 1)
 		}
 	}
-	if told != 1 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Scaling {
-		t.Fatalf("told %d times; %s, %+v", told, m.Phase, m.Cause)
+	if reported != 1 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Scaling {
+		t.Fatalf("told %d times; %s, %+v", reported, m.Phase, m.Cause)
 	}
 	pass(100, "")
 	seen = withExecutors(seen, lifecycle.DriverRunning, lifecycle.DriverRunning)
 	pass(110, "")
-	if told != 1 || m.Cause != (lifecycle.Cause{}) || m.Phase != lifecycle.Running || !m.ShortSince.IsZero() {
-		t.Fatalf("with room told %d times; %+v", told, m)
+	if reported != 1 || m.Cause != (lifecycle.Cause{}) || m.Phase != lifecycle.Running || !m.ShortSince.IsZero() {
+		t.Fatalf("with room told %d times; %+v", reported, m)
 	}
 	seen.Executors[0].Phase = lifecycle.DriverFailed
 	pass(120, "used 3")
 	pass(130, "used 3")
 	pass(140, "used 3")
-	if told != 2 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Running {
-		t.Errorf("again told %d times; %+v", told, m)
+	if reported != 2 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Running {
+		t.Errorf("again told %d times; %+v", reported, m)
 	}
 }
 

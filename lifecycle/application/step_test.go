@@ -347,7 +347,7 @@ func TestExecutorsWait(t *testing.T) {
 		mem  lifecycle.Memory
 		seen lifecycle.Observed
 		want lifecycle.Cause
-		told string // name of the pod
+		pod  string // name of the pod
 	}{
 		{"on its way", memoryIn(lifecycle.Scaling), pending(ready, "", ""), lifecycle.Cause{}, ""},
 		{"the first that is stuck", memoryIn(lifecycle.Ready), pending(ready, "", "Unschedulable", "ImagePullBackOff"),
@@ -383,12 +383,12 @@ func TestExecutorsWait(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			plan := Step(app, c.mem, c.seen, at(60))
 			checkPlan(t, app, c.mem, c.seen, at(60), plan)
-			told := ""
+			reported := ""
 			for _, n := range plan.Notices {
-				told += n.Name
+				reported += n.Name
 			}
-			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || told != c.told {
-				t.Errorf("told of %q, want %q; cause (-want +got):\n%s", told, c.told, diff)
+			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || reported != c.pod {
+				t.Errorf("told of %q, want %q; cause (-want +got):\n%s", reported, c.pod, diff)
 			}
 		})
 	}

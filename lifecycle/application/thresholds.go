@@ -33,12 +33,12 @@ const shortageGrace = 5 * time.Second
 //
 // A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. The end of a
 // start needs no such delay: executors that never ran were not lost.
-func (s *step) phaseByThresholds(came, running int32) lifecycle.Phase {
+func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 	starts := !from.Runs()
 	switch {
-	case starts && came < t.Init:
-		if came > 0 {
+	case starts && started < t.Init:
+		if started > 0 {
 			return lifecycle.Scaling
 		}
 		return lifecycle.Ready
@@ -105,14 +105,14 @@ func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return
 	}
-	_, came := s.executors()
+	_, started := s.executors()
 	target := lifecycle.Running
 	switch {
 	case s.app.Thresholds != nil:
-		target = s.phaseByThresholds(came, math.MaxInt32)
-	case came < s.app.InitialExecutors && came > 0:
+		target = s.phaseByThresholds(started, math.MaxInt32)
+	case started < s.app.InitialExecutors && started > 0:
 		target = lifecycle.Scaling
-	case came < s.app.InitialExecutors:
+	case started < s.app.InitialExecutors:
 		target = lifecycle.Ready
 	}
 	s.enterPhasesUpTo(target)

@@ -46,12 +46,12 @@ func newSecondWorld(seed uint64) *world {
 	if r.IntN(4) == 0 {
 		w.app.TTL = new(seconds(100))
 	}
-	w.ask(r)
+	w.chooseSettings(r)
 	return w
 }
 
-// ask chooses random values for the settings that a tenant may change at any time.
-func (w *world) ask(r *rand.Rand) {
+// chooseSettings chooses random values for the settings that a tenant may change at any time.
+func (w *world) chooseSettings(r *rand.Rand) {
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	maybe := func(n int) *time.Duration {
 		if r.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func (w *world) endOf(attempt int32) time.Time {
 func (w *world) tenant() {
 	switch {
 	case w.Chance(0.02):
-		w.ask(w.Rand)
+		w.chooseSettings(w.Rand)
 		w.edits++
 		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Deadlines, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Limits))
 	case w.Chance(0.01):
@@ -268,8 +268,8 @@ func (l *ledger) count(w *world) {
 }
 
 // decided checks the choice between another attempt and none against the policy and the limits of reference 2.9.
-func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase, again bool) {
-	if was == lifecycle.Retained {
+func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.Phase, again bool) {
+	if previous == lifecycle.Retained {
 		return
 	}
 	rule := w.app.Restart
@@ -278,11 +278,11 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 		lifecycle.OnInfrastructureFailure: l.how == lifecycle.Refused || l.how == lifecycle.StartTimedOut || l.how == lifecycle.ExecutorsTimedOut,
 	}[rule.Policy]
 	before := *l
-	if was == lifecycle.Ended {
+	if previous == lifecycle.Ended {
 		l.count(w)
 	}
 	next := l.counts
-	if was == lifecycle.Ended {
+	if previous == lifecycle.Ended {
 		*l = before
 	}
 	limited := next[0] > rule.Limits.MaxRestarts
@@ -336,8 +336,8 @@ func (w *world) leads(plan lifecycle.Plan) {
 	}
 }
 
-// timely checks everything that has a time limit.
-func (w *world) timely() {
+// checkDeadlines checks everything that has a time limit.
+func (w *world) checkDeadlines() {
 	m, limits := w.stored, w.app.Deadlines
 	var d *pod
 	for _, p := range w.pods {
@@ -377,8 +377,8 @@ func (w *world) timely() {
 	}
 }
 
-// restful reports whether a life of the second family has ended.
-func (w *world) restful() bool {
+// ended reports whether a life of the second family has ended.
+func (w *world) ended() bool {
 	empty := len(w.pods) == 0 && len(w.remains) == 0
 	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil
 	switch {
@@ -412,18 +412,18 @@ func (w *world) liveSecond(t *testing.T) {
 		w.edits++
 		w.app.Restart.Policy = lifecycle.Never // attempts that live long enough would restart forever
 	}
-	for turns := 0; turns < 600 && !w.restful() && w.Breach == ""; turns++ {
+	for turns := 0; turns < 600 && !w.ended() && w.Breach == ""; turns++ {
 		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {
 			w.guarded()
 			w.explained()
 		}
 		if !w.gone && !w.app.Deleting && turns > 2 {
-			w.timely()
+			w.checkDeadlines()
 			w.inTime()
 		}
 	}
 	switch {
-	case !w.restful():
+	case !w.ended():
 		w.Fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
 	case w.gone || w.app.Deleting:
 	case w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero():

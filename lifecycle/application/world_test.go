@@ -132,7 +132,7 @@ func (w *world) tick() {
 	}
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
-		w.fate(p)
+		w.progress(p)
 	}
 	w.use()
 	if w.Chance(0.05) {
@@ -156,8 +156,8 @@ func (w *world) use() {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// fate makes one pod progress.
-func (w *world) fate(p *pod) {
+// progress makes one pod progress.
+func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
@@ -389,9 +389,9 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 		case w.conflict(plan):
 			return time.Second
 		default:
-			w.untimely(plan, seen)
+			w.checkEarlyStops(plan, seen)
 			w.lacks = plan.Shortages
-			w.patient(plan, seen)
+			w.checkGateGrace(plan, seen)
 			w.record(plan)
 			if seen.TransientError == nil {
 				w.held = time.Time{}
@@ -562,9 +562,9 @@ func (w *world) behind(seen lifecycle.Observed) bool {
 	})
 }
 
-// untimely fails if a deadline stops a driver that has started or ended. That is allowed only if no live read was
+// checkEarlyStops fails if a deadline stops a driver that has started or ended. That is allowed only if no live read was
 // possible.
-func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
+func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 	for _, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || seen.TransientError != nil {
 			continue
@@ -586,8 +586,8 @@ func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// patient fails if a scheduling gate is reported that has held its pod for less than 5 s.
-func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
+// checkGateGrace fails if a scheduling gate is reported that has held its pod for less than 5 s.
+func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 	young := func(why lifecycle.Cause, made time.Time) bool {
 		return why.Reason == lifecycle.ReasonSchedulingGated && w.Now.Sub(made) < 5*time.Second
 	}
@@ -624,7 +624,7 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 // lasts.
 func (w *world) explained() {
 	m := w.stored
-	told := m.Cause.Reason == "QuotaExceeded"
+	reported := m.Cause.Reason == "QuotaExceeded"
 	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= queryDelay(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
 		if !m.ShortSince.IsZero() {
@@ -634,8 +634,8 @@ func (w *world) explained() {
 		return p.driver && p.attempt == m.Attempt && p.phase == lifecycle.DriverRunning && !p.deleting
 	}):
 		// The state of the driver takes precedence.
-	case told && (!short || !w.full), !told && short && w.full && m.Cause.Reason == "":
-		w.Fail("told: %v, room: %v, short since %s: %+v", told, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
+	case reported && (!short || !w.full), !reported && short && w.full && m.Cause.Reason == "":
+		w.Fail("told: %v, room: %v, short since %s: %+v", reported, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
 	}
 }
 
@@ -783,7 +783,7 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 		w.version++
 		w.earlier = spec{app, name}
 	}
-	if w.lag(); w.late != nil && !w.beside {
+	if w.advanceLatePass(); w.late != nil && !w.beside {
 		return false
 	}
 	if sync {

@@ -82,9 +82,9 @@ func (s *step) current(c counts) bool {
 
 // shortage is what a cluster lacks, and the pod that gives the reason; zero if it lacks nothing.
 type shortage struct {
-	cause lifecycle.Cause
-	pod   string
-	told  bool // a pod gives the reason
+	cause     lifecycle.Cause
+	pod       string
+	explained bool // a pod gives the reason
 }
 
 // part is the subject of a notice about a lack.
@@ -123,7 +123,7 @@ func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortag
 			continue
 		}
 		if !ready(m) && m.Why.Reason != "" {
-			return shortage{pod: m.Name, told: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
+			return shortage{pod: m.Name, explained: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
 		}
 	}
 	if !there {

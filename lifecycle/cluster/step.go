@@ -129,10 +129,10 @@ func (s *step) notice(reason, format string, args ...any) {
 func (s *step) waitFor(what shortage) {
 	cause := what.cause.Bounded()
 	// The cluster still lacks something, and the last known reason stays valid.
-	if s.seen.QuerySkipped && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
+	if s.seen.QuerySkipped && !what.explained && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
-	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
+	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.explained || s.m.Phase == lifecycle.Running) {
 		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 			Part: what.part(), Name: what.pod, Waits: s.m.Phase != lifecycle.Running, Attempt: s.m.Attempt, Cause: cause,
 		})
@@ -151,7 +151,7 @@ func (s *step) ensuring() bool {
 	case s.objects.Refused != nil && s.m.Phase != lifecycle.Waiting:
 		return s.to(lifecycle.Waiting, *s.objects.Refused)
 	case s.objects.Refused != nil:
-		s.waitFor(shortage{cause: *s.objects.Refused, told: true})
+		s.waitFor(shortage{cause: *s.objects.Refused, explained: true})
 	}
 	// The objects may come to stand in this same pass, so the next pass must come before a time limit that starts now
 	// ends.
@@ -213,7 +213,7 @@ func (s *step) running() bool {
 		lacks = shortage{cause: *s.objects.Refused}
 	case s.m.Rolling() && overdue:
 		lacks = shortage{pod: lacks.pod, cause: s.rolloutTimedOut(lacks)}
-	case s.m.Rolling() && !lacks.told:
+	case s.m.Rolling() && !lacks.explained:
 		lacks = shortage{} // a pod that is being replaced is not ready for a while
 	}
 	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {

@@ -106,25 +106,25 @@ type row struct {
 	objects Objects
 	after   time.Duration
 
-	trail string
-	told  string
-	cause string
-	check time.Duration
+	trail    string
+	reported string
+	cause    string
+	check    time.Duration
 }
 
 func (r row) run(t *testing.T) {
 	now := began.Add(r.after)
 	plan := Step(r.want, r.mem, r.seen, r.objects, now)
 	checkPlan(t, r.want, r.mem, r.seen, r.objects, now, plan)
-	var trail, told []string
+	var trail, reported []string
 	for _, tr := range plan.Transitions {
 		trail = append(trail, string(tr.To))
 	}
 	for _, n := range plan.Notices {
-		told = append(told, n.Cause.Reason)
+		reported = append(reported, n.Cause.Reason)
 	}
-	got := []any{strings.Join(trail, " "), strings.Join(told, " "), plan.Next.Cause.Reason, plan.RequeueAfter}
-	if diff := cmp.Diff([]any{r.trail, r.told, r.cause, r.check}, got); diff != "" {
+	got := []any{strings.Join(trail, " "), strings.Join(reported, " "), plan.Next.Cause.Reason, plan.RequeueAfter}
+	if diff := cmp.Diff([]any{r.trail, r.reported, r.cause, r.check}, got); diff != "" {
 		t.Errorf("trail, told, cause, check: %s\nnext %+v", diff, plan.Next)
 	}
 }
@@ -148,7 +148,7 @@ func TestBeginning(t *testing.T) {
 		{name: "cannot be rendered, something is there", want: two(broken), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: repeatDelay},
 		{name: "still refused", want: two(), mem: memory(lifecycle.Waiting, because("QuotaExceeded")), objects: refused, cause: "QuotaExceeded", check: start},
 		{name: "refused for another reason", want: two(), mem: memory(lifecycle.Waiting, because("Forbidden")), objects: refused,
-			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
+			reported: "QuotaExceeded", cause: "QuotaExceeded", check: start},
 		{name: "not known any more", want: two(), mem: memory(lifecycle.Waiting, because("Forbidden")), cause: "Forbidden", check: start},
 		{name: "the quota is raised", want: two(), mem: memory(lifecycle.Waiting, because("QuotaExceeded")), objects: stand,
 			trail: "Launched", cause: ReasonMasterNotReady, check: start},
@@ -164,14 +164,14 @@ func TestStarting(t *testing.T) {
 	for _, r := range []row{
 		{name: "no pod yet", want: two(), mem: memory(lifecycle.Launched), objects: stand, after: time.Minute, cause: ReasonMasterNotReady, check: 4 * time.Minute},
 		{name: "the image is missing", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
-			seen: membersOf(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
+			seen: membersOf(member("master", noImage)), after: time.Minute, reported: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "the image is missing still", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
 			seen: membersOf(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "a gate for a moment is no news", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
 			seen: membersOf(member("master", gated, made(58*time.Second))), after: time.Minute, cause: ReasonMasterNotReady, check: 3 * time.Second},
 		{name: "a gate for a while", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
 			seen: membersOf(member("master", gated, made(55*time.Second))), after: time.Minute,
-			told: lifecycle.ReasonSchedulingGated, cause: lifecycle.ReasonSchedulingGated, check: start},
+			reported: lifecycle.ReasonSchedulingGated, cause: lifecycle.ReasonSchedulingGated, check: start},
 		{name: "a gate for longer than the master may take", want: two(),
 			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
 			seen: membersOf(member("master", gated)), after: time.Hour, cause: lifecycle.ReasonSchedulingGated, check: start},
@@ -199,7 +199,7 @@ func TestStarting(t *testing.T) {
 		{name: "the master is ready", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: membersOf(member("master"), member("w-0")),
 			trail: "Started", cause: ReasonWorkersNotReady, check: start},
 		{name: "a worker waits for a node", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
-			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), reported: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
 		{name: "a worker waits for hours", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
 			seen: membersOf(member("master"), member("w-0")), after: 50 * start, cause: ReasonWorkersNotReady, check: start},
 		{name: "the master is gone again", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master", going)), after: 50 * start,
@@ -207,7 +207,7 @@ func TestStarting(t *testing.T) {
 		{name: "all are ready", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: whole, trail: "Running"},
 		{name: "all are ready, and an object is not known of", want: two(), mem: memory(lifecycle.Started), seen: whole, check: start},
 		{name: "a worker on a lost node", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master"), member("w-0"), member("w-1", lost)),
-			told: lifecycle.ReasonNodeLost, cause: lifecycle.ReasonNodeLost, check: start},
+			reported: lifecycle.ReasonNodeLost, cause: lifecycle.ReasonNodeLost, check: start},
 		{name: "an autoscaler may choose fewer", want: two(scales), mem: memory(lifecycle.Started), objects: stand, seen: membersOf(member("master"), member("w-0")), trail: "Running"},
 		{name: "without workers", want: two(func(c *Cluster) { c.Workers = 0 }), mem: memory(lifecycle.Launched), objects: stand, seen: membersOf(member("master")), trail: "Running"},
 		{name: "an object is refused now", want: two(), mem: memory(lifecycle.Launched), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
@@ -224,27 +224,27 @@ func TestRunning(t *testing.T) {
 		{name: "whole", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: whole},
 		{name: "nobody knows of the objects", want: two(), mem: memory(lifecycle.Running), seen: whole},
 		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: membersOf(member("master"), member("w-0")), after: time.Hour,
-			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
+			reported: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
 		{name: "a worker is gone still", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
 			seen: membersOf(member("master"), member("w-0")), after: time.Hour, cause: ReasonWorkersNotReady},
 		{name: "a worker that came back finds no image", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
-			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff"},
-		{name: "the worker is back", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand, seen: whole, told: ReasonRecovered},
+			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage)), reported: "ImagePullBackOff", cause: "ImagePullBackOff"},
+		{name: "the worker is back", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand, seen: whole, reported: ReasonRecovered},
 		{name: "the master is gone for hours", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: membersOf(member("w-0"), member("w-1")), after: 100 * start,
-			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
-		{name: "an object was deleted and is refused", want: two(), mem: memory(lifecycle.Running), objects: refused, seen: whole, told: "QuotaExceeded", cause: "QuotaExceeded"},
-		{name: "and taken again", want: two(), mem: memory(lifecycle.Running, because("QuotaExceeded")), objects: stand, seen: whole, told: ReasonRecovered},
+			reported: ReasonMasterNotReady, cause: ReasonMasterNotReady},
+		{name: "an object was deleted and is refused", want: two(), mem: memory(lifecycle.Running), objects: refused, seen: whole, reported: "QuotaExceeded", cause: "QuotaExceeded"},
+		{name: "and taken again", want: two(), mem: memory(lifecycle.Running, because("QuotaExceeded")), objects: stand, seen: whole, reported: ReasonRecovered},
 		{name: "more workers than the autoscaler's least", want: two(scales), mem: memory(lifecycle.Running), objects: stand,
 			seen: membersOf(member("master"), member("w-0"), member("w-1", noImage))},
 
-		{name: "edited", want: two(edited), mem: memory(lifecycle.Running), seen: whole, after: time.Hour, told: ReasonEdited, check: start},
+		{name: "edited", want: two(edited), mem: memory(lifecycle.Running), seen: whole, after: time.Hour, reported: ReasonEdited, check: start},
 		{name: "edited, the objects stand, the pods are old", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole, after: time.Minute,
 			check: 4*time.Minute + time.Second},
 		{name: "a pod is replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: membersOf(member("master", second, unready), member("w-0"), member("w-1")),
 			after: time.Minute, check: 4*time.Minute + time.Second},
 		{name: "its image is missing", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
-			seen: membersOf(member("master", second, noImage), member("w-0"), member("w-1")), after: time.Second, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
-		{name: "all are replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
+			seen: membersOf(member("master", second, noImage), member("w-0"), member("w-1")), after: time.Second, reported: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+		{name: "all are replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, reported: ReasonRolledOut},
 		{name: "all are replaced, the objects are not known of", want: two(edited), mem: memory(lifecycle.Running, rolling), seen: whole2, after: time.Second, check: start},
 		{name: "one worker too many", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
 			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second)})...), after: time.Second, check: start},
@@ -252,23 +252,23 @@ func TestRunning(t *testing.T) {
 			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
 		{name: "one that goes, of as many as an autoscaler likes", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand,
 			seen: membersOf(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
-		{name: "more than the autoscaler's least", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
+		{name: "more than the autoscaler's least", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, reported: ReasonRolledOut},
 		{name: "edited in what no pod shows", want: two(func(c *Cluster) { c.Generation++ }), mem: memory(lifecycle.Running), objects: stand, seen: whole, after: time.Second,
-			told: "SpecChanged RolledOut"},
+			reported: "SpecChanged RolledOut"},
 		{name: "takes too long", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: membersOf(member("master", second), member("w-0", second, unready), member("w-1")),
-			after: start + time.Second, told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
+			after: start + time.Second, reported: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
 		{name: "takes long, pod by pod", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
 			seen: membersOf(member("master", second), member("w-0", second, unready, made(2*start)), member("w-1")), after: 2*start + time.Minute, check: start - time.Minute},
 		{name: "takes long, and only old pods are made", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
 			seen: membersOf(member("master", second), member("w-0", unready, made(2*start)), member("w-1")), after: 2*start + time.Minute,
-			told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
+			reported: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
 		{name: "takes too long, and is done", want: two(edited), mem: memory(lifecycle.Running, rolling, because(ReasonRolloutTimedOut)), objects: stand, seen: whole2,
-			after: start + time.Minute, told: ReasonRolledOut},
+			after: start + time.Minute, reported: ReasonRolledOut},
 		{name: "the edit is refused", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: refused, seen: whole, after: time.Second,
-			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
+			reported: "QuotaExceeded", cause: "QuotaExceeded", check: start},
 		{name: "an edit that cannot be", want: two(edited, broken), mem: memory(lifecycle.Running), seen: whole},
 		{name: "an edit that cannot be, the master goes", want: two(edited, broken), mem: memory(lifecycle.Running), seen: membersOf(member("w-0")),
-			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
+			reported: ReasonMasterNotReady, cause: ReasonMasterNotReady},
 		{name: "an edit that cannot be, amid another", want: two(edited, edited, broken), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, after: time.Second, check: start},
 		{name: "by another version of the operator", want: two(func(c *Cluster) { c.Made[lifecycle.Worker] = "w9" }), mem: memory(lifecycle.Running), objects: stand, seen: whole,
 			after: time.Hour, check: start},
@@ -284,10 +284,10 @@ func TestAdopted(t *testing.T) {
 		{name: "a pod was made again, of ours", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand,
 			seen: membersOf(member("master", foreign), member("w-0"), member("w-1", foreign))},
 		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: membersOf(theirs.Members[0], theirs.Members[1]),
-			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
+			reported: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
 		{name: "was not running yet", want: two(), mem: Memory{Attempt: 1, Adopted: true}, objects: stand, seen: theirs, trail: "Launched Running"},
 		{name: "its refusal is over", want: two(), mem: memory(lifecycle.Waiting, adopted), objects: stand, seen: theirs, trail: "Launched Running"},
-		{name: "edited", want: two(edited), mem: memory(lifecycle.Running, adopted), objects: stand, seen: theirs, after: time.Second, told: ReasonEdited, check: start},
+		{name: "edited", want: two(edited), mem: memory(lifecycle.Running, adopted), objects: stand, seen: theirs, after: time.Second, reported: ReasonEdited, check: start},
 	} {
 		t.Run(r.name, r.run)
 	}

@@ -159,10 +159,10 @@ func (w *world) pass(t *testing.T) {
 	check, trail := plan.RequeueAfter, plan.Transitions
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
 	if plan.Next.Wants() && w.want.Invalid == nil {
-		w.known = w.bring()
-		told := Step(w.want, plan.Next, seen, w.known, w.Now)
-		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, told)
-		trail, plan = append(slices.Clone(trail), told.Transitions...), told
+		w.known = w.ensureObjects()
+		reported := Step(w.want, plan.Next, seen, w.known, w.Now)
+		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, reported)
+		trail, plan = append(slices.Clone(trail), reported.Transitions...), reported
 	}
 	if !w.kind && w.Chance(0.1) {
 		w.Tell("the operator dies")
@@ -173,15 +173,15 @@ func (w *world) pass(t *testing.T) {
 		w.conflict()
 		return
 	}
-	w.judge(before, plan.Next, trail, seen)
+	w.checkDecision(before, plan.Next, trail, seen)
 	if w.stored = plan.Next; goes {
 		w.objects = 0 // after it is stored that the objects are not wanted
 	}
 	w.Wake(check)
 }
 
-// bring ensures the objects.
-func (w *world) bring() Objects {
+// ensureObjects ensures the objects.
+func (w *world) ensureObjects() Objects {
 	switch {
 	case w.quota && (w.objects < 7 || !reflect.DeepEqual(w.made, w.want.Made)):
 		return refused
@@ -192,8 +192,8 @@ func (w *world) bring() Objects {
 	return stand
 }
 
-// judge checks a decision against the expectations of a user.
-func (w *world) judge(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
+// checkDecision checks a decision against the expectations of a user.
+func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
 		w.ready = w.Now
 	}

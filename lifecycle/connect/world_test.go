@@ -74,7 +74,7 @@ func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
-		w.fate(p)
+		w.progress(p)
 	}
 	if !w.kind {
 		w.user()
@@ -90,8 +90,8 @@ func (w *world) tick() {
 	}
 }
 
-// fate makes one pod progress.
-func (w *world) fate(p *pod) {
+// progress makes one pod progress.
+func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
@@ -226,7 +226,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			return time.Second
 		}
 		w.backsOff(plan)
-		w.judge(plan)
+		w.checkEnds(plan)
 		w.stored = plan.Next
 		for _, tr := range plan.Transitions {
 			w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
@@ -260,8 +260,8 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	return true
 }
 
-// judge fails if a server that the operator stopped counts as one that ended by itself.
-func (w *world) judge(plan lifecycle.Plan) {
+// checkEnds fails if a server that the operator stopped counts as one that ended by itself.
+func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
 			w.Fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)

@@ -198,9 +198,9 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	})
 	for i, run := range runs {
 		_, listed := places[run.Name]
-		told := i >= maxListed || listed
+		reported := i >= maxListed || listed
 		switch {
-		case !told:
+		case !reported:
 			s.noticeEnd(run)
 			if i >= limit {
 				s.requeueAfter(0) // once that is stored

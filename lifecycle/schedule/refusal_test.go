@@ -15,12 +15,12 @@ import (
 // stage carries out plans in a cluster without other events. Live reads find nothing new, and creations are rejected if
 // refuses returns true.
 type stage struct {
-	want    Schedule
-	mem     Memory
-	seen    []lifecycle.Run
-	refuses func(run string) bool
-	creates []string // tries, rejected or not
-	told    map[string]int
+	want     Schedule
+	mem      Memory
+	seen     []lifecycle.Run
+	refuses  func(run string) bool
+	creates  []string // tries, rejected or not
+	reported map[string]int
 }
 
 func (g *stage) pass(now time.Time) Plan {
@@ -43,7 +43,7 @@ func (g *stage) pass(now time.Time) Plan {
 			continue
 		}
 		for _, n := range plan.Notices {
-			g.told[n.Cause.Reason]++
+			g.reported[n.Cause.Reason]++
 		}
 		g.mem = plan.Next
 		return plan
@@ -52,7 +52,7 @@ func (g *stage) pass(now time.Time) Plan {
 
 // until lets time pass as the plans request it, and returns the number of passes.
 func (g *stage) until(now, end time.Time) (passes int) {
-	g.told = map[string]int{}
+	g.reported = map[string]int{}
 	for now.Before(end) && passes < 100_000 {
 		now = now.Add(g.pass(now).RequeueAfter)
 		passes++
@@ -68,8 +68,8 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 		want := hourly(t, func(s *Schedule) { s.Request, s.Deadline, s.Policy = "1", new(10*time.Second), policy })
 		g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == now }}
 		passes := g.until(noon.Add(-57*time.Minute-43*time.Second), noon.Add(24*time.Hour+time.Minute))
-		if g.told[ReasonStarted] != 25 || g.told[ReasonSkipped]+g.told[ReasonMissed] != 0 || g.told[ReasonRefused] != 1 {
-			t.Errorf("%s: %v", policy, g.told)
+		if g.reported[ReasonStarted] != 25 || g.reported[ReasonSkipped]+g.reported[ReasonMissed] != 0 || g.reported[ReasonRefused] != 1 {
+			t.Errorf("%s: %v", policy, g.reported)
 		}
 		if passes > 25*70 { // a try a minute
 			t.Errorf("%s: %d passes", policy, passes)
@@ -85,13 +85,13 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
 	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
 	g.until(noon, noon.Add(2*time.Minute))
-	if g.told[ReasonRefused] != 1 || g.mem.Rejected != twelve || g.mem.Retry.IsZero() {
-		t.Fatalf("%v: %+v", g.told, g.mem)
+	if g.reported[ReasonRefused] != 1 || g.mem.Rejected != twelve || g.mem.Retry.IsZero() {
+		t.Fatalf("%v: %+v", g.reported, g.mem)
 	}
 	g.want.Request = "1"
 	plan := g.pass(noon.Add(2 * time.Minute))
 	if g.mem.LastRequest != "1" || g.mem.Rejected != twelve || g.mem.Cause.Reason != "NameTaken" {
-		t.Errorf("%s, %+v", said(plan), g.mem)
+		t.Errorf("%s, %+v", summary(plan), g.mem)
 	}
 	// 13:00 is rejected as well, and 14:00 is not, with no time to lose.
 	g.want.Deadline = new(time.Second)
@@ -116,8 +116,8 @@ func TestBothRefused(t *testing.T) {
 			t.Errorf("%s is tried %d times in half an hour", run, tries[run])
 		}
 	}
-	if g.told[ReasonRefused] != 2 {
-		t.Errorf("%v", g.told)
+	if g.reported[ReasonRefused] != 2 {
+		t.Errorf("%v", g.reported)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 		if waits := policy != Allow; waits == slices.Contains(g.creates, twelve) || waits != strings.Contains(g.mem.Cause.Message, ahead) {
 			t.Errorf("%s: %v, %+v", policy, g.creates, g.mem.Cause)
 		}
-		if told := g.told[ReasonWaiting]; policy != Allow && told != 1 {
-			t.Errorf("%s: told %d times", policy, told)
+		if reported := g.reported[ReasonWaiting]; policy != Allow && reported != 1 {
+			t.Errorf("%s: told %d times", policy, reported)
 		}
 		g.seen = []lifecycle.Run{ended(ahead, lifecycle.Succeeded, 0)}
 		if g.pass(noon.Add(51 * time.Minute)); !slices.Contains(g.creates, twelve) {
@@ -165,7 +165,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		if r.IntN(4) > 0 {
 			want.Deadline = new(duration())
 		}
-		g := stage{want: want, told: map[string]int{}}
+		g := stage{want: want, reported: map[string]int{}}
 		if r.IntN(2) == 0 {
 			g.mem = ran(want)
 		}
@@ -189,7 +189,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		}
 		// A tick may be due every second, and the retry of a rejected one comes between two.
 		if took := now.Sub(began); looks == 60 && took < 15*time.Second {
-			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.told)
+			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.reported)
 		}
 	}
 }

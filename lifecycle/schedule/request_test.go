@@ -26,15 +26,15 @@ func TestRequestAsBefore(t *testing.T) {
 			}
 		})
 		plan := Step(want, mem, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at)
-		if said(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
-			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
+		if summary(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
+			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}
 		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil || again.Actions != nil {
-			t.Errorf("%s: again %s", outcome, said(again))
+			t.Errorf("%s: again %s", outcome, summary(again))
 		}
 		// If the run is not kept, it is requested normally.
-		if plan = Step(want, mem, lifecycle.Observed{}, at); said(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
-			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
+		if plan = Step(want, mem, lifecycle.Observed{}, at); summary(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
+			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}
 	}
 }
@@ -73,25 +73,25 @@ func TestRequestOvertaken(t *testing.T) {
 		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
 		waits := Step(want, ran(want), test.seen, at)
 		if waits.Actions != nil || waits.Next.Requested.Run != a {
-			t.Fatalf("%s: %s, %+v", test.about, said(waits), waits.Next)
+			t.Fatalf("%s: %s, %+v", test.about, summary(waits), waits.Next)
 		}
 		for _, next := range []string{"b", ""} {
 			want.Request = next
 			plan := Step(want, waits.Next, busy, at)
 			if i := slices.IndexFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Notices[i].Name != a {
-				t.Errorf("%s, then %q: %s", test.about, next, said(plan))
+				t.Errorf("%s, then %q: %s", test.about, next, summary(plan))
 			}
 			if (plan.Next.Requested.Run == "") != (next == "") || !plan.Next.Requested.Since.IsZero() {
 				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Requested)
 			}
 			if again := Step(want, plan.Next, busy, at); again.Notices != nil {
-				t.Errorf("%s, then %q, told twice: %s", test.about, next, said(again))
+				t.Errorf("%s, then %q, told twice: %s", test.about, next, summary(again))
 			}
 		}
 		// The operator died after it had started the run and before the status write.
 		want.Request = "b"
-		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}}, at); said(plan) != ReasonWaiting && said(plan) != "" {
-			t.Errorf("%s: %s", test.about, said(plan))
+		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}}, at); summary(plan) != ReasonWaiting && summary(plan) != "" {
+			t.Errorf("%s: %s", test.about, summary(plan))
 		}
 	}
 }
@@ -131,8 +131,8 @@ func TestSpellingIsNoEdit(t *testing.T) {
 	} {
 		want := hourly(t, func(s *Schedule) { s.Key = test.request })
 		plan := Step(want, ran(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
-		if edit := said(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
-			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, said(plan), plan.Next)
+		if edit := summary(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
+			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, summary(plan), plan.Next)
 		}
 	}
 }

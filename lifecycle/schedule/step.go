@@ -344,9 +344,9 @@ func (s *step) create(c candidate) {
 // the end. It reports each reason once. The next tick reports what became of this one.
 func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
-	since, told := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
+	since, reported := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
 	if c.tick.IsZero() {
-		since, told = s.m.Requested.Since, s.m.Requested.Cause.Reason == why.Reason
+		since, reported = s.m.Requested.Since, s.m.Requested.Cause.Reason == why.Reason
 	}
 	if since.IsZero() {
 		since = s.now
@@ -357,7 +357,7 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	} else {
 		s.m.Rejected, s.m.RejectedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
 	}
-	if !told {
+	if !reported {
 		s.notice(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, why.Message)
 	}
 }

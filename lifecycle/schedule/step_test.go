@@ -48,8 +48,8 @@ func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run
 	return lifecycle.Run{Name: name, UID: name, Outcome: outcome, CreatedAt: noon.Add(-time.Duration(minutesAgo) * time.Minute)}
 }
 
-// said lists the actions and reports of a plan in a short form.
-func said(p Plan) string {
+// summary lists the actions and reports of a plan in a short form.
+func summary(p Plan) string {
 	var out []string
 	for _, a := range p.Actions {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s", a.Verb, a.Name)))
@@ -76,7 +76,7 @@ func TestEditIsNotLostDuringTransientError(t *testing.T) {
 		}
 		mem = plan.Next
 	}
-	if got := said(Step(want, mem, lifecycle.Observed{}, noon.Add(2*time.Minute))); got != "Confirm" {
+	if got := summary(Step(want, mem, lifecycle.Observed{}, noon.Add(2*time.Minute))); got != "Confirm" {
 		t.Errorf("after the transient error: %s", got)
 	}
 }
@@ -91,85 +91,85 @@ func TestStep(t *testing.T) {
 	now := RequestName("etl", "u", "1")
 	quota := &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
 	for _, test := range []struct {
-		about string
-		want  []func(*Schedule)
-		mem   func(*Memory)
-		seen  lifecycle.Observed
-		late  time.Duration // time after noon
-		said  string
-		next  string // next run, in local time
-		check time.Duration
+		about   string
+		want    []func(*Schedule)
+		mem     func(*Memory)
+		seen    lifecycle.Observed
+		late    time.Duration // time after noon
+		summary string
+		next    string // next run, in local time
+		check   time.Duration
 	}{
 		{about: "not due", late: -time.Minute, next: "12:00:00", check: time.Minute},
-		{about: "due", said: "Create " + twelve + ", RunStarted", next: "13:00:00", check: maxRequeue},
-		{about: "due, and its run is there", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, said: "RunStarted", next: "13:00:00"},
-		{about: "due, and its run is there by another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, said: "RunStarted", next: "13:00:00"},
-		{about: "three were missed: a live read first", late: 3 * time.Hour, said: "Confirm", next: "16:00:00"},
-		{about: "three were missed", late: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, said: "Create etl-1769958000, RunsMissed, RunStarted", next: "16:00:00"},
-		{about: "within its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 10*time.Second + 999*time.Millisecond, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "past its deadline: a live read first", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, said: "Confirm", next: "13:00:00"},
-		{about: "past its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, seen: lifecycle.Observed{Confirmed: true}, said: "RunSkipped", next: "13:00:00"},
-		{about: "no deadline at all left, in its second", want: []func(*Schedule){within(0)}, late: 900 * time.Millisecond, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "due", summary: "Create " + twelve + ", RunStarted", next: "13:00:00", check: maxRequeue},
+		{about: "due, and its run is there", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, summary: "RunStarted", next: "13:00:00"},
+		{about: "due, and its run is there by another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, summary: "RunStarted", next: "13:00:00"},
+		{about: "three were missed: a live read first", late: 3 * time.Hour, summary: "Confirm", next: "16:00:00"},
+		{about: "three were missed", late: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, summary: "Create etl-1769958000, RunsMissed, RunStarted", next: "16:00:00"},
+		{about: "within its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 10*time.Second + 999*time.Millisecond, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "past its deadline: a live read first", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, summary: "Confirm", next: "13:00:00"},
+		{about: "past its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, seen: lifecycle.Observed{Confirmed: true}, summary: "RunSkipped", next: "13:00:00"},
+		{about: "no deadline at all left, in its second", want: []func(*Schedule){within(0)}, late: 900 * time.Millisecond, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "suspended", want: []func(*Schedule){suspended}},
 		{about: "suspended, and one goes on", want: []func(*Schedule){suspended}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}},
-		{about: "resumed", mem: func(m *Memory) { m.Suspended = true }, late: time.Minute, said: "Create " + twelve + ", ScheduleResumed, RunStarted", next: "13:00:00"},
-		{about: "asked for while suspended", want: []func(*Schedule){suspended, asks}, said: "Create " + now + ", RunStarted"},
-		{about: "asked for beside a tick: one at a time", want: []func(*Schedule){asks}, said: "Create " + now + ", RunStarted", next: "12:00:00", check: time.Millisecond},
-		{about: "asked for, and it is there", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(now)}}, said: "RunStarted", next: "12:00:00"},
+		{about: "resumed", mem: func(m *Memory) { m.Suspended = true }, late: time.Minute, summary: "Create " + twelve + ", ScheduleResumed, RunStarted", next: "13:00:00"},
+		{about: "asked for while suspended", want: []func(*Schedule){suspended, asks}, summary: "Create " + now + ", RunStarted"},
+		{about: "asked for beside a tick: one at a time", want: []func(*Schedule){asks}, summary: "Create " + now + ", RunStarted", next: "12:00:00", check: time.Millisecond},
+		{about: "asked for, and it is there", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(now)}}, summary: "RunStarted", next: "12:00:00"},
 		{about: "asked for before", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
-		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00"},
-		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: goingAll(MaxActive - 1)}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
-		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00"},
+		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: goingAll(MaxActive - 1)}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
 		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
 		{about: "Forbid, with a deadline to come", want: []func(*Schedule){forbid, within(30 * time.Second)}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}},
-			said: "RunWaiting", next: "12:00:00", check: 31 * time.Second},
+			summary: "RunWaiting", next: "12:00:00", check: 31 * time.Second},
 		{about: "Forbid, and the last has ended", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
-			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 60)}}, said: "Create " + twelve + ", RunStarted, RunCompleted", next: "13:00:00"},
-		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, said: "Confirm " + eleven, next: "13:00:00"},
-		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, said: "RunWaiting", next: "12:00:00"},
-		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "RunWaiting", next: "12:00:00", check: maxRequeue},
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 60)}}, summary: "Create " + twelve + ", RunStarted, RunCompleted", next: "13:00:00"},
+		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, summary: "Confirm " + eleven, next: "13:00:00"},
+		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, summary: "RunWaiting", next: "12:00:00"},
+		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
 		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, next: "12:00:00", check: repeatDelay},
-		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, said: "Create " + now + ", RunStarted", next: "12:00:00"},
+		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, summary: "Create " + now + ", RunStarted", next: "12:00:00"},
 		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
-			said: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
+			summary: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
 		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
-			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
-			said: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: repeatDelay},
+			seen:    lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
+			summary: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: repeatDelay},
 		{about: "edited under Forbid: was a run of what it was for a moment started?", want: []func(*Schedule){forbid, edited}, late: -time.Minute,
-			mem: func(m *Memory) { m.Generation = 1 }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, said: "Confirm"},
+			mem: func(m *Memory) { m.Generation = 1 }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, summary: "Confirm"},
 		{about: "edited under Forbid, and none was", want: []func(*Schedule){forbid, edited}, mem: func(m *Memory) { m.Generation = 1 },
-			seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "edited under Allow", want: []func(*Schedule){edited}, mem: func(m *Memory) { m.Generation = 1 }, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+			seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "edited under Allow", want: []func(*Schedule){edited}, mem: func(m *Memory) { m.Generation = 1 }, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: repeatDelay},
 		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
-			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused: a live read first", seen: lifecycle.Observed{Rejection: quota}, said: "Confirm " + twelve, next: "12:00:00"},
-		{about: "refused", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, said: "RunRefused", next: "12:00:00", check: 4 * time.Second},
+			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "refused: a live read first", seen: lifecycle.Observed{Rejection: quota}, summary: "Confirm " + twelve, next: "12:00:00"},
+		{about: "refused", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, summary: "RunRefused", next: "12:00:00", check: 4 * time.Second},
 		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			next: "12:00:00", check: 3 * time.Second},
 		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
-			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "refused, and tried again", late: 4 * time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
-			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "refused, and edited", late: time.Second, mem: func(m *Memory) {
 			m.Generation, m.Rejected, m.RejectedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
 		},
-			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "transient error", seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, next: "12:00:00", check: repeatDelay},
-		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, said: "ScheduleChanged", next: "13:00:00"},
-		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, said: "InvalidSpec"},
+		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, summary: "ScheduleChanged", next: "13:00:00"},
+		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, summary: "InvalidSpec"},
 		{about: "invalid, and told", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
 			mem: func(m *Memory) { m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
-		{about: "mended", mem: func(m *Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }, said: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
+		{about: "mended", mem: func(m *Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }, summary: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
 		{about: "the clock went back a little", mem: func(m *Memory) { m.LastTick = noon }, late: -30 * time.Second, next: "13:00:00"},
-		{about: "the clock went back", mem: func(m *Memory) { m.LastTick = noon }, late: -time.Hour, said: "ClockWentBack", next: "13:00:00"},
+		{about: "the clock went back", mem: func(m *Memory) { m.LastTick = noon }, late: -time.Hour, summary: "ClockWentBack", next: "13:00:00"},
 		{about: "deleted", want: []func(*Schedule){func(s *Schedule) { s.Deleting = true }}},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -179,14 +179,14 @@ func TestStep(t *testing.T) {
 				test.mem(&mem)
 			}
 			plan := Step(want, mem, test.seen, noon.Add(test.late))
-			if got := said(plan); got != test.said {
-				t.Errorf("%s; want %s", got, test.said)
+			if got := summary(plan); got != test.summary {
+				t.Errorf("%s; want %s", got, test.summary)
 			}
 			next := ""
 			if !plan.NextRun.IsZero() {
 				next = plan.NextRun.Format("15:04:05")
 			}
-			if asksLive := strings.HasPrefix(test.said, "Confirm"); next != test.next && !asksLive {
+			if asksLive := strings.HasPrefix(test.summary, "Confirm"); next != test.next && !asksLive {
 				t.Errorf("the next run is at %q, want %q", next, test.next)
 			}
 			if test.check != 0 && plan.RequeueAfter != test.check {
@@ -200,7 +200,7 @@ func TestStep(t *testing.T) {
 // made up for, once.
 func TestNewSchedule(t *testing.T) {
 	plan := Step(hourly(t), Memory{}, lifecycle.Observed{Confirmed: true}, noon.Add(time.Minute))
-	if got := said(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
+	if got := summary(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
 		t.Errorf("%s, since %s", got, plan.Next.Since)
 	}
 	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock may differ
@@ -217,11 +217,11 @@ func TestHistory(t *testing.T) {
 		{Name: "etl-1769932800", Outcome: lifecycle.Failed, Deleting: true},
 	}}
 	first := Step(want, ran(want), seen, now)
-	if got := said(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
+	if got := summary(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
 		t.Errorf("first the ends are told: %s, after %s", got, first.RequeueAfter)
 	}
 	second := Step(want, first.Next, seen, now)
-	if got := said(second); got != "Delete etl-1769940000, Delete by-hand" {
+	if got := summary(second); got != "Delete etl-1769940000, Delete by-hand" {
 		t.Errorf("then those beyond the limits go: %s", got)
 	}
 	seen.Runs = []lifecycle.Run{seen.Runs[1], seen.Runs[3]}
@@ -277,8 +277,8 @@ func TestJitter(t *testing.T) {
 			t.Fatalf("%s: %+v", offset, early)
 		}
 		plan := Step(want, ran(want), lifecycle.Observed{}, noon.Add(offset))
-		if said(plan) != "Create "+twelve+", RunStarted" || !offsetIs(plan, offset) {
-			t.Fatalf("after %s: %s, next %s", offset, said(plan), plan.NextRun)
+		if summary(plan) != "Create "+twelve+", RunStarted" || !offsetIs(plan, offset) {
+			t.Fatalf("after %s: %s, next %s", offset, summary(plan), plan.NextRun)
 		}
 		offsets[offset]++
 		dense := hourly(t, func(s *Schedule) { s.UID, s.Jitter, s.Times = want.UID, time.Hour, parse(t, "* * * * *", "") })

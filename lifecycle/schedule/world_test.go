@@ -294,11 +294,11 @@ func (w *world) deleted(r *run) {
 	if !w.writtenDown(r.name) {
 		w.Fail("run %s is deleted before it was written down", r.name)
 	}
-	told := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
-	if !told && w.stored.Cause.Reason != ReasonReplacing {
+	reported := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
+	if !reported && w.stored.Cause.Reason != ReasonReplacing {
 		w.Fail("run %s (%s) is deleted, and what is stored does not tell why", r.name, r.outcome)
 	}
-	if !told && w.want.Policy != Replace {
+	if !reported && w.want.Policy != Replace {
 		w.Fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
 	}
 }
@@ -414,7 +414,7 @@ func (w *world) conflict(plan Plan) bool {
 // record is the status write.
 func (w *world) record(plan Plan) {
 	w.injectError("before the status write")
-	w.told(plan)
+	w.checkTicks(plan)
 	w.stored = plan.Next
 	for _, n := range plan.Notices {
 		w.counts[n.Cause.Reason]++
@@ -423,8 +423,8 @@ func (w *world) record(plan Plan) {
 	w.injectError("after the status write")
 }
 
-// told checks that the last tick only goes forward, and that every tick that it passes was started or reported.
-func (w *world) told(plan Plan) {
+// checkTicks checks that the last tick only goes forward, and that every tick that it passes was started or reported.
+func (w *world) checkTicks(plan Plan) {
 	before, after := w.stored, plan.Next
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
 		w.Fail("goes back from %s to %s", before.LastTick, after.LastTick)

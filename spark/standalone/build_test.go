@@ -515,12 +515,12 @@ func TestDigest(t *testing.T) {
 // it.
 func TestErrorNamesSameReservedKey(t *testing.T) {
 	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
-	said := map[string]bool{}
+	names := map[string]bool{}
 	for range 50 {
 		_, err := Build(r)
-		said[fmt.Sprint(err)] = true
+		names[fmt.Sprint(err)] = true
 	}
-	if len(said) != 1 {
-		t.Errorf("it is refused with %v", said)
+	if len(names) != 1 {
+		t.Errorf("it is refused with %v", names)
 	}
 }

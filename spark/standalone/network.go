@@ -56,7 +56,7 @@ func (d *draft) masterPolicy(o *Objects) {
 	}
 	web, rest := d.number(masterUIKey, masterUIPort), d.number(restKey, restPort)
 	open := []int32{masterPort}
-	if on, said := d.conf.Get(restEnabledKey); said && strings.EqualFold(strings.TrimSpace(on), "true") {
+	if on, set := d.conf.Get(restEnabledKey); set && strings.EqualFold(strings.TrimSpace(on), "true") {
 		open = append(open, rest)
 	}
 	o.MasterPolicy = &networkingv1.NetworkPolicy{

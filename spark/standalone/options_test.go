@@ -152,9 +152,9 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 
 func TestDefaultsOfTheConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
-		said []string
-		key  string
-		want string
+		message []string
+		key     string
+		want    string
 	}{
 		"shuffle service":         {nil, shuffleKey, "true"},
 		"no shuffle service":      {[]string{shuffleKey, "false"}, shuffleKey, "false"},
@@ -165,7 +165,7 @@ func TestDefaultsOfTheConfiguration(t *testing.T) {
 		"a reference elsewhere":   {[]string{"spark.x", "{{SPARK_VERSION}}"}, "spark.x", "{{SPARK_VERSION}}"},
 		"a key of another family": {[]string{"java.net.preferIPv6Addresses", "true"}, "java.net.preferIPv6Addresses", "true"},
 	} {
-		plain, _ := properties(t, build(t, simple(with(c.said...))))
+		plain, _ := properties(t, build(t, simple(with(c.message...))))
 		if plain[c.key] != c.want {
 			t.Errorf("%s: %s is %q, want %q", name, c.key, plain[c.key], c.want)
 		}
@@ -178,9 +178,9 @@ func TestDefaultsOfTheConfiguration(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	for name, c := range map[string]struct {
-		said   []string
-		secret []string
-		warns  string
+		message []string
+		secret  []string
+		warns   string
 	}{
 		"none":                {[]string{"spark.x", "y"}, nil, ""},
 		"by the key":          {[]string{authSecretKey, "y", "spark.ssl.keyPassword", "z", "spark.hadoop.fs.s3a.access.key", "k"}, []string{authSecretKey, "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword"}, ""},
@@ -191,7 +191,7 @@ func TestSecrets(t *testing.T) {
 		"an unknown pattern":  {[]string{redactionKey, "(?<!x)mine", "spark.x", "y"}, []string{namespaceKey, redactionKey, shuffleKey, preferMasterKey, "spark.a", "spark.x"}, "the whole configuration is kept as a secret"},
 		"a pattern of itself": {[]string{redactionKey, "spark"}, []string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
 	} {
-		o := build(t, simple(with(c.said...)))
+		o := build(t, simple(with(c.message...)))
 		_, secret := properties(t, o)
 		if diff := cmp.Diff(slices.Sorted(slices.Values(c.secret)), slices.Sorted(maps.Keys(secret))); diff != "" {
 			t.Errorf("%s: secrets (-want +got):\n%s", name, diff)
@@ -245,8 +245,8 @@ func TestSecretsName(t *testing.T) {
 func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 	const says = "spark.authenticate: is true and spark.authenticate.secret is not set"
 	for name, c := range map[string]struct {
-		said []string
-		told bool
+		message  []string
+		reported bool
 	}{
 		"off":             {nil, false},
 		"said to be off":  {[]string{authenticateKey, "false"}, false},
@@ -255,9 +255,9 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 		"with a secret":   {[]string{authenticateKey, "true", authSecretKey, "x"}, false},
 		"with a file":     {[]string{authenticateKey, "true", authFileKey, "/x"}, false},
 	} {
-		all := warningTexts(build(t, simple(with(c.said...))))
-		if told := slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, says) }); told != c.told {
-			t.Errorf("%s: it is told: %t; warnings are %q", name, told, all)
+		all := warningTexts(build(t, simple(with(c.message...))))
+		if reported := slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, says) }); reported != c.reported {
+			t.Errorf("%s: it is told: %t; warnings are %q", name, reported, all)
 		}
 	}
 }

@@ -155,20 +155,20 @@ func TestPeersValuesAreStored(t *testing.T) {
 				stored := 0
 				for path, probe := range crd.Probes(peers, version) {
 					raw := encode(t, probe)
-					was, errs := before.Admit(raw)
+					original, errs := before.Admit(raw)
 					if len(errs) > 0 {
 						continue
 					}
-					is, errs := after.Admit(raw)
-					is = withoutNulls(is)
+					now, errs := after.Admit(raw)
+					now = withoutNulls(now)
 					if version != versions[0] {
-						dropDefaults(is)
+						dropDefaults(now)
 					}
 					switch {
 					case len(errs) > 0 && !beyond64Bits(raw):
 						t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
-					case len(errs) == 0 && cmp.Diff(was, is) != "":
-						t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+					case len(errs) == 0 && cmp.Diff(original, now) != "":
+						t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(original, now))
 					case len(errs) == 0:
 						stored++
 					}
@@ -297,8 +297,8 @@ func TestDefaults(t *testing.T) {
 				t.Fatal(errs.ToAggregate())
 			}
 			got := ""
-			if is, ok := stored["spec"].(map[string]any)["applicationTolerations"]; ok {
-				got = string(encode(t, is))
+			if kept, ok := stored["spec"].(map[string]any)["applicationTolerations"]; ok {
+				got = string(encode(t, kept))
 			}
 			if got != want {
 				t.Errorf("%s: tolerations %q are stored as %s, want %s", version, tolerations, got, want)

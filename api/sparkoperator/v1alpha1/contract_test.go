@@ -77,16 +77,16 @@ func TestPeersValuesAreStored(t *testing.T) {
 	stored := 0
 	for path, probe := range crd.Probes(theirs, version) {
 		raw := encode(t, probe)
-		was, errs := before.Admit(raw)
+		original, errs := before.Admit(raw)
 		if len(errs) > 0 {
 			continue
 		}
-		is, errs := after.Admit(raw)
+		now, errs := after.Admit(raw)
 		switch {
 		case len(errs) > 0 && !deliberatelyRefused(path):
 			t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
-		case len(errs) == 0 && cmp.Diff(was, is) != "":
-			t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+		case len(errs) == 0 && cmp.Diff(original, now) != "":
+			t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(original, now))
 		case len(errs) == 0:
 			stored++
 		}
@@ -151,8 +151,8 @@ func TestNamesAreThePeers(t *testing.T) {
 		ours.Spec.Names.Plural != theirs.Spec.Names.Plural || ours.Spec.Scope != theirs.Spec.Scope {
 		t.Errorf("names %+v, the peer's are %+v", ours.Spec.Names, theirs.Spec.Names)
 	}
-	columns := func(of *apiextensionsv1.CustomResourceDefinition) (all []apiextensionsv1.CustomResourceColumnDefinition) {
-		for _, c := range of.Spec.Versions[0].AdditionalPrinterColumns {
+	columns := func(definition *apiextensionsv1.CustomResourceDefinition) (all []apiextensionsv1.CustomResourceColumnDefinition) {
+		for _, c := range definition.Spec.Versions[0].AdditionalPrinterColumns {
 			c.Description, c.Priority = "", 0
 			all = append(all, c)
 		}

@@ -246,8 +246,8 @@ func check(t *testing.T, errs field.ErrorList, want []string) {
 		t.Fatal("accepted")
 	}
 	for _, part := range want {
-		if said := errs.ToAggregate().Error(); !strings.Contains(said, part) {
-			t.Errorf("refused without a word of %q: %s", part, said)
+		if message := errs.ToAggregate().Error(); !strings.Contains(message, part) {
+			t.Errorf("refused without a word of %q: %s", part, message)
 		}
 	}
 }

@@ -22,18 +22,18 @@ func TestPeersValuesAreStored(t *testing.T) {
 					continue // an application's
 				}
 				raw := encode(t, probe)
-				was, errs := before.Admit(raw)
+				original, errs := before.Admit(raw)
 				if len(errs) > 0 {
 					continue
 				}
-				is, errs := after.Admit(raw)
+				now, errs := after.Admit(raw)
 				switch {
 				case len(errs) > 0 && !deliberatelyRefused(path):
 					t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
 				case len(errs) > 0:
 					refused[path] = true
-				case cmp.Diff(was, is) != "":
-					t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+				case cmp.Diff(original, now) != "":
+					t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(original, now))
 				default:
 					stored++
 				}

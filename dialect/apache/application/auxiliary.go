@@ -37,17 +37,17 @@ func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.Au
 	case !m.Phase.Live():
 		return dialect.AuxiliaryObjects{Record: recordExposed(app, dialect.Exposed{})}
 	}
-	told := dialect.Exposed{Live: true, Generation: app.Generation}
-	told.Objects, told.Problems = a.auxiliaryObjects(app, m.Attempt)
-	for _, object := range told.Objects {
+	exposed := dialect.Exposed{Live: true, Generation: app.Generation}
+	exposed.Objects, exposed.Problems = a.auxiliaryObjects(app, m.Attempt)
+	for _, object := range exposed.Objects {
 		dialect.MarkContent(object)
 	}
-	return dialect.AuxiliaryObjects{Objects: told.Objects, Record: recordExposed(app, told)}
+	return dialect.AuxiliaryObjects{Objects: exposed.Objects, Record: recordExposed(app, exposed)}
 }
 
-func recordExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.AuxiliaryObject, time.Time) []dialect.Event {
+func recordExposed(app *sparkv1.SparkApplication, exposed dialect.Exposed) func([]lifecycle.AuxiliaryObject, time.Time) []dialect.Event {
 	return func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
-		return told.Record(&app.Status.Conditions, live, now)
+		return exposed.Record(&app.Status.Conditions, live, now)
 	}
 }
 

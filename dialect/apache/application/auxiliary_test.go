@@ -191,31 +191,31 @@ func TestExposed(t *testing.T) {
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
 		return outside.AuxiliaryObjects(app).Record(states, noon)
 	}
-	if news := tell(); len(news) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
-		t.Errorf("before anything is known: %v, %v", news, app.Status.Conditions)
+	if notices := tell(); len(notices) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
+		t.Errorf("before anything is known: %v, %v", notices, app.Status.Conditions)
 	}
 	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
-	if news := tell(service, door); len(news) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
-		t.Errorf("as wanted: %v, %v", news, app.Status.Conditions)
+	if notices := tell(service, door); len(notices) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
+		t.Errorf("as wanted: %v, %v", notices, app.Status.Conditions)
 	}
 	door.Current, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
 	for i, want := range []int{1, 0} {
-		news := tell(service, door)
+		notices := tell(service, door)
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
-		if len(news) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
-			t.Errorf("told %d times: %v, %+v", i+1, news, c)
+		if len(notices) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
+			t.Errorf("told %d times: %v, %+v", i+1, notices, c)
 		}
 	}
 	// An edit of a running application may contain anything: its valid entries are created.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
 	s := outside.AuxiliaryObjects(app)
-	news := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
-	if len(s.Objects) != 2 || len(news) != 1 || !strings.Contains(news[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
-		t.Errorf("%d objects, %v", len(s.Objects), news)
+	notices := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
+	if len(s.Objects) != 2 || len(notices) != 1 || !strings.Contains(notices[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
+		t.Errorf("%d objects, %v", len(s.Objects), notices)
 	}
 	app.Status.Operator.Phase = string(lifecycle.Done)
-	if news := outside.AuxiliaryObjects(app).Record(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
-		t.Errorf("when it is over: %v, %v", news, app.Status.Conditions)
+	if notices := outside.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
+		t.Errorf("when it is over: %v, %v", notices, app.Status.Conditions)
 	}
 }
 
@@ -238,12 +238,12 @@ spec:
 	if diff := cmp.Diff(want, specsOf(t, s.Objects)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	news := s.Record([]lifecycle.AuxiliaryObject{
+	notices := s.Record([]lifecycle.AuxiliaryObject{
 		{Kind: "Service", Name: "ui", Current: true}, {Kind: "Service", Name: "web", Current: true}, {Kind: "Service", Name: "grpc", Current: true},
 	}, noon)
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
-	if len(news) != 1 || news[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
-		t.Fatalf("told: %v, %+v", news, c)
+	if len(notices) != 1 || notices[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
+		t.Fatalf("told: %v, %+v", notices, c)
 	}
 	for _, want := range []string{
 		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",

@@ -14,9 +14,9 @@ func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycl
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
 	l := begin(b, trimmed, func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = n })
-	l.gone(0)
+	l.passWithoutObjects(0)
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun), RemainingAttempts: []int32{1}}
-	if l.look(0, seen); l.plan.Next.Phase != lifecycle.Running {
+	if l.pass(0, seen); l.plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", l.plan.Next.Phase)
 	}
 	return l.app, seen

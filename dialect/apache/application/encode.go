@@ -14,7 +14,7 @@ import (
 // encode writes a decision into the status: the states of this API, and the operator's memory. It returns notices about
 // executors and about an edit. It writes nothing in the phase New: tools take an application without a status for one
 // that no operator has seen.
-func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
+func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	if m.Phase == lifecycle.New {
 		return nil
@@ -26,10 +26,10 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
-	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.UncountedExecutors)...))
+	s.Executors, notices = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.UncountedExecutors)...))
 	s.ObservedGeneration = app.Generation
 	encodeConditions(app, wanted, m, now)
-	return append(news, encodeEdit(app, plan, edited, now)...)
+	return append(notices, encodeEdit(app, plan, edited, now)...)
 }
 
 // encodeStates adds the states that a decision entered to the history. If another attempt is scheduled, it starts the

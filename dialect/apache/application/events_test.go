@@ -13,7 +13,7 @@ import (
 
 // reasons returns the reasons of the events emitted so far.
 func (l *life) reasons() (out []string) {
-	for _, e := range l.told {
+	for _, e := range l.events {
 		out = append(out, e.Type+" "+e.Reason)
 	}
 	return out
@@ -28,41 +28,43 @@ func TestEvents(t *testing.T) {
 		want []string
 	}{
 		{"success", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).passWithoutObjects(time.Second)
 		},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
 		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})},
 			func(l *life) {
-				l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(10*time.Second, succeeded).gone(time.Second)
+				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(10*time.Second, succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted", "Normal SparkApplicationReleased"}},
 		{"failure, and another attempt", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartOnFailure)},
 			func(l *life) {
-				l.gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).next(succeeded).gone(time.Second)
+				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).next(succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverFailed", "Normal SparkApplicationPendingRerun",
 				"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
-		{"a refusal", nil, func(l *life) { l.refused().gone(time.Second) },
+		{"a refusal", nil, func(l *life) { l.rejected().passWithoutObjects(time.Second) },
 			[]string{"Warning SparkApplicationSubmissionFailed", "Warning SparkApplicationFailed"}},
 		{"no restart is left after a success", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(0)) })},
-			func(l *life) { l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second) },
+			func(l *life) {
+				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
 		{"executors that are too few", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 			MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))}})},
 			func(l *life) {
-				l.gone(0)
+				l.passWithoutObjects(0)
 				for _, n := range []int{0, 1, 2, 1, 1} {
-					l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
+					l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 				}
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkExecutorsBelowThreshold", "Normal SparkExecutorsPartialCapacity",
 				"Normal SparkExecutorsSufficient", "Normal SparkExecutorsPartialCapacity"}},
 		{"a node that is lost", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }).drivers(time.Second, ready)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }).drivers(time.Second, ready)
 		}, []string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverUnknown"}},
 		{"an image that cannot be pulled", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"} })
+			l.passWithoutObjects(0).drivers(time.Second, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"} })
 		}, []string{"Normal SparkApplicationSubmitted", "Warning SparkDriverPending"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +73,7 @@ func TestEvents(t *testing.T) {
 			if diff := cmp.Diff(c.want, l.reasons()); diff != "" {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
-			for _, e := range l.told {
+			for _, e := range l.events {
 				if e.Message == "" {
 					t.Errorf("%s says nothing", e.Reason)
 				}
@@ -84,7 +86,7 @@ func TestEvents(t *testing.T) {
 // which counts from 0.
 func TestMessagesCountAttemptsFromOne(t *testing.T) {
 	message := func(change ...func(*sparkv1.SparkApplication)) string {
-		return begin(t, trimmed, change...).gone(0).told[0].Message
+		return begin(t, trimmed, change...).passWithoutObjects(0).events[0].Message
 	}
 	const want = "attempt 1 was submitted as driver pod pi-0-driver (names count attempts from 0) by the operator itself"
 	if got := message(); got != want {

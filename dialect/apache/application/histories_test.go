@@ -27,59 +27,59 @@ func TestHistories(t *testing.T) {
 		states string
 	}{
 		{"success, seen at every step", nil, func(l *life) {
-			l.gone(0).drivers(time.Second).drivers(time.Second, running).drivers(time.Second, ready).drivers(time.Second, ready).
-				drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second).drivers(time.Second, running).drivers(time.Second, ready).drivers(time.Second, ready).
+				drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"success, of a driver that is over at the second look", nil, func(l *life) {
-			l.gone(0).drivers(2*time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(2*time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"success, of which the pod's end takes a while to be cleared away", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(time.Second, succeeded).drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(time.Second, succeeded).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"an image that cannot be pulled", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(30_000))}})}, func(l *life) {
-			l.gone(0).drivers(time.Second).drivers(28 * time.Second).drivers(time.Second).drivers(time.Second).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second).drivers(28 * time.Second).drivers(time.Second).drivers(time.Second).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStartTimedOut, 3 ResourceReleased"},
 		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})}, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).states(success+retained).
-				drivers(9*time.Second, succeeded).states(success+retained).drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).states(success+retained).
+				drivers(9*time.Second, succeeded).states(success+retained).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + retained + ", 7 ResourceReleased"},
 		{"success, of which only a failure would be retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainOnFailure})}, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"failure of a ready driver, retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainOnFailure})}, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(time.Hour, crashed)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(time.Hour, crashed)
 		}, failure + retained},
 		{"failure, retained as long as the application is", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, TTLAfterStopMillis: new(int64(60_000))})}, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(59*time.Second, crashed)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(59*time.Second, crashed)
 		}, failure + retained},
 		{"a driver that is evicted", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, evicted).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, evicted).passWithoutObjects(time.Second)
 		}, strings.Replace(failure, "Failed", "DriverEvicted", 1) + released},
 		{"a driver that is gone", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, ready).gone(time.Minute).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).passWithoutObjects(time.Minute).passWithoutObjects(time.Second)
 		}, failure + released},
 		{"a driver that is not ready in time", nil, func(l *life) {
-			l.gone(0).drivers(time.Second, running).drivers(6*time.Minute, running).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, running).drivers(6*time.Minute, running).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReadyTimedOut, 4 ResourceReleased"},
 		{"a submission that is refused", nil, func(l *life) {
-			l.look(0, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).gone(time.Second)
+			l.pass(0, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 SchedulingFailure, 2 ResourceReleased"},
 		{"client mode", []func(*sparkv1.SparkApplication){func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }}, func(l *life) {
-			l.gone(0).gone(time.Second).gone(time.Second)
+			l.passWithoutObjects(0).passWithoutObjects(time.Second).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 Failed, 2 ResourceReleased"},
 		{"a node that is lost and comes back", nil, func(l *life) {
 			lost := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }
-			l.gone(0).drivers(time.Second, ready).drivers(time.Second, lost).states(success[:strings.Index(success, ", 5")]).
-				drivers(time.Minute, ready).drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, lost).states(success[:strings.Index(success, ", 5")]).
+				drivers(time.Minute, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"a node that is lost before anything was seen of the driver", nil, func(l *life) {
 			lost := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }
-			l.gone(0).drivers(time.Second, lost).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+			l.passWithoutObjects(0).drivers(time.Second, lost).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,9 +99,9 @@ func TestThresholds(t *testing.T) {
 	with := func(n int) lifecycle.Observed {
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}}
 	}
-	l.gone(0)
+	l.passWithoutObjects(0)
 	for _, n := range []int{0, 1, 1, 2, 3, 2, 2, 0, 0, 3, 0, 3, 0} {
-		l.look(5*time.Second, with(n))
+		l.pass(5*time.Second, with(n))
 	}
 	l.drivers(100*time.Millisecond, succeeded)
 	l.states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 RunningWithPartialCapacity, " +
@@ -109,9 +109,9 @@ func TestThresholds(t *testing.T) {
 
 	late := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(2))}}))
 	l = late
-	late.gone(0).look(time.Second, with(0)).look(4*time.Minute, with(1)).look(4*time.Minute, with(1)).
+	late.passWithoutObjects(0).pass(time.Second, with(0)).pass(4*time.Minute, with(1)).pass(4*time.Minute, with(1)).
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors").
-		look(time.Minute, with(1)).gone(time.Second).
+		pass(time.Minute, with(1)).passWithoutObjects(time.Second).
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
 }
 
@@ -119,9 +119,9 @@ func TestThresholds(t *testing.T) {
 // requests.
 func TestAwaitedExecutors(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
-		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).gone(0)
+		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).passWithoutObjects(0)
 	for n, want := range []string{"0 of 3 executors run", "fewer than 3 executors run; status.executors has the counts"} {
-		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
+		l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 		if c := meta.FindStatusCondition(l.app.Status.Conditions, "Ready"); c == nil || c.Message != want {
 			t.Errorf("with %d executors, Ready is %+v, and is to say %q", n, c, want)
 		}
@@ -133,8 +133,8 @@ func TestAwaitedExecutors(t *testing.T) {
 func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says := func(config *sparkv1.InstanceConfig, running int, want string) {
 		t.Helper()
-		l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: config})).gone(0)
-		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), ProbeResult: &lifecycle.Cause{}})
+		l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: config})).passWithoutObjects(0)
+		l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), ProbeResult: &lifecycle.Cause{}})
 		now := l.app.Status.CurrentState
 		if now.CurrentStateSummary != sparkv1.ApplicationRunningHealthy || !strings.Contains(now.Message, want) {
 			t.Errorf("with %d executors it is %s: %s", running, now.CurrentStateSummary, now.Message)
@@ -149,18 +149,18 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 // restarts.
 func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
-	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second)
+	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationResourceReleased ||
 		now.Message != "the application has ended and its objects are gone"+why {
 		t.Errorf("released, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
 	l = begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})).
-		gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationTerminatedWithoutReleaseResources ||
 		!strings.HasSuffix(now.Message, why) {
 		t.Errorf("retained, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
-	l = begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+	l = begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.Message != "the application has ended and its objects are gone" {
 		t.Errorf("after a success it says %s", now.Message)
 	}

@@ -46,19 +46,19 @@ func tolerating(t sparkv1.ApplicationTolerations) func(*sparkv1.SparkApplication
 // life is an application whose status goes through JSON in each pass, as with the API server.
 type life struct {
 	testing.TB
-	a    Applications
-	app  *sparkv1.SparkApplication
-	now  time.Time
-	plan lifecycle.Plan
-	told []dialect.Event
+	a      Applications
+	app    *sparkv1.SparkApplication
+	now    time.Time
+	plan   lifecycle.Plan
+	events []dialect.Event
 }
 
 func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplication)) *life {
 	return &life{TB: t, a: a, app: pi(change...), now: t0}
 }
 
-// look makes a pass after some time, as the controller does. A live read that the pass requests finds the same objects.
-func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
+// pass makes a pass after some time, as the controller does. A live read that the pass requests finds the same objects.
+func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
 	before := l.app.DeepCopy()
@@ -71,7 +71,7 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 		}
 		seen.Confirmed, seen.PodsConfirmed, seen.ProbeResult = true, true, &lifecycle.Cause{}
 	}
-	l.told = append(l.told, Events(l.app, l.plan)...)
+	l.events = append(l.events, Events(l.app, l.plan)...)
 	roundTrip(l, &l.app.Status)
 	if diff := cmp.Diff(l.plan.Next, decodeMemory(&l.app.Status)); diff != "" && l.app.DeletionTimestamp == nil {
 		l.Fatalf("remembered (-decided +read):\n%s", diff)
@@ -83,7 +83,7 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 // drivers makes a pass that sees one driver, of the current attempt.
 func (l *life) drivers(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
-	return l.look(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
+	return l.pass(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
 }
 
 func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
@@ -94,10 +94,10 @@ func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
 	return d
 }
 
-// gone makes a pass that sees no objects.
-func (l *life) gone(after time.Duration) *life {
+// passWithoutObjects makes a pass that sees no objects.
+func (l *life) passWithoutObjects(after time.Duration) *life {
 	l.Helper()
-	return l.look(after, lifecycle.Observed{Confirmed: true})
+	return l.pass(after, lifecycle.Observed{Confirmed: true})
 }
 
 func running(d *lifecycle.Driver) { d.Phase, d.StartedAt = lifecycle.DriverRunning, t0 }

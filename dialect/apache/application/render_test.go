@@ -164,12 +164,12 @@ spec:
 	if extra.Labels["team"] != "a" || extra.Annotations["note"] != "b" || extra.Data["k"] != "v" || extra.Immutable != nil {
 		t.Errorf("the ConfigMap is %+v", extra)
 	}
-	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok || !told(o.Warnings, "spec.runtimeVersions.scalaVersion") {
+	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok || !hasWarning(o.Warnings, "spec.runtimeVersions.scalaVersion") {
 		t.Errorf("a version that is no label's value should be told: %q", o.Warnings)
 	}
 }
 
-func told(warnings []string, text string) bool {
+func hasWarning(warnings []string, text string) bool {
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })
 }
 

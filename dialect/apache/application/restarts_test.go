@@ -30,20 +30,20 @@ func (l *life) attempt(id, restarts, failures, refusals int64) *life {
 	return l
 }
 
-func (l *life) refused() *life {
-	return l.look(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
+func (l *life) rejected() *life {
+	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
 // next waits for the next attempt, and runs it to an end.
 func (l *life) next(end func(*lifecycle.Driver)) *life {
 	l.Helper()
-	return l.gone(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
+	return l.passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
 }
 
 // TestAttempts checks that each attempt has its number and counters from the moment it is scheduled. A trimmed history
 // holds the current attempt's states, and the previous attempt's are beside it. Numbers of states continue.
 func TestAttempts(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).attempt(0, 0, 0, 0)
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).attempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
 		t.Error("a first attempt has one before it")
 	}
@@ -52,16 +52,16 @@ func TestAttempts(t *testing.T) {
 	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
 		t.Errorf("the first attempt is told of as %+v, %s", previous.AttemptInfo, got)
 	}
-	l.gone(time.Second).states("6 ScheduledToRestart").next(crashed).attempt(2, 2, 2, 0).states("12 ScheduledToRestart")
+	l.passWithoutObjects(time.Second).states("6 ScheduledToRestart").next(crashed).attempt(2, 2, 2, 0).states("12 ScheduledToRestart")
 	previous = l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
 		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
 		t.Errorf("the second attempt is told of as %+v, %s", previous.AttemptInfo, got)
 	}
-	l.next(succeeded).gone(time.Second).attempt(2, 2, 2, 0).
+	l.next(succeeded).passWithoutObjects(time.Second).attempt(2, 2, 2, 0).
 		states("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
 
-	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, evicted).next(succeeded).gone(time.Second)
+	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, evicted).next(succeeded).passWithoutObjects(time.Second)
 	l.attempt(1, 1, 1, 0).states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
 		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
 	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
@@ -83,25 +83,25 @@ func TestAttemptsWithinADecision(t *testing.T) {
 		end(&d)
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
 	}
-	l := begin(t, trimmed, again).refused().attempt(1, 1, 1, 1).states("2 ScheduledToRestart")
+	l := begin(t, trimmed, again).rejected().attempt(1, 1, 1, 1).states("2 ScheduledToRestart")
 	before(l, sparkv1.AttemptInfo{})
-	before(l.refused().attempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
+	before(l.rejected().attempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
 
 	// The launch was not remembered.
-	before(begin(t, trimmed, again).look(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
-	ran := func() *life { return begin(t, trimmed, again).gone(0).drivers(time.Second, ready) }
-	l = ran().look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // nor the end of the first attempt
+	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
+	ran := func() *life { return begin(t, trimmed, again).passWithoutObjects(0).drivers(time.Second, ready) }
+	l = ran().pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // nor the end of the first attempt
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
-	if said := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; said != "attempt 1 has ended, the next one follows" {
-		t.Errorf("the second attempt begins with %q", said)
+	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended, the next one follows" {
+		t.Errorf("the second attempt begins with %q", text)
 	}
-	before(ran().drivers(time.Second, crashed).look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+	before(ran().drivers(time.Second, crashed).pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
 // TestEmptyState checks that a state without a name counts as none, so that the first attempt follows.
 func TestEmptyState(t *testing.T) {
 	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
-	if l.gone(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
+	if l.passWithoutObjects(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
 		t.Errorf("a first attempt follows %+v", l.app.Status.PreviousAttemptSummary)
 	}
 }
@@ -113,21 +113,21 @@ func TestLimitsOfRestarts(t *testing.T) {
 		if l.plan.Next.Phase != lifecycle.Done || l.plan.Next.Cause.Reason != lifecycle.ReasonRestartsExhausted {
 			t.Errorf("%s: the application is %s, %+v", limit, l.plan.Next.Phase, l.plan.Next.Cause)
 		}
-		if said := l.app.Status.CurrentState.Message; said == "" || said == l.plan.Next.Cause.Reason {
-			t.Errorf("%s: the end says %q", limit, said)
+		if text := l.app.Status.CurrentState.Message; text == "" || text == l.plan.Next.Cause.Reason {
+			t.Errorf("%s: the end says %q", limit, text)
 		}
 	}
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
-		gone(0).drivers(time.Second, succeeded).attempt(1, 1, 0, 0).next(succeeded).gone(time.Second)
+		passWithoutObjects(0).drivers(time.Second, succeeded).attempt(1, 1, 0, 0).next(succeeded).passWithoutObjects(time.Second)
 	over(l, "restarts")
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
-		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).gone(time.Second)
+		passWithoutObjects(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).passWithoutObjects(time.Second)
 	over(l, "failures")
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
-		refused().attempt(1, 1, 1, 1).gone(time.Second).refused().attempt(2, 2, 2, 2).gone(time.Second).refused().gone(time.Second)
+		rejected().attempt(1, 1, 1, 1).passWithoutObjects(time.Second).rejected().attempt(2, 2, 2, 2).passWithoutObjects(time.Second).rejected().passWithoutObjects(time.Second)
 	over(l, "refusals")
 
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).gone(0).drivers(time.Second, crashed).gone(time.Second)
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).passWithoutObjects(0).drivers(time.Second, crashed).passWithoutObjects(time.Second)
 	if m := l.plan.Next; m.Phase != lifecycle.Done || m.Cause.Reason == lifecycle.ReasonRestartsExhausted {
 		t.Errorf("a failure of its own is followed by %s, %+v", m.Phase, m.Cause)
 	}
@@ -136,8 +136,8 @@ func TestLimitsOfRestarts(t *testing.T) {
 // TestCountersAreResetAfterALongAttempt checks restartCounterResetMillis.
 func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
-		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
-		gone(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
+		passWithoutObjects(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
+		passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
 	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2, FailureRestartCounter: 2}) {
 		t.Errorf("the attempt before is %+v", got)
 	}
@@ -146,12 +146,12 @@ func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 // TestFixedSpecIsRetried checks that a rejected spec is tried again by the restart policy, with the edited spec, and
 // that without a policy nothing is restarted.
 func TestFixedSpecIsRetried(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).refused()
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).rejected()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
 		t.Fatalf("refused, it is %s", got)
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
-	l.gone(10*time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
+	l.passWithoutObjects(10*time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
 	for _, c := range l.app.Status.Conditions {
 		if c.Type == ConditionEdited {
 			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
@@ -169,30 +169,30 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 		return l
 	}
 	waiting := func() *life {
-		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
-		return client(l, sparkv1.ClientMode).gone(5 * time.Second).states("6 ScheduledToRestart")
+		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		return client(l, sparkv1.ClientMode).passWithoutObjects(5 * time.Second).states("6 ScheduledToRestart")
 	}
-	l := waiting().gone(10*time.Second).states("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").attempt(1, 1, 1, 0)
-	if said := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(said, "spec.deploymentMode") {
-		t.Errorf("the attempt fails of %q", said)
+	l := waiting().passWithoutObjects(10*time.Second).states("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").attempt(1, 1, 1, 0)
+	if text := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(text, "spec.deploymentMode") {
+		t.Errorf("the attempt fails of %q", text)
 	}
-	client(waiting(), sparkv1.ClusterMode).gone(10 * time.Second).states("6 ScheduledToRestart, 7 DriverRequested")
+	client(waiting(), sparkv1.ClusterMode).passWithoutObjects(10 * time.Second).states("6 ScheduledToRestart, 7 DriverRequested")
 
-	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).
-		drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
-	if said := l.app.Status.CurrentState.Message; !strings.Contains(said, "spec.deploymentMode") || !strings.Contains(said, "exit code 1") {
-		t.Errorf("the end says %q", said)
+	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready), sparkv1.ClientMode).
+		drivers(time.Second, ready).drivers(time.Second, crashed).passWithoutObjects(time.Second).states(failure + released)
+	if text := l.app.Status.CurrentState.Message; !strings.Contains(text, "spec.deploymentMode") || !strings.Contains(text, "exit code 1") {
+		t.Errorf("the end says %q", text)
 	}
 	// Without a restart there is nothing to report.
-	l = client(begin(t, trimmed).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
-	if said := l.app.Status.CurrentState.Message; strings.Contains(said, "deploymentMode") {
-		t.Errorf("the end says %q", said)
+	l = client(begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).passWithoutObjects(time.Second).states(failure + released)
+	if text := l.app.Status.CurrentState.Message; strings.Contains(text, "deploymentMode") {
+		t.Errorf("the end says %q", text)
 	}
 }
 
 // TestEditBesideARun checks that an edit replaces no run, is reported once, and applies to the next attempt.
 func TestEditBesideARun(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready)
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready)
 	edited := func() bool {
 		for _, c := range l.app.Status.Conditions {
 			if c.Type == ConditionEdited {
@@ -202,7 +202,7 @@ func TestEditBesideARun(t *testing.T) {
 		return false
 	}
 	tell := func() (n int) {
-		for _, e := range l.told {
+		for _, e := range l.events {
 			if e.Reason == "SparkApplicationSpecChanged" {
 				n++
 			}
@@ -223,7 +223,7 @@ func TestEditBesideARun(t *testing.T) {
 	if edited() {
 		t.Error("the run is over, and its successor told to be of the old spec")
 	}
-	if l.gone(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
+	if l.passWithoutObjects(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
 		t.Errorf("attempt %d: condition %v, told %d times", l.plan.Next.Attempt, edited(), tell())
 	}
 }
@@ -234,11 +234,11 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,
 		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
-	})).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	})).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	if l.drivers(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
 		t.Errorf("between attempts: %v", l.plan.Actions)
 	}
-	l.gone(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
+	l.passWithoutObjects(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
 	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
 	}
@@ -252,11 +252,11 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 // TestTimeToLive checks that an application is deleted exactly at its time, counted from its end.
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
-		gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
-	if l.gone(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
+		passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+	if l.passWithoutObjects(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before: %v, looked at again after %s", l.plan.Actions, l.plan.RequeueAfter)
 	}
-	if l.gone(time.Second); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
+	if l.passWithoutObjects(time.Second); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
 		t.Errorf("then: %v", l.plan.Actions)
 	}
 }

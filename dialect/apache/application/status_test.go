@@ -77,12 +77,12 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	if diff := cmp.Diff(sparkv1.ApplicationStatus{}, l.app.Status); diff != "" {
 		t.Errorf("a look that does nothing writes:\n%s", diff)
 	}
-	l.look(0, lifecycle.Observed{Confirmed: true, TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
+	l.pass(0, lifecycle.Observed{Confirmed: true, TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
 	s := l.app.Status
 	if s.CurrentState != nil || s.Operator != nil || shown(s.Conditions) != "Ready-Unavailable" {
 		t.Errorf("held up, it says %+v", s)
 	}
-	l.gone(time.Second).states("0 Submitted, 1 DriverRequested")
+	l.passWithoutObjects(time.Second).states("0 Submitted, 1 DriverRequested")
 }
 
 // TestSubmittedAt checks that the first entry has the time of creation, unless that is in the future.
@@ -90,7 +90,7 @@ func TestSubmittedAt(t *testing.T) {
 	for _, c := range []struct{ created, want time.Time }{
 		{t0.Add(-time.Hour), t0.Add(-time.Hour)}, {t0.Add(time.Hour), t0}, {time.Time{}, t0},
 	} {
-		l := begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.CreationTimestamp = metav1.NewTime(c.created) }).gone(0)
+		l := begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.CreationTimestamp = metav1.NewTime(c.created) }).passWithoutObjects(0)
 		if got := l.app.Status.StateTransitionHistory["0"].LastTransitionTime; got != apache.Timestamp(c.want) {
 			t.Errorf("created at %v, submitted at %s", c.created, got)
 		}
@@ -102,23 +102,23 @@ func TestSubmittedAt(t *testing.T) {
 
 // TestTimesNeverGoBack checks that another machine's clock, or one that was set back, makes no history run backwards.
 func TestTimesNeverGoBack(t *testing.T) {
-	l := begin(t, trimmed).gone(0)
+	l := begin(t, trimmed).passWithoutObjects(0)
 	l.now = t0.Add(-time.Hour)
 	// checkShape checks the order.
-	l.drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).states(success + released)
+	l.drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).states(success + released)
 }
 
 // TestStatusOfTheDriver checks that a failure holds the driver pod's status, bounded and without null values, and that
 // a success does not.
 func TestStatusOfTheDriver(t *testing.T) {
-	l := begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	want := `{"containerStatuses":[{"image":"","imageID":"","name":"spark-kubernetes-driver","ready":false,"restartCount":0,` +
 		`"state":{"terminated":{"exitCode":1,"reason":"Error"}}}],"phase":"Failed"}`
 	got := string(l.app.Status.StateTransitionHistory["5"].LastObservedDriverStatus.Raw)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a failure tells (-want +got):\n%s", diff)
 	}
-	l = begin(t, trimmed).gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded)
+	l = begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded)
 	for key, entry := range l.app.Status.StateTransitionHistory {
 		if entry.LastObservedDriverStatus != nil {
 			t.Errorf("state %s of a success has %s", key, entry.LastObservedDriverStatus.Raw)
@@ -161,13 +161,13 @@ func TestSnapshot(t *testing.T) {
 func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
-		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).gone(0)
+		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).passWithoutObjects(0)
 	for range 20 {
 		for n := range 40 {
-			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
+			l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
 		}
 		l.drivers(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
-		l.gone(time.Second)
+		l.passWithoutObjects(time.Second)
 	}
 	s := l.app.Status
 	text, err := json.Marshal(s)
@@ -188,7 +188,7 @@ func TestNoRunawayStatus(t *testing.T) {
 // TestDeletedKeepsItsStatus checks that an application that is being deleted is cleaned up and its status is not
 // written.
 func TestDeletedKeepsItsStatus(t *testing.T) {
-	l := begin(t, trimmed).gone(0).drivers(time.Second, ready)
+	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready)
 	before := l.app.Status.DeepCopy()
 	l.app.DeletionTimestamp = new(metav1.NewTime(l.now))
 	l.drivers(time.Second, ready)
@@ -204,17 +204,17 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 // TestExecutorCounts checks that every executor of an attempt counts once, that the next attempt starts at zero, and
 // that a failed executor is reported.
 func TestExecutorCounts(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).gone(0)
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).passWithoutObjects(0)
 	some := executors(1, 3)
 	some[1].Phase, some[1].Why = lifecycle.DriverFailed, lifecycle.Cause{Reason: "OOMKilled", Message: "too big"}
-	l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some, ProbeResult: &lifecycle.Cause{}})
+	l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some, ProbeResult: &lifecycle.Cause{}})
 	if e := l.app.Status.Executors; e == nil || e.Running != 2 || e.Failed != 1 {
 		t.Errorf("counted %+v", e)
 	}
-	if told := fmt.Sprint(l.told); !strings.Contains(told, "SparkExecutorFailed pi-exec-2") {
+	if told := fmt.Sprint(l.events); !strings.Contains(told, "SparkExecutorFailed pi-exec-2") {
 		t.Errorf("told %s", told)
 	}
-	l.drivers(time.Second, crashed).gone(10 * time.Second)
+	l.drivers(time.Second, crashed).passWithoutObjects(10 * time.Second)
 	if e := l.app.Status.Executors; l.plan.Next.Attempt != 2 || e != nil {
 		t.Errorf("of attempt %d before it has executors: %+v", l.plan.Next.Attempt, e)
 	}

@@ -48,8 +48,8 @@ func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary 
 	return append(way, to)
 }
 
-// theirs returns an inherited driver pod as the copy that Adopt returns.
-func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
+// inheritedDriver returns an inherited driver pod as the copy that Adopt returns.
+func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
 	for _, c := range change {
 		c(&d)
@@ -69,21 +69,21 @@ func TestTakeOverEveryState(t *testing.T) {
 				want, launched := "", false
 				switch m := adopted[state]; {
 				case stateRank(state) == 0, stateRank(state) == 1, stateRank(state) == 2, stateRank(state) == 3:
-					l.look(0, l.theirs(ready))
+					l.pass(0, l.inheritedDriver(ready))
 					want = ", " + strings.Join(names(statesBetween(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
 				case stateRank(state) == 4:
-					l.look(0, l.theirs(ready))
+					l.pass(0, l.inheritedDriver(ready))
 					if state != sparkv1.ApplicationRunningHealthy {
 						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // no thresholds are set
 					}
 				case m.Phase == lifecycle.Ended:
-					l.look(0, lifecycle.Observed{Confirmed: true})
+					l.pass(0, lifecycle.Observed{Confirmed: true})
 					want, launched = fmt.Sprintf(", %d ScheduledToRestart, %d DriverRequested", len(path(state)), len(path(state))+1), true
 				case m.Phase == lifecycle.Waiting, m.Phase == lifecycle.New:
-					l.look(0, lifecycle.Observed{Confirmed: true})
+					l.pass(0, lifecycle.Observed{Confirmed: true})
 					want, launched = fmt.Sprintf(", %d DriverRequested", len(path(state))), true
 				default:
-					l.look(0, lifecycle.Observed{Confirmed: true})
+					l.pass(0, lifecycle.Observed{Confirmed: true})
 				}
 				got := shortened(l.app.Status.StateTransitionHistory)
 				if p := l.app.Status.PreviousAttemptSummary; p != nil && a.Trim {
@@ -99,7 +99,7 @@ func TestTakeOverEveryState(t *testing.T) {
 				if creates != launched {
 					t.Errorf("actions %v", l.plan.Actions)
 				}
-				if taken := fmt.Sprint(l.told); !strings.Contains(taken, dialect.EventTakenOver) {
+				if taken := fmt.Sprint(l.events); !strings.Contains(taken, dialect.EventTakenOver) {
 					t.Errorf("nobody is told: %v", taken)
 				}
 			}
@@ -118,15 +118,15 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 // them.
 func TestTakenOverNumbersGoOn(t *testing.T) {
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
-	l.look(0, l.theirs(ready)).attempt(2, 2, 2, 0)
+	l.pass(0, l.inheritedDriver(ready)).attempt(2, 2, 2, 0)
 	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Actions) > 0 {
 		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Actions)
 	}
-	l.look(time.Second, l.theirs(crashed)).attempt(3, 3, 3, 0)
+	l.pass(time.Second, l.inheritedDriver(crashed)).attempt(3, 3, 3, 0)
 	if m := l.plan.Next; m.Phase != lifecycle.Waiting || m.Restarts.Total != 3 {
 		t.Errorf("its failure is followed by %+v", m)
 	}
-	l.gone(10 * time.Second)
+	l.passWithoutObjects(10 * time.Second)
 	if m := l.plan.Next; m.Attempt != 4 || m.AttemptID != "pi-3" {
 		t.Errorf("followed by attempt %d, %q; want 4 and pi-3", m.Attempt, m.AttemptID)
 	}
@@ -138,30 +138,30 @@ func TestTakenOverTimes(t *testing.T) {
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
 	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationDriverRequested)...), hour)
-	if l.look(4*time.Second, l.theirs(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
+	if l.pass(4*time.Second, l.inheritedDriver(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
-	if l.look(time.Second, l.theirs(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
+	if l.pass(time.Second, l.inheritedDriver(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
 		t.Errorf("at its deadline it is %+v", l.plan.Next)
 	}
 
 	l = begin(t, trimmed, left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
-	if l.look(19*time.Second, l.theirs(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
+	if l.pass(19*time.Second, l.inheritedDriver(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
-	if l.look(time.Second, l.theirs(crashed)).gone(time.Second); l.plan.Next.Phase != lifecycle.Done {
+	if l.pass(time.Second, l.inheritedDriver(crashed)).passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("after its release it is %s", l.plan.Next.Phase)
 	}
-	if l.gone(time.Minute); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
+	if l.passWithoutObjects(time.Minute); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
 		t.Errorf("after its time to live: %v", l.plan.Actions)
 	}
 
 	l = begin(t, trimmed, left(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
 		func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
-	if l.gone(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
+	if l.passWithoutObjects(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
 		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.RequeueAfter)
 	}
-	if l.gone(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
+	if l.passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
 		t.Errorf("then it is %+v", l.plan.Next)
 	}
 }
@@ -177,14 +177,14 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	client := func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }
 	l := begin(t, whole, left(0, loop...), restarting(sparkv1.RestartAlways), client)
 	for range 5 {
-		l.gone(time.Second)
+		l.passWithoutObjects(time.Second)
 	}
 	past := l.app.Status.StateTransitionHistory
 	if last := past[fmt.Sprint(3*maxHistory+1)]; len(past) != maxHistory || last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
 		t.Errorf("%d states, the last of them %+v", len(past), last)
 	}
 	l = begin(t, whole, left(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
-	if l.gone(0); len(l.plan.Actions) > 0 {
+	if l.passWithoutObjects(0); len(l.plan.Actions) > 0 {
 		t.Errorf("its deletion waits for %v", l.plan.Actions)
 	}
 }
@@ -285,14 +285,14 @@ func TestTracesAreCut(t *testing.T) {
 		}
 	}
 	l := begin(t, whole, left(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
-	l.gone(time.Second)
+	l.passWithoutObjects(time.Second)
 	first := maps.Clone(l.app.Status.StateTransitionHistory)
 	for key, state := range first {
 		if len(state.Message) > apache.MaxMessage+len(apache.CutMark) {
 			t.Errorf("state %s has a message of %d bytes", key, len(state.Message))
 		}
 	}
-	l.gone(time.Second)
+	l.passWithoutObjects(time.Second)
 	for key, state := range first {
 		if diff := cmp.Diff(state, l.app.Status.StateTransitionHistory[key]); diff != "" {
 			t.Errorf("state %s changes with the next look:\n%s", key, diff)

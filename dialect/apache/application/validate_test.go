@@ -153,7 +153,7 @@ func TestWarnings(t *testing.T) {
 		`spec: {sparkConf: {spark.kubernetes.namespace: elsewhere}}`:                                      "spark.kubernetes.namespace: ",
 		`spec: {runtimeVersions: {sparkVersion: "9.9"}, sparkConf: {spark.kubernetes.driver.label.a: b}}`: "newer than the newest",
 	} {
-		if o := rendered(t, Applications{}, written(t, spec), 1); !told(o.Warnings, want) {
+		if o := rendered(t, Applications{}, written(t, spec), 1); !hasWarning(o.Warnings, want) {
 			t.Errorf("%s: %q", spec, o.Warnings)
 		}
 	}
@@ -169,13 +169,13 @@ func TestWarnings(t *testing.T) {
 func TestNegativeThresholds(t *testing.T) {
 	app := written(t, "spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: 0}}}")
 	o := rendered(t, Applications{}, app, 1)
-	var told []string
+	var reported []string
 	for _, warning := range o.Warnings {
 		field, _, _ := strings.Cut(warning, ":")
-		told = append(told, field)
+		reported = append(reported, field)
 	}
 	const field = "spec.applicationTolerations.instanceConfig."
-	if diff := cmp.Diff([]string{field + "initExecutors", field + "minExecutors"}, told); diff != "" {
+	if diff := cmp.Diff([]string{field + "initExecutors", field + "minExecutors"}, reported); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if got := *(Applications{}).app(app).Thresholds; got != (lifecycle.Thresholds{}) {

@@ -42,13 +42,13 @@ func (w *clusterWorld) theirs(workers int) {
 // TestClusterTakenOver checks that another operator's cluster continues, whatever its state.
 func TestClusterTakenOver(t *testing.T) {
 	for _, tc := range []struct {
-		name    string
-		left    []sparkv1.ClusterStateSummary
-		workers int // -1: no pods
-		refused string
-		states  string
-		ready   string
-		told    []string
+		name     string
+		left     []sparkv1.ClusterStateSummary
+		workers  int // -1: no pods
+		refused  string
+		states   string
+		ready    string
+		reported []string
 	}{
 		{"running", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver}},
 		{"running, as it was said before there were pods", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
@@ -78,7 +78,7 @@ func TestClusterTakenOver(t *testing.T) {
 			w.refused.Reason, w.refused.Message = tc.refused, "m"
 			w.pass()
 			w.wantStates(tc.states)
-			w.wantTold(tc.told...)
+			w.wantEvents(tc.reported...)
 			if got := w.condition(dialect.ConditionReady); string(got.Status) != tc.ready {
 				t.Errorf("Ready %+v", got)
 			}
@@ -119,7 +119,7 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantTold(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
+	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
 // TestClusterLoopIsTakenOver checks W1 as users meet it: a history that grew until somebody stopped it.
@@ -262,7 +262,7 @@ func TestClusterTransientError(t *testing.T) {
 func TestClusterWarnings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(0, 3))
 	w.pass()
-	w.wantTold(EventClusterSubmitted, EventClusterWarning, EventClusterWarning)
+	w.wantEvents(EventClusterSubmitted, EventClusterWarning, EventClusterWarning)
 	w.pass()
-	w.wantTold()
+	w.wantEvents()
 }

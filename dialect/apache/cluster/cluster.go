@@ -51,21 +51,21 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 	if want.Deleting {
 		return asPlan(plan)
 	}
-	var news []lifecycle.Notice
+	var notices []lifecycle.Notice
 	if sc.Status.Operator == nil && memory.Adopted {
-		news = append(news, clusterTakenOver(sc))
+		notices = append(notices, clusterTakenOver(sc))
 	}
 	if sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation {
 		warnings := append(inClusterFields(made.Warnings), withoutEffect(sc, made)...)
 		for _, text := range warnings[:min(len(warnings), maxClusterWarnings)] {
-			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
+			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
 		}
 	}
 	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
-		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
+		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
 	}
-	plan.Notices = append(news, plan.Notices...)
+	plan.Notices = append(notices, plan.Notices...)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)
 	return asPlan(plan)
 }

@@ -63,15 +63,15 @@ func unusable(sc *sparkv1.SparkCluster) { editTo(-1, nil)(sc) }
 
 // clusterWorld holds a cluster as stored, the observed pods, and the API server's answers about its objects.
 type clusterWorld struct {
-	t       *testing.T
-	c       Clusters
-	sc      *sparkv1.SparkCluster
-	seen    lifecycle.Observed
-	refused lifecycle.Cause // of the first object; zero: all stand
-	late    bool            // nothing is known of the objects yet
-	now     time.Time
-	check   time.Duration // of the last pass
-	told    []string      // reasons of events, all passes
+	t        *testing.T
+	c        Clusters
+	sc       *sparkv1.SparkCluster
+	seen     lifecycle.Observed
+	refused  lifecycle.Cause // of the first object; zero: all stand
+	late     bool            // nothing is known of the objects yet
+	now      time.Time
+	check    time.Duration // of the last pass
+	reported []string      // reasons of events, all passes
 }
 
 func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clusterWorld {
@@ -119,9 +119,9 @@ func (w *clusterWorld) pass() {
 		if more.RequeueAfter > 0 && (plan.RequeueAfter == 0 || more.RequeueAfter < plan.RequeueAfter) {
 			plan.RequeueAfter = more.RequeueAfter
 		}
-		told := object.DeepCopy()
-		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(told.Status, object.Status) {
-			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(told.Status, object.Status))
+		copied := object.DeepCopy()
+		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(copied.Status, object.Status) {
+			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(copied.Status, object.Status))
 		}
 	case s.Record != nil:
 		if events := s.Record(states, w.now); len(events) > 0 {
@@ -131,7 +131,7 @@ func (w *clusterWorld) pass() {
 		w.t.Fatal("nobody is told")
 	}
 	for _, e := range w.c.Events(object, plan) {
-		w.told = append(w.told, e.Reason)
+		w.reported = append(w.reported, e.Reason)
 		if e.Message == "" || e.Type == "" {
 			w.t.Errorf("event without words: %+v", e)
 		}
@@ -198,12 +198,12 @@ func (w *clusterWorld) wantConditions(want ...string) {
 	}
 }
 
-func (w *clusterWorld) wantTold(want ...string) {
+func (w *clusterWorld) wantEvents(want ...string) {
 	w.t.Helper()
-	if diff := cmp.Diff(want, w.told); diff != "" {
+	if diff := cmp.Diff(want, w.reported); diff != "" {
 		w.t.Errorf("events: %s", diff)
 	}
-	w.told = nil
+	w.reported = nil
 }
 
 func (w *clusterWorld) condition(kind string) metav1.Condition {
@@ -232,7 +232,7 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted RunningHealthy")
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantTold(EventClusterSubmitted, EventClusterRunning)
+	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
 	s := w.sc.Status
 	if diff := cmp.Diff(&sparkv1.MemberCounts{Desired: 2, Running: 2, Ready: 2}, s.Workers); diff != "" {
 		t.Error(diff)
@@ -252,7 +252,7 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 		t.Errorf("a pass in which nothing happens changes the status: %s", diff)
 	}
-	w.wantTold()
+	w.wantEvents()
 }
 
 // TestClusterIsObserved checks W12: lost pods are reported, end nothing, and leave the history unchanged.
@@ -260,14 +260,14 @@ func TestClusterIsObserved(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
 	w.pass()
-	w.told = nil
+	w.reported = nil
 	w.pods(1)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(WorkersNotReady)", "Degraded=True(WorkersNotReady)")
 	if text := w.condition(dialect.ConditionDegraded).Message; !strings.Contains(text, "1 of 2 workers are ready") {
 		t.Errorf("degraded: %q", text)
 	}
-	w.wantTold(EventClusterDegraded)
+	w.wantEvents(EventClusterDegraded)
 	w.seen.Members = w.seen.Members[1:]
 	w.pass()
 	w.wantConditions("Ready=False(MasterNotReady)", "Progressing=False(MasterNotReady)", "Degraded=True(MasterNotReady)")
@@ -277,7 +277,7 @@ func TestClusterIsObserved(t *testing.T) {
 	w.pods(2)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantTold(EventClusterDegraded, EventClusterRecovered)
+	w.wantEvents(EventClusterDegraded, EventClusterRecovered)
 	w.wantStates("Submitted RunningHealthy")
 }
 
@@ -306,7 +306,7 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
 	w.wantConditions("Ready=False(MasterStartTimedOut)", "Stalled=True(MasterStartTimedOut)", "Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
-	w.wantTold(EventClusterSubmitted, EventClusterPending, EventClusterFailed, EventClusterReleased)
+	w.wantEvents(EventClusterSubmitted, EventClusterPending, EventClusterFailed, EventClusterReleased)
 	before := w.sc.Status.DeepCopy()
 	w.now = w.now.Add(time.Hour)
 	w.pass()
@@ -322,7 +322,7 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	if text := w.sc.Status.StateTransitionHistory["1"].Message; !strings.Contains(text, "spec.clusterTolerations.instanceConfig.initWorkers") {
 		t.Errorf("message %q", text)
 	}
-	w.wantTold(EventClusterInvalid, EventClusterReleased)
+	w.wantEvents(EventClusterInvalid, EventClusterReleased)
 	editTo(2, nil)(w.sc)
 	w.pass()
 	w.wantStates("Submitted")
@@ -358,7 +358,7 @@ func TestClusterRevives(t *testing.T) {
 		if s.CurrentAttemptSummary.AttemptInfo.ID != 1 || s.PreviousAttemptSummary.AttemptInfo.ID != 0 {
 			t.Errorf("attempts %+v after %+v", s.CurrentAttemptSummary.AttemptInfo, s.PreviousAttemptSummary.AttemptInfo)
 		}
-		w.wantTold(EventClusterInvalid, EventClusterReleased, EventClusterRestarted, EventClusterSubmitted, EventClusterRunning)
+		w.wantEvents(EventClusterInvalid, EventClusterReleased, EventClusterRestarted, EventClusterSubmitted, EventClusterRunning)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestClusterRefused(t *testing.T) {
 	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") || !strings.Contains(text, "asked again") {
 		t.Errorf("message %q", text)
 	}
-	w.wantTold(EventClusterSchedulingFailure)
+	w.wantEvents(EventClusterSchedulingFailure)
 	before := w.sc.Status.DeepCopy()
 	for range 1000 {
 		w.now = w.now.Add(time.Minute)
@@ -381,16 +381,16 @@ func TestClusterRefused(t *testing.T) {
 	if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 		t.Errorf("a thousand refusals later: %s", diff)
 	}
-	w.wantTold()
+	w.wantEvents()
 	w.refused = lifecycle.Cause{Reason: "Forbidden", Message: "not you"}
 	w.pass()
-	w.wantTold(EventClusterSchedulingFailure)
+	w.wantEvents(EventClusterSchedulingFailure)
 	w.wantStates("Submitted SchedulingFailure")
 	w.refused = lifecycle.Cause{}
 	w.pods(2)
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure Submitted RunningHealthy")
-	w.wantTold(EventClusterSubmitted, EventClusterRunning)
+	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
 }
 
 // TestClusterHistoryIsBounded checks W1 with an API server that changes its answer every time.
@@ -415,20 +415,20 @@ func TestClusterIsRefusedWhileItRuns(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
 	w.pass()
-	w.told = nil
+	w.reported = nil
 	editTo(3, nil)(w.sc)
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	w.now = w.now.Add(time.Second)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Reconciling=True(QuotaExceeded)", "Degraded=True(QuotaExceeded)", "Progressing=False(QuotaExceeded)")
-	w.wantTold(EventClusterSpecChanged, EventClusterDegraded)
+	w.wantEvents(EventClusterSpecChanged, EventClusterDegraded)
 	w.pass()
-	w.wantTold()
+	w.wantEvents()
 	w.refused = lifecycle.Cause{}
 	w.pods(3)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantTold(EventClusterRolledOut)
+	w.wantEvents(EventClusterRolledOut)
 	w.wantStates("Submitted RunningHealthy")
 }
 
@@ -436,7 +436,7 @@ func TestClusterRollsOut(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
 	w.pass()
-	w.told = nil
+	w.reported = nil
 	before := w.seen.Members
 	editTo(2, map[string]string{"spark.worker.cleanup.enabled": "true"})(w.sc)
 	w.now = w.now.Add(time.Hour)
@@ -463,14 +463,14 @@ func TestClusterRollsOut(t *testing.T) {
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantStates("Submitted RunningHealthy")
-	w.wantTold(EventClusterSpecChanged, EventClusterRolloutTimedOut, EventClusterRolledOut)
+	w.wantEvents(EventClusterSpecChanged, EventClusterRolloutTimedOut, EventClusterRolledOut)
 }
 
 func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
 	w.pass()
-	w.told = nil
+	w.reported = nil
 	unusable(w.sc)
 	w.pass()
 	w.pass()
@@ -484,7 +484,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	if w.sc.Status.Workers.Desired != 2 || w.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("workers %+v, generation %d", w.sc.Status.Workers, w.sc.Status.ObservedGeneration)
 	}
-	w.wantTold(EventClusterInvalid)
+	w.wantEvents(EventClusterInvalid)
 	editTo(2, nil)(w.sc) // takes all back
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")

@@ -45,14 +45,14 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	}
 	since := apache.ParseTimestamp(left.LastTransitionTime)
 	m := cluster.Memory{Since: since, Attempt: clusterAttempt(&sc.Status), Adopted: true}
-	said := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: apache.Cut(left.Message, apache.MaxMessage)}
+	cause := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: apache.Cut(left.Message, apache.MaxMessage)}
 	switch left.CurrentStateSummary {
 	case sparkv1.ClusterRunningHealthy:
 		m.Phase, m.Begun, m.Complete = lifecycle.Running, since, since
 	case sparkv1.ClusterSchedulingFailure, sparkv1.ClusterFailed:
-		m.Phase, m.Cause = lifecycle.Waiting, said
+		m.Phase, m.Cause = lifecycle.Waiting, cause
 	case sparkv1.ClusterResourceReleased:
-		m.Phase, m.Cause = lifecycle.Done, said
+		m.Phase, m.Cause = lifecycle.Done, cause
 	}
 	return m
 }

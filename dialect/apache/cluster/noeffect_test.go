@@ -35,9 +35,9 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 
 	w := newClusterWorld(t, func(sc *sparkv1.SparkCluster) { sc.Spec.RuntimeVersions.ScalaVersion = "2.13" })
 	w.pass()
-	w.wantTold(EventClusterSubmitted, EventClusterWarning)
+	w.wantEvents(EventClusterSubmitted, EventClusterWarning)
 	w.pass()
-	w.wantTold()
+	w.wantEvents()
 }
 
 // TestFieldsThatSayWhatHoldsAreNotReported checks values that equal those of the objects.

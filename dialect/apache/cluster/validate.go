@@ -16,7 +16,7 @@ func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError
 	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
 		return wrong
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	workers := cluster.Spec.ClusterTolerations.InstanceConfig
 	_, rest := (Clusters{}).objects(cluster)
 	for _, err := range []error{
@@ -24,8 +24,8 @@ func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError
 		standalone.CheckWorkers("InitWorkers", workers.InitWorkers), standalone.CheckWorkers("MinWorkers", workers.MinWorkers),
 		standalone.CheckWorkers("MaxWorkers", workers.MaxWorkers), rest,
 	} {
-		if fault, ok := errors.AsType[*dialect.FieldError](asClusterError(err)); ok && !told[fault.Field] {
-			told[fault.Field] = true
+		if fault, ok := errors.AsType[*dialect.FieldError](asClusterError(err)); ok && !reported[fault.Field] {
+			reported[fault.Field] = true
 			wrong = append(wrong, fault)
 		}
 	}

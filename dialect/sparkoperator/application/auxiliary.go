@@ -76,6 +76,6 @@ func hostPort(host string, port int32) string {
 
 // recordExposed sets the condition Exposed, and returns a warning event if something is wrong.
 func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
-	told := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
-	return told.Record(&app.Status.Conditions, live, now)
+	exposed := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
+	return exposed.Record(&app.Status.Conditions, live, now)
 }

@@ -168,26 +168,26 @@ func TestExposure(t *testing.T) {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
 			d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(nil, t0)
-			told := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
+			reported := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
 			if len(test.wrong) == 0 {
-				if told != nil {
-					t.Errorf("told: %+v", told)
+				if reported != nil {
+					t.Errorf("told: %+v", reported)
 				}
 				return
 			}
-			if told == nil || told.Status != metav1.ConditionFalse {
-				t.Fatalf("the condition is %+v", told)
+			if reported == nil || reported.Status != metav1.ConditionFalse {
+				t.Fatalf("the condition is %+v", reported)
 			}
 			for i, says := range test.wrong {
 				reason, rest, found := strings.Cut(says, ": ")
 				if found && !strings.Contains(reason, ".") {
 					says = rest
-					if i == 0 && told.Reason != reason {
-						t.Errorf("the reason is %s, want %s", told.Reason, reason)
+					if i == 0 && reported.Reason != reason {
+						t.Errorf("the reason is %s, want %s", reported.Reason, reason)
 					}
 				}
-				if !strings.Contains(told.Message, says) {
-					t.Errorf("it says %q, not %q", told.Message, says)
+				if !strings.Contains(reported.Message, says) {
+					t.Errorf("it says %q, not %q", reported.Message, says)
 				}
 			}
 		})
@@ -336,18 +336,18 @@ func TestContentTellsDifferences(t *testing.T) {
 
 // TestUIConf: a driver's configuration has the path that leads to its UI, unless the user sets another one.
 func TestUIConf(t *testing.T) {
-	told := "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=/"
+	reported := "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=/"
 	for _, test := range []struct {
 		name, spec, want string
 		ui               sparkoperator.UI
 	}{
 		{"nothing leads to it", ``, "", sparkoperator.UI{Service: true}},
-		{"a path", ``, told, everything()},
+		{"a path", ``, reported, everything()},
 		{"a host of its own", ``, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}}},
 		{"no Service, so nothing", ``, "", sparkoperator.UI{Ingress: everything().Ingress}},
 		{"no UI", `sparkConf: {spark.ui.enabled: "false"}`, "", everything()},
-		{"a route alone", ``, told, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}},
-		{"a route that is asked for", `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, told, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}"}}},
+		{"a route alone", ``, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}},
+		{"a route that is asked for", `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}"}}},
 		{"the user's word", `sparkConf: {spark.ui.proxyBase: /mine}`, "spark.ui.proxyBase=/mine spark.ui.proxyRedirectUri=/", everything()},
 		{"the user's word on redirects", `sparkConf: {spark.ui.proxyRedirectUri: https://x}`, "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=https://x", everything()},
 		{"ports of the driver change nothing", `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b/c}]`, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{}}},
@@ -444,7 +444,7 @@ func TestSurrounded(t *testing.T) {
 			standingIn(app, lifecycle.Suspended)
 		}
 		now = now.Add(time.Minute)
-		told := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now)
+		reported := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now)
 		info := app.Status.DriverInfo
 		got := [4]string{info.WebUIServiceName, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress}
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
@@ -454,10 +454,10 @@ func TestSurrounded(t *testing.T) {
 		if c == nil {
 			c = &metav1.Condition{}
 		}
-		if c.Status != step.status || c.Reason != step.reason || len(told) != step.events || !strings.Contains(c.Message, step.says) {
-			t.Errorf("%d, %s: Exposed is %+v, events %v", i, step.name, c, told)
+		if c.Status != step.status || c.Reason != step.reason || len(reported) != step.events || !strings.Contains(c.Message, step.says) {
+			t.Errorf("%d, %s: Exposed is %+v, events %v", i, step.name, c, reported)
 		}
-		for _, event := range told {
+		for _, event := range reported {
 			if event.Type != corev1.EventTypeWarning || event.Reason != c.Reason || event.Message != c.Message {
 				t.Errorf("%d, %s: told %+v", i, step.name, event)
 			}

@@ -161,7 +161,7 @@ func TestSparkConf(t *testing.T) {
 func TestExitExceptionOfJVMs(t *testing.T) {
 	const key = "spark.kubernetes.driver.annotateExitException"
 	for _, tc := range []struct {
-		file, said, want string
+		file, text, want string
 	}{
 		{"local:///a.jar", "", "true"},
 		{"s3a://b/a", "", "true"},
@@ -174,15 +174,15 @@ func TestExitExceptionOfJVMs(t *testing.T) {
 		{"local:///a.PY", "", "true"}, // nothing but a name to SparkSubmit
 	} {
 		app := &v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{MainApplicationFile: tc.file}}
-		if tc.said != "" {
-			app.Spec.SparkConf = map[string]string{key: tc.said}
+		if tc.text != "" {
+			app.Spec.SparkConf = map[string]string{key: tc.text}
 		}
 		c, err := sparkConf(app)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := c.Get(key); got != tc.want {
-			t.Errorf("%q with %q: %q, want %q", tc.file, tc.said, got, tc.want)
+			t.Errorf("%q with %q: %q, want %q", tc.file, tc.text, got, tc.want)
 		}
 	}
 }

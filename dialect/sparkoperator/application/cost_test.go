@@ -33,7 +33,7 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 				_, _ = d.Render(app, action, now)
 			}
 		}
-		d.told(app, seen, plan, now)
+		d.finish(app, seen, plan, now)
 	}
 	_, _ = d.Executor(app, 1, 1, "uid", now)
 	seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{
@@ -44,12 +44,12 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
 		})
 	}
-	d.told(app, seen, d.Decide(app, seen, now), now)
+	d.finish(app, seen, d.Decide(app, seen, now), now)
 	seen.Drivers[0].Phase, seen.Drivers[0].HasExit = lifecycle.DriverSucceeded, true
-	d.told(app, seen, d.Decide(app, seen, now), now)
+	d.finish(app, seen, d.Decide(app, seen, now), now)
 }
 
-func (d Dialect) told(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
+func (d Dialect) finish(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
 	s := d.AuxiliaryObjects(app, seen)
 	var states []lifecycle.AuxiliaryObject

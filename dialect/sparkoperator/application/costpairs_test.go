@@ -34,7 +34,7 @@ func onePass(app *v1beta2.SparkApplication) {
 			_, _ = costly.Render(app, action, t0)
 		}
 	}
-	costly.told(app, seen, plan, t0)
+	costly.finish(app, seen, plan, t0)
 }
 
 // TestConfigurationsCostLittle gives an application half a MiB of configuration, of each family of keys.

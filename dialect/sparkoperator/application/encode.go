@@ -13,7 +13,7 @@ import (
 
 // encode writes a decision into the status: the fields of this API, and the operator's memory. It returns notices about
 // executors.
-func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
+func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
@@ -33,12 +33,12 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
-		news = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, d.MaxTrackedExecutors)
+		notices = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, d.MaxTrackedExecutors)
 	}
 	mismatch := versionMismatch(app, m, seen)
-	news = append(news, mismatchNotice(s, m.Attempt, mismatch)...)
+	notices = append(notices, mismatchNotice(s, m.Attempt, mismatch)...)
 	encodeConditions(app, wanted, m, mismatch, now)
-	return news
+	return notices
 }
 
 // applicationID returns Spark's id of an attempt: the driver's, else the known one, else the operator's. Spark-submit

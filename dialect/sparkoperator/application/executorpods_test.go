@@ -53,14 +53,14 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var was recordedExecutor
-	if err := json.Unmarshal(text, &was); err != nil {
+	var expected recordedExecutor
+	if err := json.Unmarshal(text, &expected); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(was.Properties, got.conf) + cmp.Diff(was.Template, got.executor); diff != "" {
+	if diff := cmp.Diff(expected.Properties, got.conf) + cmp.Diff(expected.Template, got.executor); diff != "" {
 		t.Fatalf("%s was made of other things; record it again with -spark-homes (-then +now):\n%s", file, diff)
 	}
-	return app, was.Pod
+	return app, expected.Pod
 }
 
 // recorded are the files that this run has written.
@@ -216,10 +216,10 @@ func TestOverwrittenIsTold(t *testing.T) {
 				app, pod := executorOf(t, name, version)
 				want := changedBy(t, pod, app)
 				var got []string
-				for _, told := range overwritten(app) {
-					field, _, ok := strings.Cut(told, " has no effect: ")
-					if !ok || strings.HasSuffix(told, ": ") {
-						t.Errorf("%q does not name a field and the way out", told)
+				for _, reported := range overwritten(app) {
+					field, _, ok := strings.Cut(reported, " has no effect: ")
+					if !ok || strings.HasSuffix(reported, ": ") {
+						t.Errorf("%q does not name a field and the way out", reported)
 					}
 					got = append(got, field)
 				}

@@ -14,7 +14,7 @@ import (
 //
 // The counts include all executors of the attempt (dialect.Tally). The map holds at most limit entries: existing
 // executors first, then the others with their last state.
-func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
+func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (notices []lifecycle.Notice) {
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
 	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
@@ -31,8 +31,8 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	if kept := bounded(all, exists, limit); len(kept) > 0 {
 		s.ExecutorState = kept
 	}
-	s.Executors, news = dialect.CountExecutors(s.Operator, s.Executors, append(pods, gone...))
-	return news
+	s.Executors, notices = dialect.CountExecutors(s.Operator, s.Executors, append(pods, gone...))
+	return notices
 }
 
 // lastState returns the state of an executor whose pod is gone. Leaving reports whether it was on its way to failing.

@@ -37,9 +37,9 @@ func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memo
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
-	news := trackExecutors(s, m, pods, gone, limit)
+	notices := trackExecutors(s, m, pods, gone, limit)
 	roundTrip(t, s)
-	return news
+	return notices
 }
 
 // asStates are pods that would be seen in some states.
@@ -63,15 +63,15 @@ func TestTrackGoneExecutors(t *testing.T) {
 	gone := []lifecycle.Executor{executor("exec-1", lifecycle.DriverSucceeded), executor("exec-2", lifecycle.DriverSucceeded), executor("exec-3", lifecycle.DriverFailed)}
 	gone = append(gone, lifecycle.Executor{Name: "exec-9", Attempt: 2, Phase: lifecycle.DriverSucceeded})
 	s := &v1beta2.SparkApplicationStatus{Operator: &v1beta2.OperatorStatus{}}
-	news := trackExecutors(s, m, live, gone, 3)
+	notices := trackExecutors(s, m, live, gone, 3)
 	counts := &v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1}
 	states := map[string]v1beta2.ExecutorState{"exec-1": completed, "exec-2": completed, "exec-4": running}
-	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 1 || news[0].Name != "exec-3" {
-		t.Errorf("%v: %s", news, diff)
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(notices) != 1 || notices[0].Name != "exec-3" {
+		t.Errorf("%v: %s", notices, diff)
 	}
-	news = track(t, s, m, live, 3)
-	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 0 {
-		t.Errorf("at the next look, %v: %s", news, diff)
+	notices = track(t, s, m, live, 3)
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(notices) != 0 {
+		t.Errorf("at the next look, %v: %s", notices, diff)
 	}
 }
 
@@ -79,13 +79,13 @@ func TestTrackExecutors(t *testing.T) {
 	live, over, broken := in(lifecycle.Running), in(lifecycle.Retained, ended(lifecycle.Succeeded)), in(lifecycle.Retained, ended(lifecycle.Failed))
 	type states = map[string]v1beta2.ExecutorState
 	for _, c := range []struct {
-		name   string
-		m      lifecycle.Memory
-		before states
-		pods   []lifecycle.Executor
-		want   states
-		counts v1beta2.ExecutorCounts
-		news   []string
+		name    string
+		m       lifecycle.Memory
+		before  states
+		pods    []lifecycle.Executor
+		want    states
+		counts  v1beta2.ExecutorCounts
+		notices []string
 	}{
 		{"none", live, nil, nil, nil, v1beta2.ExecutorCounts{}, nil},
 		{"every state", live, nil, []lifecycle.Executor{
@@ -132,7 +132,7 @@ func TestTrackExecutors(t *testing.T) {
 			if diff := cmp.Diff(c.counts, got); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.news, names); diff != "" {
+			if diff := cmp.Diff(c.notices, names); diff != "" {
 				t.Errorf("news (-want +got):\n%s", diff)
 			}
 		})
@@ -180,12 +180,12 @@ func TestCountsAreExact(t *testing.T) {
 				return leaves
 			})
 			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-			news := trackBoth(t, &s, in(lifecycle.Running), pods, gone, limit)
-			for _, n := range news {
+			notices := trackBoth(t, &s, in(lifecycle.Running), pods, gone, limit)
+			for _, n := range notices {
 				reported[n.Name]++
 			}
 			for i := range gone {
-				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(news) < dialect.MaxExecutorNotices {
+				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(notices) < dialect.MaxExecutorNotices {
 					t.Fatalf("life %d: %s, which was taken away, is reported %d times", seed, gone[i].Name, reported[gone[i].Name])
 				}
 			}
@@ -210,13 +210,13 @@ func TestCountsAreExact(t *testing.T) {
 				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
 			}
 			if len(gone) > 0 { // from now on they are a number among those that failed
-				if news := track(t, &s, in(lifecycle.Running), pods, limit); len(news) > 0 || cmp.Diff(&want, s.Executors) != "" {
-					t.Fatalf("life %d: those that are gone are reported again, or counted otherwise: %v", seed, news)
+				if notices := track(t, &s, in(lifecycle.Running), pods, limit); len(notices) > 0 || cmp.Diff(&want, s.Executors) != "" {
+					t.Fatalf("life %d: those that are gone are reported again, or counted otherwise: %v", seed, notices)
 				}
 			}
 			before := s.DeepCopy()
-			if news := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(news) > 0 {
-				t.Fatalf("life %d: a second look tells of %d and changes\n%s", seed, len(news), cmp.Diff(before, &s))
+			if notices := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(notices) > 0 {
+				t.Fatalf("life %d: a second look tells of %d and changes\n%s", seed, len(notices), cmp.Diff(before, &s))
 			}
 		}
 	}
@@ -260,8 +260,8 @@ func TestTallyIsBounded(t *testing.T) {
 		t.Errorf("%d and %d bytes, counts %+v", len(o.Seen), len(o.Failed), s.Executors)
 	}
 	before := s.DeepCopy()
-	if news := track(t, &s, in(lifecycle.Running), pods, 10); len(news) > 0 || cmp.Diff(before, &s) != "" {
-		t.Errorf("a second look tells of %d and changes\n%s", len(news), cmp.Diff(before, &s))
+	if notices := track(t, &s, in(lifecycle.Running), pods, 10); len(notices) > 0 || cmp.Diff(before, &s) != "" {
+		t.Errorf("a second look tells of %d and changes\n%s", len(notices), cmp.Diff(before, &s))
 	}
 }
 
@@ -293,9 +293,9 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 				pods = append(pods, executor(fmt.Sprintf("e%02d", i), phases[i%4]))
 			}
 			var s v1beta2.SparkApplicationStatus
-			news := track(t, &s, in(lifecycle.Running), pods, limit)
-			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || e.Failed != 10 || len(news) != 10 || len(s.ExecutorState) != limit {
-				t.Errorf("counts %+v, %d events, %d entries", e, len(news), len(s.ExecutorState))
+			notices := track(t, &s, in(lifecycle.Running), pods, limit)
+			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || e.Failed != 10 || len(notices) != 10 || len(s.ExecutorState) != limit {
+				t.Errorf("counts %+v, %d events, %d entries", e, len(notices), len(s.ExecutorState))
 			}
 			before := s.DeepCopy()
 			if again := track(t, &s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
@@ -312,8 +312,8 @@ func TestManyFailuresAtOnce(t *testing.T) {
 	for i := range 500 {
 		pods = append(pods, executor(fmt.Sprint("e", i), lifecycle.DriverFailed))
 	}
-	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != dialect.MaxExecutorNotices || s.Executors.Failed != 500 {
-		t.Errorf("%d events, %d counted", len(news), s.Executors.Failed)
+	if notices := track(t, &s, in(lifecycle.Running), pods, 1000); len(notices) != dialect.MaxExecutorNotices || s.Executors.Failed != 500 {
+		t.Errorf("%d events, %d counted", len(notices), s.Executors.Failed)
 	}
 }
 

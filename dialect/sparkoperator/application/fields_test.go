@@ -171,8 +171,8 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	p.driver = fieldtable.PodChanges(before.driver, before.driverContainer, after.driver, after.driverContainer)
 	p.executor = fieldtable.PodChanges(before.executor, before.executorContainer, after.executor, after.executorContainer)
 	for _, part := range []string{"labels", "annotations"} {
-		was, is := before.services[0]["metadata"].(map[string]any)[part], after.services[0]["metadata"].(map[string]any)[part]
-		if difference.Diff(was, is) != "" {
+		oldMeta, newMeta := before.services[0]["metadata"].(map[string]any)[part], after.services[0]["metadata"].(map[string]any)[part]
+		if difference.Diff(oldMeta, newMeta) != "" {
 			p.service = append(p.service, "metadata."+part)
 		}
 	}

@@ -30,7 +30,7 @@ var overwrittenWays = map[string]struct{ field, way string }{
 
 // overwritten returns the fields of an application's executors that have no effect, each with what to do. Kubeflow's
 // operator set them with a webhook, which changed the pods after Spark had built them.
-func overwritten(app *v1beta2.SparkApplication) (told []string) {
+func overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // a condition's message is limited
 	executor := &app.Spec.Executor
 	if executor.MemoryLimit == nil && executor.Lifecycle == nil && executor.GPU == nil && len(executor.Env) == 0 && app.Spec.HadoopConfigMap == nil {
@@ -51,10 +51,10 @@ func overwritten(app *v1beta2.SparkApplication) (told []string) {
 		if listed && name == "Env" {
 			way.field += "[" + entry + "]"
 		}
-		told = append(told, way.field+" has no effect: "+way.way)
+		reported = append(reported, way.field+" has no effect: "+way.way)
 	}
 	if more := len(all) - most; more > 0 {
-		told = append(told, fmt.Sprintf("and %d more", more))
+		reported = append(reported, fmt.Sprintf("and %d more", more))
 	}
-	return told
+	return reported
 }

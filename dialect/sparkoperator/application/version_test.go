@@ -55,7 +55,7 @@ func TestVersionMismatch(t *testing.T) {
 			app := sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkVersion = c.declared })
 			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{c.driver}, Executors: c.executors}
 			got := versionMismatch(app, in(lifecycle.Running), seen)
-			if said := strings.Contains(got, "runs Spark "+c.want+";") && strings.Contains(got, `"`+c.declared+`"`); said != (c.want != "") || c.want == "" && got != "" {
+			if correct := strings.Contains(got, "runs Spark "+c.want+";") && strings.Contains(got, `"`+c.declared+`"`); correct != (c.want != "") || c.want == "" && got != "" {
 				t.Errorf("said %q, want it of %q", got, c.want)
 			}
 		})
@@ -70,16 +70,16 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyAlways}
 	})
 	now := t0
-	step := func(seen lifecycle.Observed) (told []string) {
+	step := func(seen lifecycle.Observed) (reported []string) {
 		t.Helper()
 		now = now.Add(time.Minute)
 		for _, e := range Events(app, usual.Decide(app, seen, now)) {
 			if e.Reason == ConditionSparkVersionMismatch {
-				told = append(told, e.Type)
+				reported = append(reported, e.Type)
 			}
 		}
 		roundTrip(t, &app.Status)
-		return told
+		return reported
 	}
 	holds := func() bool { return meta.IsStatusConditionTrue(app.Status.Conditions, ConditionSparkVersionMismatch) }
 
@@ -88,15 +88,15 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	executor := lifecycle.Executor{Name: "pi-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning, SparkVersion: "4.1.4"}
 	both := lifecycle.Observed{Drivers: alone.Drivers, Executors: []lifecycle.Executor{executor}}
 	step(lifecycle.Observed{})
-	if told := step(alone); len(told) > 0 || holds() {
-		t.Errorf("before any executor it is told %v, holds %v", told, holds())
+	if reported := step(alone); len(reported) > 0 || holds() {
+		t.Errorf("before any executor it is told %v, holds %v", reported, holds())
 	}
 	if diff := cmp.Diff([]string{"Warning"}, step(both)); diff != "" || !holds() {
 		t.Errorf("with the first executor: holds %v, events (-want +got):\n%s", holds(), diff)
 	}
 	for _, seen := range []lifecycle.Observed{both, alone, both} {
-		if told := step(seen); len(told) > 0 || !holds() {
-			t.Errorf("later it is told %v, holds %v", told, holds())
+		if reported := step(seen); len(reported) > 0 || !holds() {
+			t.Errorf("later it is told %v, holds %v", reported, holds())
 		}
 	}
 	// The next attempt is another run. Its mismatch is reported too, but not before a pod of it shows the version.
@@ -106,7 +106,7 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 		t.Errorf("in attempt %d it holds: %v", app.Status.Operator.Attempt, holds())
 	}
 	both.Drivers[0].Attempt, both.Executors[0].Attempt = 2, 2
-	if told := step(both); len(told) != 1 || !holds() {
-		t.Errorf("in the next attempt it is told %v, holds %v", told, holds())
+	if reported := step(both); len(reported) != 1 || !holds() {
+		t.Errorf("in the next attempt it is told %v, holds %v", reported, holds())
 	}
 }

@@ -48,11 +48,11 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.Auxi
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return sparkoperator.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
+	return sparkoperator.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
 		stampChange(sc, now, func() {
-			news = slices.Concat(recordService(sc, service.Name, live, now), recordServerExposed(sc, e, live, now))
+			notices = slices.Concat(recordService(sc, service.Name, live, now), recordServerExposed(sc, e, live, now))
 		})
-		return news
+		return notices
 	}}
 }
 
@@ -87,9 +87,9 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 		return nil
 	}
 	why := lifecycle.Cause{Reason: reasonInvalidService, Message: err.Error()}
-	news := isNewCause(sc, ConditionServiceReady, why)
+	isNew := isNewCause(sc, ConditionServiceReady, why)
 	setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
-	if !news {
+	if !isNew {
 		return nil
 	}
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
@@ -97,7 +97,7 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 
 // recordService writes the state of the Service, and returns a warning event if something is wrong. While the Service
 // is being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
-func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (news []sparkoperator.Event) {
+func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
 	service := dialect.FindObject(live, "Service", name)
 	switch {
 	case service == nil:
@@ -105,7 +105,7 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	case service.Cause.Reason != "":
 		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
 		if isNewCause(sc, ConditionServiceReady, why) {
-			news = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
+			notices = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = serving(live, uiServiceName(sc))
@@ -116,7 +116,7 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	if decodeConnect(&sc.Status).Phase == lifecycle.Running {
 		encodeServing(sc, now)
 	}
-	return news
+	return notices
 }
 
 // serving returns the name of the Service that leads clients to the server, even if it differs from the wanted one;

@@ -20,7 +20,7 @@ func TestServiceThatServes(t *testing.T) {
 		states       []lifecycle.AuxiliaryObject
 		service      string // in the status
 		wanted, done bool   // ServiceReady, Ready
-		told         int
+		reported     int
 	}{
 		{"it stands", []lifecycle.AuxiliaryObject{stands}, "sql", true, true, 0},
 		{"it is on its way", nil, "before", true, true, 0},
@@ -36,11 +36,11 @@ func TestServiceThatServes(t *testing.T) {
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
-			if news := recordService(sc, "sql", test.states, now); len(news) != test.told {
-				t.Errorf("told %+v", news)
+			if notices := recordService(sc, "sql", test.states, now); len(notices) != test.reported {
+				t.Errorf("told %+v", notices)
 			}
-			if news := recordService(sc, "sql", test.states, now); len(news) != 0 {
-				t.Errorf("told again: %+v", news)
+			if notices := recordService(sc, "sql", test.states, now); len(notices) != 0 {
+				t.Errorf("told again: %+v", notices)
 			}
 			if sc.Status.Server.ServiceName != test.service {
 				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)

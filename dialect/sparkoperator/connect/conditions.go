@@ -43,7 +43,7 @@ var ownConditions = append([]string{
 // encodeConnectConditions sets the conditions of a phase. It returns a notice if an edited spec is newly found to be
 // invalid while the server of the previous spec continues (keptDespite). Others set the conditions about auxiliary
 // objects (Connects.AuxiliaryObjects).
-func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
+func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
@@ -62,7 +62,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 		hold[sparkoperator.ConditionStalled] = *outlived
 		before := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled)
 		if before == nil || before.Message != outlived.Message {
-			news = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
+			notices = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
 				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, outlived.Message)}}}
 		}
 	}
@@ -86,7 +86,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
 	}
 	encodeReady(sc, m, why, now)
-	return news
+	return notices
 }
 
 // encodeReady sets the condition Ready: the server accepts sessions and a Service leads to it. It is set again when the

@@ -113,15 +113,15 @@ const EventWarning = "SubmissionWarning"
 
 // serviceWarnings returns a notice for each part of spec.server.service that has no effect. They are reported once per
 // generation, because that field may be edited while no server is created.
-func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.Notice) {
+func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycle.Notice) {
 	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
 		warnings = append(warnings, "spec.server.service: status has no effect: the cluster writes it; remove it")
 	}
 	for _, text := range warnings {
-		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
+		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
 	}
-	return news
+	return notices
 }
 
 // includesConnect reports whether a configuration names the artifact of the Connect server, or jars whose content is

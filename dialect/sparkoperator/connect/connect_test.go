@@ -45,23 +45,23 @@ type stay struct {
 	sc       *v1alpha1.SparkConnect
 	now      time.Time
 	plan     lifecycle.Plan
-	told     []string
+	reported []string
 }
 
 func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// look makes a pass after some time; around are the states of the auxiliary objects, and if there are none, all wanted
+// pass makes a pass after some time; around are the states of the auxiliary objects, and if there are none, all wanted
 // ones exist. A second pass with the same facts must change nothing.
-func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.AuxiliaryObject) *stay {
+func (s *stay) pass(d time.Duration, seen lifecycle.Observed, around ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
-	s.plan, s.told = s.connects.Decide(s.sc, seen, s.now), nil
+	s.plan, s.reported = s.connects.Decide(s.sc, seen, s.now), nil
 	for _, event := range s.connects.Events(s.sc, s.plan) {
-		s.told = append(s.told, event.Reason)
+		s.reported = append(s.reported, event.Reason)
 	}
-	s.told = append(s.told, s.surround(around)...)
+	s.reported = append(s.reported, s.recordStates(around)...)
 	s.store()
 	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Rejection != nil {
 		return s
@@ -70,7 +70,7 @@ func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	seen.ProbeResult = nil
 	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
 	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
-		s.surround(around)
+		s.recordStates(around)
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 			s.t.Fatalf("a second look changes the status:\n%s", diff)
 		}
@@ -79,7 +79,7 @@ func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	return s
 }
 
-func (s *stay) surround(around []lifecycle.AuxiliaryObject) (told []string) {
+func (s *stay) recordStates(around []lifecycle.AuxiliaryObject) (reported []string) {
 	wanted := s.connects.AuxiliaryObjects(s.sc)
 	if wanted.Unsettled {
 		return nil
@@ -90,9 +90,9 @@ func (s *stay) surround(around []lifecycle.AuxiliaryObject) (told []string) {
 		}
 	}
 	for _, event := range wanted.Record(around, s.now) {
-		told = append(told, event.Reason)
+		reported = append(reported, event.Reason)
 	}
-	return told
+	return reported
 }
 
 // store converts the status to JSON and back.
@@ -129,17 +129,17 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 	return s
 }
 
-// tells compares the reasons of the events.
-func (s *stay) tells(want ...string) *stay {
+// wantEvents compares the reasons of the events.
+func (s *stay) wantEvents(want ...string) *stay {
 	s.t.Helper()
-	if diff := cmp.Diff(want, s.told); diff != "" {
+	if diff := cmp.Diff(want, s.reported); diff != "" {
 		s.t.Fatalf("told (-want +got):\n%s", diff)
 	}
 	return s
 }
 
-// says checks a part of a condition's message.
-func (s *stay) says(kind, part string) *stay {
+// wantMessage checks a part of a condition's message.
+func (s *stay) wantMessage(kind, part string) *stay {
 	s.t.Helper()
 	c := meta.FindStatusCondition(s.sc.Status.Conditions, kind)
 	if c == nil || !strings.Contains(c.Message, part) {
@@ -175,26 +175,26 @@ const (
 
 // runs returns a server that accepts sessions.
 func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
-	s := stays(t, aConnect(mods...)).look(0, noServer).tells(EventServerCreated)
-	return s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	s := stays(t, aConnect(mods...)).pass(0, noServer).wantEvents(EventServerCreated)
+	return s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 }
 
 func TestConnectComesUp(t *testing.T) {
-	s := stays(t, aConnect()).look(0, noServer).tells(EventServerCreated)
+	s := stays(t, aConnect()).pass(0, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("status %+v", s.sc.Status)
 	}
-	s.look(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).tells(EventServerPending)
+	s.pass(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).wantEvents(EventServerPending)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
-	s.says(sparkoperator.ConditionReady, "no such image").says(ConditionProgressing, "no such image")
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning)).tells()
+	s.wantMessage(sparkoperator.ConditionReady, "no such image").wantMessage(ConditionProgressing, "no such image")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning)).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	seen := aServer(1, lifecycle.DriverRunning, isReady)
 	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverPending} {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
 	}
-	s.look(time.Second, seen).tells(EventServerReady)
+	s.pass(time.Second, seen).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	want := v1alpha1.SparkConnectStatus{
 		State: v1alpha1.SparkConnectStateReady, ObservedGeneration: 1,
@@ -206,7 +206,7 @@ func TestConnectComesUp(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	s.look(time.Hour, seen).tells()
+	s.pass(time.Hour, seen).wantEvents()
 	if !s.sc.Status.LastUpdateTime.Equal(&want.LastUpdateTime) {
 		t.Errorf("nothing changed, and lastUpdateTime is %s", s.sc.Status.LastUpdateTime)
 	}
@@ -214,28 +214,28 @@ func TestConnectComesUp(t *testing.T) {
 
 // TestConnectEnds checks a server that ends, its back-off, and the next server.
 func TestConnectEnds(t *testing.T) {
-	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
-		tells(EventServerFailed, EventServerBackOff)
+	s := runs(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
+		wantEvents(EventServerFailed, EventServerBackOff)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
-	s.says(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
+	s.wantMessage(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
 		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
-	s.look(10*time.Second, aServer(1, lifecycle.DriverFailed)).tells()
-	s.look(time.Second, noServer).tells(EventServerCreated)
+	s.pass(10*time.Second, aServer(1, lifecycle.DriverFailed)).wantEvents()
+	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
-	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 	if !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("startTime is %s, not that of the first server", s.sc.Status.StartTime)
 	}
 }
 
 func TestConnectNotReady(t *testing.T) {
-	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverRunning)).tells(EventServerNotReady)
+	s := runs(t).pass(time.Minute, aServer(1, lifecycle.DriverRunning)).wantEvents(EventServerNotReady)
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
-	s.look(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	s.pass(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	s.look(time.Minute, aServer(1, lifecycle.DriverUnknown)).tells(EventServerUnknown)
+	s.pass(time.Minute, aServer(1, lifecycle.DriverUnknown)).wantEvents(EventServerUnknown)
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
 }
 
@@ -243,50 +243,50 @@ func TestConnectNotReady(t *testing.T) {
 func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSpecChanged).wantMessage(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
-	s.look(time.Second, noServer).tells(EventServerCreated)
+	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
-	s.look(time.Second, aServer(2, lifecycle.DriverPending, waitsBecause("Unschedulable", "no room"))).tells(EventServerPending)
-	s.says(ConditionProgressing, "no room")
-	s.look(time.Second, aServer(2, lifecycle.DriverRunning)).tells()
-	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
+	s.pass(time.Second, aServer(2, lifecycle.DriverPending, waitsBecause("Unschedulable", "no room"))).wantEvents(EventServerPending)
+	s.wantMessage(ConditionProgressing, "no room")
+	s.pass(time.Second, aServer(2, lifecycle.DriverRunning)).wantEvents()
+	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectRolledOut)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration %d", s.sc.Status.ObservedGeneration)
 	}
-	s.look(time.Minute, aServer(2, lifecycle.DriverRunning)).look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	s.pass(time.Minute, aServer(2, lifecycle.DriverRunning)).pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 }
 
 func TestConnectSuspends(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Suspend = new(true)
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSuspending).says(sparkoperator.ConditionReady, "the server is being stopped")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSuspending).wantMessage(sparkoperator.ConditionReady, "the server is being stopped")
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
-	s.look(time.Second, noServer).tells(EventConnectSuspended)
-	s.says(sparkoperator.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.pass(time.Second, noServer).wantEvents(EventConnectSuspended)
+	s.wantMessage(sparkoperator.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
 	}
 	s.sc.Spec.Suspend = nil
-	s.look(time.Hour, noServer).tells(EventConnectResuming, EventServerCreated)
+	s.pass(time.Hour, noServer).wantEvents(EventConnectResuming, EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 }
 
 func TestConnectRefused(t *testing.T) {
 	refused := noServer
 	refused.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
-	s := stays(t, aConnect()).look(0, refused).tells(EventServerRefused, EventServerBackOff)
+	s := stays(t, aConnect()).pass(0, refused).wantEvents(EventServerRefused, EventServerBackOff)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
-	s.look(10*time.Second, noServer).tells(EventServerCreated)
+	s.pass(10*time.Second, noServer).wantEvents(EventServerCreated)
 }
 
 func TestConnectInvalid(t *testing.T) {
-	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).look(0, noServer).tells(EventConnectInvalid)
+	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).pass(0, noServer).wantEvents(EventConnectInvalid)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
-	s.says(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.wantMessage(sparkoperator.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
-	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
+	s.pass(time.Minute, noServer).wantEvents(EventConnectSpecChanged, EventServerCreated)
 }
 
 // TestConnectUnusableEdit checks that an invalid edit leaves the running server alone and names the field, and that the
@@ -296,33 +296,33 @@ func TestConnectUnusableEdit(t *testing.T) {
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	ready.Drivers[0].SpecHash = Hash(&s.sc.Spec)
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
-	s.look(time.Second, ready).tells(EventConnectInvalid)
+	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
 	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
-	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").says(sparkoperator.ConditionReady, "spec.executor.memory").says(ConditionProgressing, "spec.executor.memory")
+	s.wantMessage(sparkoperator.ConditionStalled, "spec.executor.memory").wantMessage(sparkoperator.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("asked for %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
-	s.look(time.Hour, ready).tells().expect(v1alpha1.SparkConnectStateReady, stalled...)
+	s.pass(time.Hour, ready).wantEvents().expect(v1alpha1.SparkConnectStateReady, stalled...)
 	if len(s.plan.Actions) > 0 {
 		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Actions)
 	}
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
-	s.look(time.Second, unready).tells(EventServerNotReady)
-	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").look(time.Second, ready).tells(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
+	s.pass(time.Second, unready).wantEvents(EventServerNotReady)
+	s.wantMessage(sparkoperator.ConditionStalled, "spec.executor.memory").pass(time.Second, ready).wantEvents(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
 
 	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
-	s.look(time.Second, ready).tells(EventConnectInvalid).says(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.pass(time.Second, ready).wantEvents(EventConnectInvalid).wantMessage(sparkoperator.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
-	s.look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 
 	s.sc.Spec.Server.Memory = new("most")
-	s.look(time.Second, ready).tells(EventConnectInvalid)
+	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
 	s.sc.Spec.Server.Memory = new("2g")
-	s.look(time.Second, ready).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
-	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
+	s.pass(time.Second, ready).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
+	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectRolledOut)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
@@ -330,23 +330,23 @@ func TestConnectUnusableEdit(t *testing.T) {
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Memory = new("most")
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectInvalid)
-	s.look(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).tells(EventServerFailed, EventConnectInvalid)
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectInvalid)
+	s.pass(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).wantEvents(EventServerFailed, EventConnectInvalid)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
-	s.says(sparkoperator.ConditionReady, "spec.server.memory")
+	s.wantMessage(sparkoperator.ConditionReady, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
-	s.look(time.Hour, aServer(1, lifecycle.DriverFailed)).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
+	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
 }
 
 // TestConnectShortOfExecutors checks that a running server reports why the API server rejects executors.
 func TestConnectShortOfExecutors(t *testing.T) {
 	s := runs(t)
-	s.look(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
+	s.pass(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
-	s.look(time.Second, probed).tells(sparkoperator.EventExecutorPending)
+	s.pass(time.Second, probed).wantEvents(sparkoperator.EventExecutorPending)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
-	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
+	s.wantMessage(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
 // TestConnectExecutorFails checks that a failed executor is reported once, and one with the same number in the next
@@ -361,49 +361,49 @@ func TestConnectExecutorFails(t *testing.T) {
 		}
 		return seen
 	}
-	s := runs(t).look(time.Second, failing(1)).tells(sparkoperator.EventExecutorFailed)
+	s := runs(t).pass(time.Second, failing(1)).wantEvents(sparkoperator.EventExecutorFailed)
 	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
 		t.Errorf("executors (-want +got):\n%s", diff)
 	}
-	s.look(time.Second, failing(1)).tells()
-	s.look(time.Second, aServer(1, lifecycle.DriverFailed)).look(time.Minute, noServer).tells(EventServerCreated)
-	s.look(time.Second, failing(2)).tells(EventServerReady, sparkoperator.EventExecutorFailed)
+	s.pass(time.Second, failing(1)).wantEvents()
+	s.pass(time.Second, aServer(1, lifecycle.DriverFailed)).pass(time.Minute, noServer).wantEvents(EventServerCreated)
+	s.pass(time.Second, failing(2)).wantEvents(EventServerReady, sparkoperator.EventExecutorFailed)
 	many := aServer(2, lifecycle.DriverRunning, isReady)
 	for i := range 100 {
 		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
-	if s.look(time.Second, many); len(s.told) != dialect.MaxExecutorNotices {
-		t.Errorf("%d events of one pass", len(s.told))
+	if s.pass(time.Second, many); len(s.reported) != dialect.MaxExecutorNotices {
+		t.Errorf("%d events of one pass", len(s.reported))
 	}
-	s.look(time.Second, many).tells()
+	s.pass(time.Second, many).wantEvents()
 }
 
 func TestConnectTransientError(t *testing.T) {
 	bad := noServer
 	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
-	s := stays(t, aConnect()).look(time.Minute, bad)
+	s := stays(t, aConnect()).pass(time.Minute, bad)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
 	bad.TransientError.Cause.Message = "slow: 2"
-	s.look(time.Minute, bad).says(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
+	s.pass(time.Minute, bad).wantMessage(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
 // TestConnectService checks that Ready is False if the Service cannot be created, with its reason.
 func TestConnectService(t *testing.T) {
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	s := stays(t, aConnect()).look(0, noServer, taken).tells(EventServerCreated, "NameTaken")
-	s.look(time.Second, ready, taken).tells(EventServerReady)
+	s := stays(t, aConnect()).pass(0, noServer, taken).wantEvents(EventServerCreated, "NameTaken")
+	s.pass(time.Second, ready, taken).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	s.says(sparkoperator.ConditionReady, "it belongs to somebody")
+	s.wantMessage(sparkoperator.ConditionReady, "it belongs to somebody")
 	if s.sc.Status.Server.ServiceName != "" {
 		t.Errorf("status names Service %s", s.sc.Status.Server.ServiceName)
 	}
 	since := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime
-	s.look(time.Hour, ready, taken).tells()
+	s.pass(time.Hour, ready, taken).wantEvents()
 	if now := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime; !now.Equal(&since) {
 		t.Errorf("Ready went over at %s, and again at %s", since, now)
 	}
-	s.look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
@@ -413,12 +413,12 @@ func TestConnectInvalidService(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	s.look(time.Second, ready).tells(reasonInvalidService)
+	s.pass(time.Second, ready).wantEvents(reasonInvalidService)
 	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	s.says(ConditionServiceReady, "spec.server.service: spec.type")
-	s.look(time.Minute, ready).tells()
+	s.wantMessage(ConditionServiceReady, "spec.server.service: spec.type")
+	s.pass(time.Minute, ready).wantEvents()
 	s.sc.Spec.Server.Service = nil
-	s.look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
@@ -472,15 +472,15 @@ func TestConnectRender(t *testing.T) {
 	if strings.Contains(all, "s3cret") || strings.Contains(all, "elsewhere") || !slices.Contains(args, "spark.kubernetes.namespace=team") {
 		t.Errorf("arguments %q", args)
 	}
-	told := strings.Join(objects.Warnings, "\n")
+	reported := strings.Join(objects.Warnings, "\n")
 	for _, field := range []string{
 		"spec.sparkConf[spark.kubernetes.authenticate.oauthToken]: has no effect", "spec.sparkConf[spark.kubernetes.namespace]: ", "spec.server.template: metadata.labels",
 	} {
-		if !strings.Contains(told, field) {
-			t.Errorf("no warning %q in:\n%s", field, told)
+		if !strings.Contains(reported, field) {
+			t.Errorf("no warning %q in:\n%s", field, reported)
 		}
 	}
-	if strings.Contains(told, "s3cret") {
+	if strings.Contains(reported, "s3cret") {
 		t.Error("a secret is told")
 	}
 	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission}, {Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {

@@ -45,7 +45,7 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 // notice for each executor that failed since the last time.
 func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
-	told := reportedFailures(s, m)
+	reported := reportedFailures(s, m)
 	rememberConnect(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.ObservedGeneration = sc.Generation
@@ -65,7 +65,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 		s.StartTime = metav1.NewTime(m.SubmittedAt.Truncate(time.Second))
 	}
 	s.Executors = executorsByPhase(m, seen)
-	return noticeFailures(s.Operator, m, seen, told)
+	return noticeFailures(s.Operator, m, seen, reported)
 }
 
 // reportedFailures returns the executors of the current attempt whose failure was reported.
@@ -78,7 +78,7 @@ func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialec
 
 // noticeFailures returns notices about executors that have failed and were not reported, a few of them if many failed
 // at once. It stores which failed executors exist.
-func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
+func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) (notices []lifecycle.Notice) {
 	var failed dialect.IDSet
 	for i := range seen.Executors {
 		e := &seen.Executors[i]
@@ -87,15 +87,15 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 		}
 		id := dialect.ExecutorID(e.Name)
 		failed.Add(id)
-		if !told.Has(id) && len(told) < dialect.MaxRanges && len(news) < dialect.MaxExecutorNotices {
-			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
+		if !reported.Has(id) && len(reported) < dialect.MaxRanges && len(notices) < dialect.MaxExecutorNotices {
+			notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
 		}
 	}
 	o.Executors = nil
 	if len(failed) > 0 {
 		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
 	}
-	return news
+	return notices
 }
 
 // connectState returns this API's state of a server; before is the stored state. A pod that was Ready once and has lost

@@ -271,21 +271,21 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.sc.Generation = 2
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
 	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("told: %+v", events)
 	}
 	s.sc.Generation = 3
 	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
-	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
 	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
 		t.Errorf("told: %+v", events)
 	}
 	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
 		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
-		s.look(time.Second, ready).says(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")
+		s.pass(time.Second, ready).wantMessage(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")
 	}
 }
 
@@ -417,15 +417,15 @@ func TestConnectTakeOver(t *testing.T) {
 		}
 	}))
 	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
-	s.look(0, theirs).tells(EventServerReady, EventConnectTakenOver)
+	s.pass(0, theirs).wantEvents(EventServerReady, EventConnectTakenOver)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
 		t.Errorf("asked for %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
 	}
-	s.look(time.Hour, theirs).tells()
+	s.pass(time.Hour, theirs).wantEvents()
 	s.sc.Spec.Image = new("docker.io/apache/spark:4.1.5")
-	s.look(time.Second, theirs).tells(EventConnectSpecChanged)
-	s.look(time.Second, noServer).tells(EventServerCreated)
+	s.pass(time.Second, theirs).wantEvents(EventConnectSpecChanged)
+	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
 	if s.plan.Next.Attempt != 2 {
 		t.Errorf("attempt %d", s.plan.Next.Attempt)
 	}
@@ -489,11 +489,11 @@ func TestConnectServiceInside(t *testing.T) {
 			t.Errorf("port %+v", port)
 		}
 	}
-	news := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
-	told := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
-	if len(news) != 1 || told == nil || told.Status != metav1.ConditionFalse || told.Reason != sparkoperator.ReasonSwitchedOff ||
-		!strings.Contains(told.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(told.Message, "exposure.enabled: true") {
-		t.Errorf("told %v, %+v", news, told)
+	notices := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
+	reported := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
+	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse || reported.Reason != sparkoperator.ReasonSwitchedOff ||
+		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(reported.Message, "exposure.enabled: true") {
+		t.Errorf("told %v, %+v", notices, reported)
 	}
 	outside := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
 	if made := outside.AuxiliaryObjects(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
@@ -665,16 +665,16 @@ func TestConnectExposed(t *testing.T) {
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Current: true}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	refused := lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
-	s.look(0, noServer, stands, refused).tells(EventServerCreated, "Forbidden")
-	s.look(time.Second, ready, stands, refused).tells(EventServerReady)
+	s.pass(0, noServer, stands, refused).wantEvents(EventServerCreated, "Forbidden")
+	s.pass(time.Second, ready, stands, refused).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
-	s.look(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).tells()
+	s.pass(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
 	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
 		t.Errorf("address %q", got)
 	}
 	s.sc.Spec.UI = nil
-	s.look(time.Second, ready).tells()
+	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if s.sc.Status.Server.WebUIAddress != "" {
 		t.Errorf("address %q of what is gone", s.sc.Status.Server.WebUIAddress)

@@ -163,9 +163,9 @@ func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, li
 	why = why.Bounded()
 	switch {
 	case why.Reason != "":
-		news := isNewCause(sc, sparkoperator.ConditionExposed, why)
+		isNew := isNewCause(sc, sparkoperator.ConditionExposed, why)
 		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionFalse, why, now)
-		if news {
+		if isNew {
 			return []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 	case len(e.Links) == 0:

@@ -36,10 +36,10 @@ func TestScheduleDoubts(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			d, s := Schedules{}, nightly(test.change...)
-			told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning))
+			reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning))
 			storedSchedule(t, s)
-			if got := strings.Count(told, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && told != "" {
-				t.Errorf("told: %s", told)
+			if got := strings.Count(reported, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && reported != "" {
+				t.Errorf("told: %s", reported)
 			}
 			degraded := meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionDegraded)
 			if (degraded == nil) != (test.reason == "") || degraded != nil && degraded.Reason != test.reason {
@@ -47,8 +47,8 @@ func TestScheduleDoubts(t *testing.T) {
 			}
 			for _, says := range test.says {
 				_, message, _ := strings.Cut(says, ": ")
-				if !strings.Contains(told, "Warning "+says) || !strings.Contains(degraded.Message, message) {
-					t.Errorf("told %s, in the condition %q, want %s", told, degraded.Message, says)
+				if !strings.Contains(reported, "Warning "+says) || !strings.Contains(degraded.Message, message) {
+					t.Errorf("told %s, in the condition %q, want %s", reported, degraded.Message, says)
 				}
 			}
 			if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(morning.Add(30*time.Minute)) {
@@ -74,12 +74,12 @@ func TestDoubtComesLater(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
 	s.Spec.ConcurrencyPolicy, s.Generation = "Maybe", 2
-	if told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(told, "Warning UnknownConcurrencyPolicy: ") || strings.Contains(told, "LocalTimeZone") {
-		t.Errorf("told: %s", told)
+	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(reported, "Warning UnknownConcurrencyPolicy: ") || strings.Contains(reported, "LocalTimeZone") {
+		t.Errorf("told: %s", reported)
 	}
 	s.Spec.ConcurrencyPolicy, s.Generation = "Perhaps", 3
-	if told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.Contains(told, `"Perhaps"`) {
-		t.Errorf("another policy that is unknown is not told: %q", told)
+	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.Contains(reported, `"Perhaps"`) {
+		t.Errorf("another policy that is unknown is not told: %q", reported)
 	}
 }
 

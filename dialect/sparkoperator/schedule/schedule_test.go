@@ -377,7 +377,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 			}
 			now := next.Add(test.at)
 			var start []string
-			told := ""
+			reported := ""
 			for range 3 { // a live read, where it asks for one
 				seen := lifecycle.Observed{Runs: test.runs, Confirmed: true}
 				plan := Schedules{}.Decide(s, seen, now)
@@ -385,7 +385,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 				for _, a := range plan.Actions {
 					start = append(start, a.Name)
 				}
-				told += toldBy(Schedules{}, s, plan)
+				reported += toldBy(Schedules{}, s, plan)
 			}
 			if got := strings.Join(start, " "); got != test.start {
 				t.Errorf("started %q, want %q", got, test.start)
@@ -393,8 +393,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 			if !s.Status.NextRun.Time.Equal(test.next) {
 				t.Errorf("the next run is %s, want %s", s.Status.NextRun, test.next)
 			}
-			if strings.Count(told, "ScheduleTakenOver") != 1 {
-				t.Errorf("told: %s", told)
+			if strings.Count(reported, "ScheduleTakenOver") != 1 {
+				t.Errorf("told: %s", reported)
 			}
 		})
 	}
@@ -415,7 +415,7 @@ func TestScheduleLawOverLives(t *testing.T) {
 			seen := runsAt(r, s, now)
 			want, _ := d.schedule(s, now)
 			plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
-			told := d.Decide(s, seen, now)
+			reported := d.Decide(s, seen, now)
 			if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				continue // never stored
 			}
@@ -423,7 +423,7 @@ func TestScheduleLawOverLives(t *testing.T) {
 			if diff := cmp.Diff(plan.Next, decodeSchedule(s, want, now), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
 			}
-			for _, n := range told.Notices {
+			for _, n := range reported.Notices {
 				reasons[n.Cause.Reason]++
 			}
 			checkSchedule(t, d, s, seen, now)

@@ -32,64 +32,64 @@ func TestScheduleSituations(t *testing.T) {
 		do         string
 		then       string // what a look right after does, once that is stored
 		conditions string
-		told       []string      // how each line begins
+		reported   []string      // how each line begins
 		next       time.Duration // 0: none
 	}{
 		{about: "nothing is due", after: 10 * time.Minute, conditions: ready, next: 30 * time.Minute},
 		{about: "a run is due", after: 30 * time.Minute, do: "Create nightly-1769943600", conditions: ready,
-			told: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"}, next: 90 * time.Minute},
+			reported: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"}, next: 90 * time.Minute},
 		{about: "beside another that goes on", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			do: "Create nightly-1769943600", conditions: ready, told: []string{"Normal RunStarted: "}, next: 90 * time.Minute},
+			do: "Create nightly-1769943600", conditions: ready, reported: []string{"Normal RunStarted: "}, next: 90 * time.Minute},
 		{about: "three times were missed", after: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, do: "Create nightly-1769950800", conditions: ready,
-			told: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "}, next: 210 * time.Minute},
+			reported: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "}, next: 210 * time.Minute},
 		{about: "the deadline has passed", change: func(s *app) { s.Spec.StartingDeadlineSeconds = new(int64(60)) }, after: 45 * time.Minute,
-			seen: lifecycle.Observed{Confirmed: true}, conditions: ready, told: []string{"Warning RunSkipped: "}, next: 90 * time.Minute},
+			seen: lifecycle.Observed{Confirmed: true}, conditions: ready, reported: []string{"Warning RunSkipped: "}, next: 90 * time.Minute},
 		{about: "no deadline, written as a number", change: func(s *app) {
 			s.Spec.StartingDeadlineSeconds, s.Spec.ConcurrencyPolicy = new(int64(math.MaxInt64)), v1beta2.ConcurrencyForbid
 		},
 			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}}, conditions: "Ready=True(RunWaiting)",
-			told: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
+			reported: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "another goes on under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			conditions: "Ready=True(RunWaiting)", told: []string{"Normal RunWaiting: run nightly-1769943600 waits until no run goes on: nightly-1"}, next: 30 * time.Minute},
+			conditions: "Ready=True(RunWaiting)", reported: []string{"Normal RunWaiting: run nightly-1769943600 waits until no run goes on: nightly-1"}, next: 30 * time.Minute},
 		{about: "another goes on under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", told: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
+			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", reported: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
 		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
 			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
 			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},
 		{about: "the run is refused", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
-			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", told: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
+			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", reported: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "it is suspended", edit: func(s *app) { s.Spec.Suspend = new(true) }, after: 31 * time.Minute,
-			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", told: []string{"Normal ScheduleSuspended: "}},
+			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal ScheduleSuspended: "}},
 		{about: "it is suspended and asked", change: func(s *app) { s.Spec.Suspend = new(true) }, after: time.Minute,
 			edit: func(s *app) { s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"} }, seen: lifecycle.Observed{Confirmed: true},
-			do: "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)", told: []string{"Normal RunStarted: run nightly-now-"}},
+			do: "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal RunStarted: run nightly-now-"}},
 		{about: "it is resumed", change: func(s *app) { s.Spec.Suspend = new(true) }, edit: func(s *app) { s.Spec.Suspend = nil }, after: 10 * time.Minute,
-			conditions: ready, told: []string{"Normal ScheduleResumed: "}, next: 30 * time.Minute},
+			conditions: ready, reported: []string{"Normal ScheduleResumed: "}, next: 30 * time.Minute},
 		{about: "its schedule is edited", edit: func(s *app) { s.Spec.Schedule = "15 * * * *" }, after: 31 * time.Minute, conditions: ready,
-			told: []string{"Normal ScheduleChanged: "}, next: 45 * time.Minute},
+			reported: []string{"Normal ScheduleChanged: "}, next: 45 * time.Minute},
 		{about: "its zone is edited", edit: func(s *app) { s.Spec.TimeZone = "Asia/Kolkata" }, after: 10 * time.Minute, conditions: ready,
-			told: []string{"Normal ScheduleChanged: "}, next: time.Hour},
+			reported: []string{"Normal ScheduleChanged: "}, next: time.Hour},
 		{about: "it is edited to one that is wrong", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" }, after: 10 * time.Minute,
-			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)", told: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
+			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
 		{about: "everything in it is wrong", edit: func(s *app) {
 			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "", new(int64(-1)), nil
 		}, after: 10 * time.Minute, conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
-			told: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is none from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
+			reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is none from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
 		{about: "it is wrong and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
-			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", told: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
+			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
 		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
 			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
 		{about: "its clock went back", after: -2 * time.Hour, edit: func(s *app) {
 			s.Status.Operator.LastTick = dialect.EncodeTime(morning.Add(-30 * time.Minute))
-		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", told: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
+		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", reported: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
 		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
-			conditions: ready, told: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
+			conditions: ready, reported: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
 		{about: "its run failed", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}},
-			conditions: ready, told: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
+			conditions: ready, reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
 		{about: "its run ended, and none is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600", conditions: ready,
 			// The run is deleted when its end is stored, so that the event is not lost.
-			told: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
+			reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			var change []func(*app)
@@ -111,7 +111,7 @@ func TestScheduleSituations(t *testing.T) {
 			if got := conditionsOf(s.Status.Conditions); got != test.conditions {
 				t.Errorf("conditions %s, want %s", got, test.conditions)
 			}
-			checkTold(t, toldBy(d, s, plan), test.told)
+			checkTold(t, toldBy(d, s, plan), test.reported)
 			next := time.Time{}
 			if test.next != 0 {
 				next = morning.Add(test.next)
@@ -150,14 +150,14 @@ func startedBefore(s *v1beta2.ScheduledSparkApplication) {
 }
 
 // checkTold compares events by how they begin.
-func checkTold(t *testing.T, told string, want []string) {
+func checkTold(t *testing.T, reported string, want []string) {
 	t.Helper()
 	var got []string
-	if told != "" {
-		got = strings.Split(told, "\n")
+	if reported != "" {
+		got = strings.Split(reported, "\n")
 	}
 	if len(got) != len(want) {
-		t.Fatalf("told:\n%s\nwant %d: %q", told, len(want), want)
+		t.Fatalf("told:\n%s\nwant %d: %q", reported, len(want), want)
 	}
 	for i, line := range got {
 		if !strings.HasPrefix(line, want[i]) {

@@ -85,7 +85,7 @@ const (
 // encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns the
 // notices.
 func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, transient *lifecycle.TransientError,
-	now time.Time) (news []lifecycle.Notice) {
+	now time.Time) (notices []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
 	rememberSchedule(st, m)
 	st.NextRun = metav1.NewTime(plan.NextRun)
@@ -94,8 +94,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
 	}
 	for _, doubt := range doubts {
-		if told := meta.FindStatusCondition(st.Conditions, sparkoperator.ConditionDegraded); told == nil || !strings.Contains(told.Message, doubt.Message) {
-			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
+		if reported := meta.FindStatusCondition(st.Conditions, sparkoperator.ConditionDegraded); reported == nil || !strings.Contains(reported.Message, doubt.Message) {
+			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
 		}
 	}
 	hold := scheduleConditions(want, m, doubts, transient)
@@ -111,7 +111,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
 		meta.SetStatusCondition(&st.Conditions, c)
 	}
-	return news
+	return notices
 }
 
 // scheduleConditions returns the conditions that hold. A schedule is Ready if its runs start when they are due. It

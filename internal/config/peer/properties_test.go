@@ -163,7 +163,7 @@ func TestDynamicProperties(t *testing.T) {
 // would be served than was requested stops the start.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
-	for _, test := range []struct{ name, properties, told, err string }{
+	for _, test := range []struct{ name, properties, wants, err string }{
 		{"blank", s + "reconciler.parallelism=\n" + s + "name =  \n" + s + "periodicGC.intervalSeconds=\n", "", ""},
 		{"no number", s + "reconciler.parallelism=many\n", s + "reconciler.parallelism", ""},
 		{"threads without a bound", s + "reconciler.parallelism=0\n", s + "reconciler.parallelism", ""},
@@ -202,12 +202,12 @@ func TestValuesOfProperties(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		var told []string
+		var reported []string
 		for _, entry := range unused {
-			told = append(told, entry.Name)
+			reported = append(reported, entry.Name)
 		}
-		if strings.Join(told, ",") != test.told {
-			t.Errorf("%s: told %v, want %q", test.name, unused, test.told)
+		if strings.Join(reported, ",") != test.wants {
+			t.Errorf("%s: told %v, want %q", test.name, unused, test.wants)
 		}
 		if got := changed(t, c); len(got) > 0 {
 			t.Errorf("%s changes %v", test.name, got)
@@ -298,11 +298,11 @@ application: {timeouts: {runSeconds: 4}}
 	if diff := cmp.Diff(want, next); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	var told []string
+	var reported []string
 	for _, entry := range unused {
-		told = append(told, strings.TrimPrefix(entry.Name, s))
+		reported = append(reported, strings.TrimPrefix(entry.Name, s))
 	}
-	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds", "health.sentinelResourceReconciliationDelaySeconds"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds", "health.sentinelResourceReconciliationDelaySeconds"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{",", "a,B!"} {

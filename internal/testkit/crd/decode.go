@@ -30,12 +30,12 @@ func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byt
 	select {
 	case <-late.C:
 		t.Fatalf("%s: accepted, but not decoded after %s: %.300s", path, decodeLimit, object)
-	case is := <-done:
-		if is.err != nil {
-			t.Errorf("%s: accepted, but cannot be decoded: %v", path, is.err)
+	case outcome := <-done:
+		if outcome.err != nil {
+			t.Errorf("%s: accepted, but cannot be decoded: %v", path, outcome.err)
 			return
 		}
-		if fault := reflect.ValueOf(is.object).Elem().FieldByName("OutOfBounds").String(); fault != "" {
+		if fault := reflect.ValueOf(outcome.object).Elem().FieldByName("OutOfBounds").String(); fault != "" {
 			t.Errorf("%s: accepted, but decoded without its spec: %s", path, fault)
 		}
 	}

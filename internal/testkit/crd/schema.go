@@ -46,15 +46,15 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 		return nil, fmt.Errorf("definition %s: %w", crd.Name, errs.ToAggregate())
 	}
 
-	of, err := apiextensions.GetSchemaForVersion(&internal, version)
+	versionSchema, err := apiextensions.GetSchemaForVersion(&internal, version)
 	if err != nil {
 		return nil, err
 	}
-	structural, err := schema.NewStructural(of.OpenAPIV3Schema)
+	structural, err := schema.NewStructural(versionSchema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
 	}
-	validator, _, err := validation.NewSchemaValidator(of.OpenAPIV3Schema)
+	validator, _, err := validation.NewSchemaValidator(versionSchema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -343,7 +343,7 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 		}
 		for i, a := range lists {
 			for j, b := range lists[i+1:] {
-				if g.meet(a, b, i+j) && !yield(g.pair(d, a, b)) {
+				if g.inSample(a, b, i+j) && !yield(g.pair(d, a, b)) {
 					return
 				}
 			}
@@ -351,9 +351,9 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// meet reports whether a pair of lists is worth a case. The sample takes every eighth pair of related lists, which have
+// inSample reports whether a pair of lists is worth a case. The sample takes every eighth pair of related lists, which have
 // the same parent or the same name.
-func (g *Generator) meet(a, b *Field, i int) bool {
+func (g *Generator) inSample(a, b *Field, i int) bool {
 	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {
 		return related || a.Typed || b.Typed

@@ -113,13 +113,13 @@ func (w *World) EventsOf(app client.Object) map[string]string {
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.T.Fatal(err)
 	}
-	told := map[string]string{}
+	reported := map[string]string{}
 	for _, event := range list.Items {
 		if event.InvolvedObject.UID == app.GetUID() {
-			told[event.Reason] = strings.TrimPrefix(told[event.Reason]+"\n"+event.Message, "\n")
+			reported[event.Reason] = strings.TrimPrefix(reported[event.Reason]+"\n"+event.Message, "\n")
 		}
 	}
-	return told
+	return reported
 }
 
 // WaitGone waits until an object no longer exists.
