@@ -10,7 +10,7 @@ if [ $# -eq 0 ]; then
 	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 \
 		-run '^Test(Crash|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' ./internal/operator
 	# Every scenario of the bench, at a tiny size.
-	go test -C bench -count=1 -timeout=20m -run '^TestTiny$' .
+	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every live recording.
 	RECORDED=all go test -C test/e2e -count=1 -timeout=20m ./recorded
 fi
