@@ -22,21 +22,21 @@ const (
 	root   = "../.."
 )
 
-// kubernetes are the modules with Kubernetes' types and no code that does I/O.
+// kubernetes lists prefixes of packages that define Kubernetes' types and do no I/O.
 var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 
-// withYAML are the modules that a dialect may use in addition.
+// withYAML lists the packages that a dialect may import: those of kubernetes, a YAML codec and k8s.io/utils.
 var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
 
-// rule lists, by prefix, the packages of other modules that the packages below a folder may import.
+// rule lists the packages of other modules, by prefix, that the packages below one folder may import.
 type rule struct {
 	below  string
 	theirs []string
 }
 
-// pureTrees are the folders of pure packages, which use no clock, randomness, I/O, context or logger. The longest
-// matching folder applies. Other packages are not pure and may import any other module. The table in
-// docs/architecture.md defines the imports within this module.
+// pureTrees lists the folders of pure packages, which use no clock, randomness, I/O, context or logger. If two folders
+// contain a package, the rule of the longer one applies. Packages outside these folders may import any other module.
+// For imports within this module, the table in docs/architecture.md applies instead.
 var pureTrees = []rule{
 	{"bounds", kubernetes},
 	{"api", kubernetes},
@@ -48,20 +48,21 @@ var pureTrees = []rule{
 	{"internal/identity", append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetes...)},
 }
 
-// testOnly are the folders that only tests may import.
+// testOnly lists the folders whose packages only tests may import.
 var testOnly = []string{"internal/testkit"}
 
-// impure are the packages that a pure package may not import, because they contain clocks, randomness, I/O, contexts or
-// loggers.
+// impure lists the packages that a pure package may not import, because they contain clocks, randomness, I/O, contexts
+// or loggers.
 var impure = []string{
 	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
 	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "time/tzdata", "unsafe",
 }
 
-// purePackagesOfNet are pure although they are below net.
+// purePackagesOfNet lists the packages below net that a pure package may import, because they do no I/O.
 var purePackagesOfNet = []string{"net/url", "net/netip", "net/mail"}
 
-// impureCalls are the members of otherwise pure packages that read a clock, do I/O or generate values.
+// impureCalls lists, by package, the functions that a pure package may not use, because they read a clock, do I/O or
+// generate values. The rest of these packages is pure.
 var impureCalls = map[string][]string{
 	// LoadLocation reads the time zone database from the disk.
 	"time":          {"LoadLocation", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
@@ -70,10 +71,10 @@ var impureCalls = map[string][]string{
 	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
 }
 
-// emptyNames are package names without meaning, which attract unrelated code.
+// emptyNames lists forbidden package names. They mean nothing, so unrelated code collects in such packages.
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "base", "misc", "shared"}
 
-// otherModules are folders with their own go.mod, and folders without Go.
+// otherModules lists the folders that the tests skip: they have their own go.mod or contain no Go code.
 var otherModules = []string{"local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
 
 type file struct {
@@ -133,7 +134,7 @@ func isBelowAny(folder string, tops []string) bool {
 	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
 }
 
-// faults returns the violations of the rules and the table in a file.
+// faults returns the violations in one file of the import rules and of the table.
 func faults(f file, packages table) []string {
 	r := packages.rowOf(f.folder)
 	if r == nil {
@@ -159,7 +160,8 @@ func faults(f file, packages table) []string {
 	return found
 }
 
-// importFault returns the violation of one import, or "". pure is nil for a package that is not pure.
+// importFault returns why a file may not import a package, or "" if it may. pure is nil if the file's package is not
+// pure.
 func importFault(f file, r *row, pure *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
@@ -186,7 +188,8 @@ func isImpure(imported string) bool {
 	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
 }
 
-// impureUses finds impure calls, under whatever name the file imports the package.
+// impureUses returns a message for each use of impureCalls in a file. names maps the file's name for a package to the
+// package's path.
 func impureUses(f file, names map[string]string) []string {
 	var found []string
 	ast.Inspect(f.syntax, func(node ast.Node) bool {
@@ -238,10 +241,10 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// maxPackage is how many lines a package under internal/ may have without its tests.
+// maxPackage is the largest number of lines of a package under internal/, not counting its tests.
 const maxPackage = 1500
 
-// TestPackagesAreSmall checks that large packages are split by responsibility.
+// TestPackagesAreSmall checks that no package exceeds maxPackage, so that large packages are split by responsibility.
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
 	for _, f := range parse(t) {
@@ -289,7 +292,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRulesFindFaults checks that the rules find violations.
+// TestRulesFindFaults checks that files that break the rules are reported.
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
 		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"lifecycle", nil}, {"dialect/...", []string{"dialect", "spark/..."}},

@@ -19,7 +19,7 @@ func TestQuantitiesAreReadByOneReader(t *testing.T) {
 	}
 }
 
-// quantityReaders returns the uses of resource.ParseQuantity.
+// quantityReaders returns a message for each use of resource.ParseQuantity in a file.
 func quantityReaders(f file) (found []string) {
 	name := ""
 	for _, spec := range f.syntax.Imports {

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// page contains the table of packages.
+// page is the document that contains the table of packages.
 const page = "docs/architecture.md"
 
-// row is a row of the table. A pattern is a folder, or a folder and "/..." for the folder and its subfolders.
+// row is a row of the table of packages. Its pattern is a folder, or a folder followed by "/..." for this folder and
+// all folders below it.
 type row struct {
 	pattern string
 	imports []string // patterns of the packages in this module that it may import
@@ -21,13 +22,14 @@ type row struct {
 
 type table []row
 
-// matches reports whether the pattern covers the folder.
+// matches reports whether a pattern of the table covers a folder.
 func matches(pattern, folder string) bool {
 	top, below := strings.CutSuffix(pattern, "/...")
 	return folder == pattern || below && isBelow(folder, top)
 }
 
-// rowOf returns the row of a package: its own row, or the row of the longest folder above it.
+// rowOf returns the row of a package: the row with the package's own folder or else the row of the longest folder above
+// it. It returns nil if there is none.
 func (t table) rowOf(folder string) *row {
 	var found *row
 	for i := range t {
@@ -46,7 +48,7 @@ func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }
 
-// section returns the cells of the table rows in a section of the page.
+// section returns the cells of each table row in the section of the page that has the heading.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -60,7 +62,8 @@ func section(text, heading string) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// quotedIn returns the texts in backquotes. Anything else in the cell except commas is an error.
+// quotedIn returns the texts in backquotes in a cell. It returns an error if the cell contains anything else except
+// commas.
 func quotedIn(cell string) (found []string, _ error) {
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
 		found = append(found, match[1])
@@ -71,7 +74,7 @@ func quotedIn(cell string) (found []string, _ error) {
 	return found, nil
 }
 
-// parseTable reads the table of packages and the folders of the table after it.
+// parseTable parses the table of packages, and the folders in the table that follows it.
 func parseTable(text string) (packages table, folders []string, _ error) {
 	for _, cells := range section(text, "Packages") {
 		names, err := quotedIn(cells[0])
@@ -116,8 +119,8 @@ func readTable(t *testing.T) table {
 	return packages
 }
 
-// strays returns the rows and imports without a package, and duplicate rows. TestImportsAndPurity finds the packages
-// without a row.
+// strays returns the faults of the table: rows for packages that do not exist, imports of packages that do not exist,
+// and duplicate rows. TestImportsAndPurity reports packages that have no row.
 func strays(packages table, folders []string) (found []string) {
 	rows := map[string]int{}
 	for _, folder := range folders {
@@ -152,7 +155,7 @@ func TestTableIsOfTheTree(t *testing.T) {
 	}
 }
 
-// TestTableIsRead checks the parser of the table and the faults that it finds.
+// TestTableIsRead checks that the parser reads a valid table and reports the faults of an invalid one.
 func TestTableIsRead(t *testing.T) {
 	head := "# Page\n\n## Packages\n\n| package | what it is | may import of ours |\n|---|---|---|\n"
 	tree := []string{"a", "b", "b/c"}

@@ -9,18 +9,18 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/observe"
 )
 
-// keeper returns what creates, updates and deletes the auxiliary objects of drivers.
+// keeper returns the Keeper that creates, updates and deletes the auxiliary objects of drivers.
 func (r *Reconciler) keeper() auxiliary.Keeper {
 	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Auxiliary, Memory: &r.auxiliary}
 }
 
-// observer finds the dependents of the kind's custom resources.
+// observer returns the Observer that finds the dependents of the kind's custom resources.
 func (r *Reconciler) observer() observe.Observer {
 	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends}
 }
 
-// ensureAuxiliary brings the auxiliary objects of the driver to what the kind wants. It also returns the time until the
-// next pass.
+// ensureAuxiliary creates, updates and deletes auxiliary objects of the driver until they equal those that the kind
+// wants. It returns the outcome with the results, and the time until the next pass.
 func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.Time) (outcome, time.Duration) {
 	if r.kind.Auxiliary.Wanted == nil {
 		return o, 0
@@ -33,7 +33,8 @@ func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.
 	return o.with(result), result.RequeueAfter
 }
 
-// with returns the outcome with the result of the work on auxiliary objects.
+// with returns the outcome with the events, the deletions and the decision that resulted from the work on auxiliary
+// objects.
 func (o outcome) with(result auxiliary.Outcome) outcome {
 	o.events, o.remove = result.Events, result.Remove
 	if result.Plan != nil {
@@ -43,9 +44,10 @@ func (o outcome) with(result auxiliary.Outcome) outcome {
 	return o
 }
 
-// auxiliaryTimeout returns as much time as the rest of the pass took, within bounds. If the API server is slow, the
-// Service is then still in the same status write. It is at most half of the remaining time, since the status has yet to
-// be written.
+// auxiliaryTimeout returns the time limit for the work on auxiliary objects: as long as the rest of the pass took
+// (spent), but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. If the API server is slow, the limit grows
+// with it, so the same status write can still report the Service. The limit is at most half of the remaining time
+// (left), since the status has yet to be written.
 func auxiliaryTimeout(spent, left time.Duration) time.Duration {
 	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, left/2)
 }

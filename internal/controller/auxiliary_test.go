@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 )
 
-// TestAuxiliaryTimeout: auxiliary objects get as much time as the rest of the pass took, within bounds, and at most
-// half of the remaining time.
+// TestAuxiliaryTimeout checks that auxiliary objects get as much time as the rest of the pass took, within the bounds,
+// and at most half of the remaining time.
 func TestAuxiliaryTimeout(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spent, left, want time.Duration }{

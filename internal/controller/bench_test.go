@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// BenchmarkStatusPatch measures how long it takes to compute the patch and to decide whether it may be debounced.
+// BenchmarkStatusPatch measures how long it takes to compute a status patch and to decide whether to debounce it.
 func BenchmarkStatusPatch(b *testing.B) {
 	kind := kinds.SparkApplications(config.Default())
 	for _, executors := range []int{5, 1000} {
@@ -50,7 +50,8 @@ func BenchmarkStatusPatch(b *testing.B) {
 	}
 }
 
-// atWork returns a pass over an application whose driver and executors run, as its status already says.
+// atWork returns the outcome of a pass over an application whose driver and executors run, and whose status already
+// says so.
 func atWork(b *testing.B, kind Kind, executors int) outcome {
 	b.Helper()
 	app := &v1beta2.SparkApplication{
@@ -80,7 +81,7 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 	return o
 }
 
-// readBack returns an application as the API server returns it.
+// readBack returns a copy of an application as a client gets it from the API server.
 func readBack(b *testing.B, app *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	b.Helper()
 	read := &v1beta2.SparkApplication{}

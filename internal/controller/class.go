@@ -11,13 +11,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// Class returns how urgent a pass over a custom resource is, by its state in the cache. If the cache is older than our
-// own last write, an earlier pass has already handled the object.
+// Class returns a function that returns how urgent a pass over a custom resource is. The function judges by the custom
+// resource's state in the cache. If the cache is older than our own last write, an edited or new object is no longer
+// fresh, because an earlier pass has already handled it.
 //
-// A key without an object is urgent only while orphans of it have to be deleted. A standby replica has the keys of all
-// objects that were deleted meanwhile, and the leader has already swept those.
+// A key without an object is urgent only while orphans of the deleted object have to be deleted. A replica that becomes
+// the leader has the keys of all objects that were deleted during its standby, but the previous leader has already
+// swept their orphans.
 //
-// The function waits until the cache is synced or ctx ends. Without ctx, a shutdown would wait for it.
+// The function waits until the cache is synced or ctx ends. Without ctx, a shutdown would wait for the cache.
 func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Class {
 	objects := sync.Pool{New: func() any { return r.kind.New() }} // called for each event of a pod
 	return func(request reconcile.Request) queue.Class {
@@ -41,8 +43,8 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 	}
 }
 
-// classOf returns how urgent a pass over an existing custom resource is. An edit of the spec counts as a new object.
-// Finished objects come last, since there may be any number of them when the operator starts.
+// classOf returns how urgent a pass over an existing custom resource is. An object whose spec was edited is as urgent
+// as a new object. Finished objects come last, since there may be any number of them when the operator starts.
 func classOf(kind Kind, object client.Object) queue.Class {
 	switch {
 	case object.GetDeletionTimestamp() != nil:

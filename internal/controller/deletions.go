@@ -10,9 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Deletions passes on all events of a kind's own objects. It notes the deleted ones before their keys come to the
-// queue, if leads is closed: while this process is on standby, the leader deletes the orphans. If the informer missed
-// the deletion itself, the object is not noted, since it may have been deleted with orphaned dependents.
+// Deletions returns a predicate that passes on all events of the kind's own objects. If leads is closed, which means
+// that this process leads, the predicate notes deleted objects before their keys reach the queue. While this process is
+// on standby, it notes none, because the leader deletes the orphans. If the informer missed the deletion event, the
+// object is not noted either, since its dependents may have been orphaned on purpose.
 func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
@@ -28,8 +29,8 @@ func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 	}}
 }
 
-// Unexpected drops the deletion events of auxiliary objects that a pass deleted after their driver had ended. Nothing
-// is left to do for their owner.
+// Unexpected returns a predicate that drops the deletion events of auxiliary objects that a pass itself deleted after
+// the driver had ended. Such an event leaves nothing to do for the object's owner.
 func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 	if !r.kind.Progress.Concludes { // without Concludes, a decision may wait for the deletion of objects
 		return predicate.Funcs{}

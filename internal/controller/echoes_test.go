@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// TestEchoes: the event of our own status write is dropped as long as no pass has read an older status. Events of other
-// writes and resent events are passed on.
+// TestEchoes checks that the event of our own status write is dropped unless a pass has read an older status and waits
+// for the event. Events of other writes and resent events are passed on.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	app := func(version string) *v1beta2.SparkApplication {

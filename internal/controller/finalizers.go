@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// release removes the finalizers that another operator of the API left on a custom resource
-// (Kind.Inherited.Finalizers). It reports whether there were any. The cleanup that these finalizers waited for is done
-// by Kubernetes' garbage collector, since the application or its driver owns all dependents. If the object was changed
-// or deleted meanwhile, a later pass handles it.
+// release removes another operator's finalizers (Kind.Inherited.Finalizers) from a custom resource, and reports whether
+// it had any. Kubernetes' garbage collector does the cleanup for which these finalizers delayed the deletion, since the
+// application or its driver owns all dependents. If the object was changed or deleted meanwhile, a later pass handles
+// it.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
 	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Finalizers, finalizer) }
 	has := stored.GetFinalizers()

@@ -34,7 +34,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// cost is the cost of an object in the most expensive of its passes.
+// cost is the highest cost of an object in any of its passes.
 type cost struct {
 	Step    string        // the name of that pass
 	CPU     time.Duration // of the whole process, garbage collection included
@@ -46,10 +46,10 @@ type cost struct {
 	Sent    int           // bytes of the objects that would be created
 }
 
-// meter measures what one hostile object costs.
+// meter measures the cost of one hostile object, which it gets as JSON.
 type meter func(object []byte) (cost, error)
 
-// meters are the meters of all kinds, by the APIVersion and the Kind that an object is stored with.
+// meters returns the meter of each kind, by the APIVersion and Kind with which its objects are stored.
 func meters(t testing.TB) map[string]meter {
 	t.Helper()
 	scheme := apiruntime.NewScheme()
@@ -69,7 +69,7 @@ func meters(t testing.TB) map[string]meter {
 	}
 }
 
-// hostileConfig switches on everything that an object can make the operator do.
+// hostileConfig returns a configuration that enables every feature that a custom resource can request.
 func hostileConfig() config.Configuration {
 	cfg := config.Default()
 	cfg.UI.Ingress.Enabled, cfg.UI.Ingress.URLFormat = new(true), "spark.example.com/{{$appNamespace}}/{{$appName}}"
@@ -78,7 +78,7 @@ func hostileConfig() config.Configuration {
 	return cfg
 }
 
-// hostileLife contains what a meter of one kind needs.
+// hostileLife plays the life cycle of one hostile object and measures each step.
 type hostileLife struct {
 	kind           Kind
 	watched, asked func([]byte) (client.Object, error) // decode an object of a watch event, and the answer to a read
@@ -95,8 +95,8 @@ func meterOf(scheme *apiruntime.Scheme, kind Kind) meter {
 	}
 }
 
-// decoders returns functions that decode an object of a kind: as controller-runtime's informer for the type does, from
-// the only event of a watch, and as the client does after a read of one object.
+// decoders returns two functions that decode an object of a kind. watched decodes it from the event of a watch, as
+// controller-runtime's informer for the type does. asked decodes it as the client does after it has read one object.
 func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
@@ -121,8 +121,8 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead leads an object through its life: a first pass, a pass with running pods, a pass after the driver failed, and
-// one after that.
+// lead makes four passes over an object: a first pass, a pass while its pods run, a pass after its driver failed, and
+// one more.
 func (l *hostileLife) lead(raw []byte) error {
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
@@ -153,7 +153,8 @@ func (l *hostileLife) lead(raw []byte) error {
 	return nil
 }
 
-// read decodes an object for the cache, and once more for a pass if the cache does not keep its spec (Reconciler.read).
+// read decodes an object as the cache does. If the cache does not keep the object's spec, read decodes it once more, as
+// a pass does (Reconciler.read).
 func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	object, err := l.watched(raw)
 	if err != nil {
@@ -171,7 +172,7 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	return object, nil
 }
 
-// step measures one step, and keeps the result if it is the worst so far.
+// step measures one step of the life cycle and raises the worst cost if the step exceeds it.
 func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats
@@ -200,8 +201,8 @@ func processCPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// pass makes a pass without an API server: it decides, renders, creates the auxiliary objects, and encodes everything
-// that it would send.
+// pass makes a pass without an API server: it decides, renders the actions' objects and the auxiliary objects, and
+// encodes everything that it would send.
 func (l *hostileLife) pass(o *outcome) error {
 	var sent []client.Object
 	for range maxRounds {
@@ -240,7 +241,8 @@ func (l *hostileLife) pass(o *outcome) error {
 	return nil
 }
 
-// apply renders the objects of the plan's actions. Its fact is the one that a live read would add.
+// apply renders the objects of the plan's actions and returns them. The returned fact is the result that a live read
+// would have (everything is confirmed), a rejection, or nil.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range o.plan.Actions {
@@ -271,7 +273,8 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	return nil, sent
 }
 
-// ensureAuxiliary creates the auxiliary objects, and tells the object that all of them exist.
+// ensureAuxiliary returns the wanted auxiliary objects, and records in the custom resource's status that all of them
+// exist.
 func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 	wanted := l.kind.Auxiliary.Wanted(o.object, o.Seen)
 	if wanted.Unsettled {
@@ -297,7 +300,7 @@ func (l *hostileLife) send(object client.Object) {
 	}
 }
 
-// runningFacts returns a running driver, some executors, and the pods of a cluster.
+// runningFacts returns the facts of a pass with a running driver, some executors, and the pods of a cluster.
 func runningFacts(at time.Time) lifecycle.Observed {
 	seen := lifecycle.Observed{
 		Confirmed: true, RemainingAttempts: []int32{1}, AuxiliaryCount: 3,
@@ -318,7 +321,7 @@ func runningFacts(at time.Time) lifecycle.Observed {
 	return seen
 }
 
-// failedFacts returns the same facts after the driver failed.
+// failedFacts returns the facts of runningFacts after the driver failed.
 func failedFacts(at time.Time) lifecycle.Observed {
 	seen := runningFacts(at)
 	driver := &seen.Drivers[0]
@@ -329,7 +332,8 @@ func failedFacts(at time.Time) lifecycle.Observed {
 	return seen
 }
 
-// An ordinary application is rendered and costs little. Otherwise the meter would measure only rejections.
+// TestMeterRendersAnOrdinaryApplication checks that an ordinary application is rendered and costs little. If the
+// operator rejected it, the meter would measure only rejections.
 func TestMeterRendersAnOrdinaryApplication(t *testing.T) {
 	definitions, err := hostile.Definitions("../../config/crd")
 	if err != nil {

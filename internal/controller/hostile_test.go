@@ -24,8 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 )
 
-// Bounds for the cost of one object in one pass: CPU, allocated memory, and objects that the operator creates for it.
-// docs/validation.md documents the last one.
+// The bounds for the cost of one object in one pass: CPU time, allocated memory, and the number of objects that the
+// operator creates for it. docs/validation.md documents this number.
 const (
 	hostileCPU     = 250 * time.Millisecond
 	hostileBytes   = 64 << 20
@@ -43,7 +43,7 @@ const (
 	hostileWorkers           = 2
 )
 
-// report is a worker's report of a case, as one line of JSON: one at its start and one at its end.
+// report is one line of JSON that a worker writes: one when a case starts and one when it ends.
 type report struct {
 	Index int
 	Name  string
@@ -55,8 +55,8 @@ type report struct {
 	Stack string // of an abandoned case
 }
 
-// TestHostileObjects measures the cost of the worst objects that our definitions admit. SOAK=1 measures all of them,
-// which takes long.
+// TestHostileObjects measures the cost of the most expensive objects that our definitions admit. By default it measures
+// a sample. With SOAK=1 it measures all of them, which takes long.
 func TestHostileObjects(t *testing.T) {
 	if os.Getenv(workerVariable) != "" {
 		work(t)
@@ -88,8 +88,8 @@ func TestHostileObjects(t *testing.T) {
 	judgeHostile(t, all)
 }
 
-// measureAgain repeats the cases that exceeded their CPU bound, with nothing running beside them, since the workers
-// share the caches of the processor.
+// measureAgain repeats the cases that exceeded the CPU bound, one at a time, since parallel workers compete for the
+// processor's caches.
 func measureAgain(t *testing.T, all []report) {
 	t.Helper()
 	exceed := map[int]*report{}
@@ -119,7 +119,7 @@ func measureAgain(t *testing.T, all []report) {
 	}
 }
 
-// supervise runs one worker, and another one whenever a worker ended before its cases did.
+// supervise runs one worker process, and starts another one if the worker ends before all its cases are measured.
 func supervise(worker int, tell func(report)) error {
 	after := -1
 	for range 10000 {
@@ -178,7 +178,7 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 	return last, err
 }
 
-// work measures the cases of this worker process.
+// work measures the cases that this worker process has to measure.
 func work(t *testing.T) {
 	worker, _ := strconv.Atoi(os.Getenv(workerVariable))
 	after, _ := strconv.Atoi(os.Getenv(afterVariable))
@@ -208,8 +208,8 @@ func work(t *testing.T) {
 	}
 }
 
-// measured returns the cost of an object. If the first try exceeds the bound, it is the least CPU of three tries, since
-// a busy machine makes a try look expensive.
+// measured returns the cost of an object. If the first try exceeds the CPU bound, it tries three times and returns the
+// lowest CPU time, since a case costs more CPU time on a busy machine.
 func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	var least cost
 	var err error
@@ -231,7 +231,7 @@ func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	return least, err
 }
 
-// watchCase abandons a case that takes too much, and reports its current stack.
+// watchCase calls giveUp, with the current stack, if a case exceeds its limits. done ends the watch.
 func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	stop := make(chan struct{})
 	began := processCPU()
@@ -256,7 +256,7 @@ func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	return sync.OnceFunc(func() { close(stop) })
 }
 
-// innermost returns the functions on the stack of a case, from the innermost one up to the meter.
+// innermost returns the functions on the stack of a case, from the innermost one up to the function of the meter.
 func innermost(stacks string) string {
 	for stack := range strings.SplitSeq(stacks, "\n\n") {
 		inside, _, found := strings.Cut(stack, "hostileLife")
@@ -274,12 +274,12 @@ func innermost(stacks string) string {
 	return ""
 }
 
-// over returns the ratio of a case's cost to its bounds; 1 is at the bound.
+// over returns the highest ratio of a case's cost to its bounds. A case that just meets its bound has the ratio 1.
 func (r *report) over() float64 {
 	return max(float64(r.Cost.CPU)/float64(hostileCPU), float64(r.Cost.Bytes)/hostileBytes, float64(r.Cost.Objects)/hostileObjects)
 }
 
-// judgeHostile prints the most expensive fields, and fails for each that exceeds the bound.
+// judgeHostile prints the most expensive fields, and fails the test for each field that exceeds a bound.
 func judgeHostile(t *testing.T, all []report) {
 	t.Helper()
 	worst := map[string]report{}

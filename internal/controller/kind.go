@@ -1,8 +1,9 @@
-// Package controller turns decisions into API calls. It holds the one reconciler of the operator. Every pass has the
+// Package controller turns decisions into API calls. It contains the operator's only reconciler. Every pass has the
 // same steps: observe, decide, render, apply, record, report.
 //
-// The differences between custom resources are in their kinds (package kind). Each step returns its result. This
-// package combines the results into one status write at the end, the events after it, and the time of the next pass.
+// A kind (package kind) describes what is special about one type of custom resource. Each step returns its result. This
+// package combines the results into one status write at the end, the events after that write, and the time of the next
+// pass.
 package controller
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// Names of package kind for what the reconciler needs to know about a custom resource.
+// These aliases give short names to the types of package kind that describe a custom resource to the reconciler.
 type (
 	// Kind describes one kind of custom resource.
 	Kind = kind.Kind
@@ -23,5 +24,5 @@ type (
 	Event = kind.Event
 )
 
-// Clock returns the time. Decisions get it as an argument.
+// Clock returns the current time. Decisions do not call it; they get the time as an argument.
 type Clock func() time.Time

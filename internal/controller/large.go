@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// read reads a custom resource from the cache. If its spec is large, it is read from the API server, and may be newer
-// than the cache.
+// read reads a custom resource from the cache. If the spec is too large for the cache, read reads the custom resource
+// from the API server, whose answer may be newer than the cache.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into client.Object) error {
 	if err := r.dependents.Client.Get(ctx, key, into); err != nil {
 		return err

@@ -9,14 +9,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// whileLeading returns the context of a pass, and given = false if the lease is not certainly this replica's. In that
-// case no pass may be made: a process that was stopped wakes up with events and timers in its queue, and its elector
+// whileLeading returns the context of a pass. It returns given = false if this replica may no longer have the lease.
+// Then no pass may be made: a process that was suspended resumes with events and timers in its queue, and its elector
 // retries for another renewDeadline before it gives up.
 //
-// The context has a time limit. It outlives a requested shutdown, since the lease is renewed until the passes in flight
-// have ended. It ends with the lease, also during a shutdown: another replica may act leaderElection.leaseDuration -
-// renewDeadline later. That replica could end the attempt and clean up before a late creation of this one arrives,
-// which would then succeed.
+// The context has a time limit. It does not end with a requested shutdown, since the lease is renewed until the passes
+// in flight have ended. It ends when the lease ends, also during a shutdown, because another replica may act
+// leaderElection.leaseDuration - renewDeadline later. That replica could end the attempt and clean up. A creation by
+// this replica that arrives after that cleanup would succeed and leave an orphan.
 func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Context, done func(), given bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)
@@ -37,8 +37,8 @@ func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Contex
 	}, given
 }
 
-// ended returns the result of a pass. If the pass ended because its term did, it returns no error but requeues: if the
-// lease is renewed late, it is this replica's again.
+// ended returns the result of a pass. If the pass was cut off because this replica's term had ended, the result is a
+// requeue and no error: this replica may get the lease back by a late renewal.
 func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
 	// The gate may reject a request before the context ends.
 	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestShutdownLetsPassesFinish: a requested shutdown does not end the passes in flight.
+// TestShutdownLetsPassesFinish checks that a requested shutdown does not end the passes in flight.
 func TestShutdownLetsPassesFinish(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// subject returns the custom resource as metrics identify it.
+// subject returns the facts that identify a custom resource in metrics: kind, key, time of creation and labels.
 func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	subject := telemetry.Subject{
 		Kind: r.kind.Name, Key: client.ObjectKeyFromObject(object), Created: object.GetCreationTimestamp().Time, Labels: object.GetLabels(),
@@ -21,7 +21,8 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	return subject
 }
 
-// standing returns the state of an object by its status. A kind without the function has no gauges.
+// standing returns the state of an object according to its status. It returns the zero Standing, which has no gauges,
+// if the kind has no such function.
 func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	if r.kind.Progress.Standing == nil {
 		return telemetry.Standing{}
@@ -29,7 +30,8 @@ func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	return r.kind.Progress.Standing(object)
 }
 
-// measure counts what the stored status contains. began is the start of the pass by the machine's clock.
+// measure updates the metrics with the transitions in the stored status. began is the start of the pass by the
+// machine's clock.
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.applied.Spent

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// Options are the parts of a Reconciler. All are required unless their comment says otherwise.
+// Options are the parts of a Reconciler. Each part is required unless its comment says otherwise.
 type Options struct {
 	Kind    Kind
 	Client  client.Client // reads the cache
@@ -43,7 +43,7 @@ type Options struct {
 	ShutdownTimeout time.Duration
 }
 
-// New returns a reconciler.
+// New returns a reconciler that consists of the given parts.
 func New(o Options) *Reconciler {
 	return &Reconciler{
 		kind: o.Kind, scope: o.Scope, clock: o.Clock, explains: o.Explainer, sentinels: o.Sentinels, rush: o.Rush, hangs: o.Watchdog,
@@ -53,5 +53,5 @@ func New(o Options) *Reconciler {
 	}
 }
 
-// Ended returns the memory of ended executors that no pass has counted yet.
+// Ended returns the memory of executors that ended and that no pass has counted yet.
 func (r *Reconciler) Ended() *feed.Ended { return &r.ends }

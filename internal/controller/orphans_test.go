@@ -34,7 +34,7 @@ import (
 // In the tests of Sweep the application exists, so that Kubernetes' garbage collector does nothing. The operator only
 // assumes that it is deleted.
 
-// sweeper returns a reconciler with caches of the kinds that the operator watches.
+// sweeper returns a reconciler whose caches contain the kinds that the operator watches.
 func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := testkit.Rest(w.T), w.API.Scheme()
@@ -74,7 +74,8 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 	}
 }
 
-// waitCached waits until a reconciler's caches have a number of objects with the labels of a custom resource.
+// waitCached waits until a reconciler's caches contain n objects that have the labels of the custom resource with this
+// UID.
 func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
@@ -92,7 +93,7 @@ func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	})
 }
 
-// configMap creates a ConfigMap with the labels of an application's object and the given owners.
+// configMap creates a ConfigMap that has the labels of an application's dependents and the given owners.
 func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	w.T.Helper()
 	meta := tiny.Meta(app, name, 1)
@@ -106,7 +107,7 @@ func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
 }
 
-// TestSweepDeletesOrphans: a sweep deletes the objects whose owners are all gone, and nothing else.
+// TestSweepDeletesOrphans checks that a sweep deletes the objects whose owners were all deleted, and no others.
 func TestSweepDeletesOrphans(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -150,7 +151,7 @@ func TestSweepDeletesOrphans(t *testing.T) {
 	}
 }
 
-// racing calls a function before the first deletion of an object.
+// racing is a client that calls a function once, before its first deletion of an object.
 type racing struct {
 	client.Client
 	before func(client.Object)
@@ -165,8 +166,9 @@ func (c *racing) Delete(ctx context.Context, object client.Object, options ...cl
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestSweepKeepsReleasedObjects: an object that lost its owner after it was seen stays, as when an application is
-// deleted with --cascade=orphan. An object that changed in another way is deleted by the next sweep.
+// TestSweepKeepsReleasedObjects checks that a sweep keeps an object that lost its owner after the sweep had read it.
+// Objects lose their owner if an application is deleted with --cascade=orphan. An object that changed in any other way
+// is deleted by the next sweep.
 func TestSweepKeepsReleasedObjects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -212,8 +214,8 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 	}
 }
 
-// TestSweepOfAChangedExecutor: an executor that only its driver owns, and that changed since it was seen, is deleted
-// with its driver. An executor whose owners changed is kept.
+// TestSweepOfAChangedExecutor checks an executor that only its driver owns and that changed after the sweep had read
+// it. If its owners are still the same, it is deleted with its driver; otherwise it is kept.
 func TestSweepOfAChangedExecutor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -262,7 +264,8 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 	}
 }
 
-// TestSweepKeepsObjectsOfANamesake: a custom resource with the same name that exists now keeps its objects.
+// TestSweepKeepsObjectsOfANamesake checks that the sweep after a deletion keeps the objects of a new custom resource
+// with the same name.
 func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -281,8 +284,7 @@ func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	}
 }
 
-// webhookless is an API server whose deletions fail while the test sets fails, as with an admission webhook that does
-// not answer.
+// webhookless is a client whose deletions fail while fails is set, as if an admission webhook did not answer.
 type webhookless struct {
 	client.Client
 	fails atomic.Bool
@@ -295,8 +297,8 @@ func (c *webhookless) Delete(ctx context.Context, object client.Object, options 
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestFailedSweepDoesNotStopThePass: an orphan that cannot be deleted does not stop the passes of another custom
-// resource with the same name. The deletion is retried until it succeeds.
+// TestFailedSweepDoesNotStopThePass checks that an orphan that cannot be deleted does not stop the passes over another
+// custom resource with the same name. The deletion is retried until it succeeds.
 func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -346,7 +348,7 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	}
 }
 
-// TestDeletionsAreNoted: which deletions are remembered.
+// TestDeletionsAreNoted checks which deleted custom resources are noted for a sweep of their orphans.
 func TestDeletionsAreNoted(t *testing.T) {
 	t.Parallel()
 	named := func(uid types.UID, finalizers ...string) *v1beta2.SparkApplication {

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestClasses: the class of an object of each kind.
+// TestClasses checks the queue class of objects of each kind in different states.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -56,8 +56,8 @@ func TestClasses(t *testing.T) {
 	})
 }
 
-// TestClassOfDeletedObject: a deleted object is urgent while it has orphans to delete, but not if another replica swept
-// them long ago.
+// TestClassOfDeletedObject checks that a deleted object is urgent while its orphans have to be deleted, but not if
+// another replica swept them long ago.
 func TestClassOfDeletedObject(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

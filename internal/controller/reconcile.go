@@ -54,21 +54,21 @@ type Reconciler struct {
 	memories
 }
 
-// term says whether and for how long passes may be made.
+// term contains what decides whether this replica may make passes, and how long a pass may take.
 type term struct {
 	lead  *lease.Leadership // the terms of this replica; nil without leader election
 	asked func() bool       // reports whether a shutdown was requested; nil if it never is
 	limit time.Duration     // of one pass
 }
 
-// reports are the outputs of the operator.
+// reports are the outputs of a pass: events, metrics and traces.
 type reports struct {
 	events  *telemetry.Recorder
 	metrics *telemetry.Metrics
 	traces  *telemetry.Traces
 }
 
-// memories are what this process remembers of custom resources between passes.
+// memories are the facts about custom resources that this process remembers between passes.
 type memories struct {
 	writes    statuswrite.OwnWrites
 	debouncer statuswrite.Debouncer
@@ -81,7 +81,8 @@ type memories struct {
 	caught    statuswrite.CaughtUp
 }
 
-// forget drops everything about a custom resource except the orphans of deleted objects with its name.
+// forget drops all facts about a custom resource except the note that orphans of a deleted object with its name have to
+// be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
 		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
@@ -101,7 +102,7 @@ type outcome struct {
 	remove  []client.Object // auxiliary objects of a driver that has ended
 }
 
-// Scope decides in which namespaces the operator acts on custom resources.
+// Scope determines the namespaces in which the operator acts on custom resources.
 type Scope interface {
 	// Serves reports whether the operator acts on the custom resources of a namespace now.
 	Serves(ctx context.Context, namespace string) (bool, error)
@@ -109,7 +110,7 @@ type Scope interface {
 	Watched() []string
 }
 
-// Reconcile makes one pass. It is the only place where the steps meet:
+// Reconcile makes one pass over a custom resource. Only Reconcile combines the steps:
 //
 //	observe   reads the dependents from the cache; waits if the object itself is stale
 //	decide    the dialect, pure
@@ -117,9 +118,10 @@ type Scope interface {
 //	apply     creates, adopts and deletes; a new fact (rejected, found live) leads back to decide
 //	auxiliary ensures the objects beside the driver that others than Spark need; its failures never stop a pass
 //	record    writes one status patch, or nothing if nothing changed
-//	report    emits events and metrics of what was stored
+//	report    emits events and metrics of the stored status
 //
-// An error is transient. The caller logs it and retries with backoff. A permanent failure is in the status instead.
+// Every returned error is transient; the caller logs it and retries with backoff. A permanent failure is written to the
+// status and is not returned.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: passes in flight are finished, no new one begins
@@ -135,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return ended(ctx, result, err)
 }
 
-// pass makes a pass within a term.
+// pass makes one pass while this replica leads.
 func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
@@ -189,7 +191,8 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
-// missing finishes the pass of a key without a custom resource. again and unswept are the results of the sweep.
+// missing finishes the pass over a key whose custom resource does not exist. again and unswept are the results of the
+// sweep of its orphans: the time until the next sweep, and the error.
 func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
 	if unswept != nil || again > 0 {
 		return reconcile.Result{RequeueAfter: again}, unswept
@@ -201,9 +204,9 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
-// handledElsewhere reports whether nothing is to be decided about an object in this pass: this operator does not select
-// it, it is a sentinel, its finalizers were released, it yields to a rush of runs, or its kind needs caches that are
-// not synced.
+// handledElsewhere reports whether this pass decides nothing about an object. That is so if this operator does not
+// select the object, it is a sentinel, its finalizers were released in this pass, it yields to a rush of runs, or the
+// caches that its kind needs are not synced. The result says when to make the next pass.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
@@ -226,8 +229,9 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.RequiredKinds), later, nil
 }
 
-// conclude decides, applies and records, or waits. If a reason to wait lasts, it becomes a fact: the next decision
-// requests nothing that is impossible now, so that the rest of it is stored together with the wait reason.
+// conclude decides, applies and records, or waits if a request failed. A failure that lasts becomes a fact
+// (Observed.TransientError). The next decision then requests nothing that is impossible now, so the rest of the
+// decision can be stored together with the wait reason.
 func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
@@ -264,14 +268,14 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	return result, err
 }
 
-// passLimit bounds a pass so that it ends, and its Events are written, before the time of a shutdown is up. Then the
-// lease is released, even if passes are still running.
+// passLimit returns the time limit of a pass. It is shorter than the time for a shutdown, so that a pass ends and its
+// Events are written before that time is over. At that time the lease is released, even if passes are still running.
 func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)
 }
 
-// settle decides and applies until no new fact comes up. Each round starts from the stored object, so that nothing of a
-// discarded decision is kept.
+// settle decides and applies again until applying yields no new fact. Each of these rounds decides from the stored
+// object, so that no part of a discarded decision is kept.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {
@@ -293,8 +297,8 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
 }
 
-// finish records and reports. A conflict ends the pass without an error: the change that caused it triggers an event of
-// its own.
+// finish ensures the auxiliary objects, records the status and reports. A conflict ends the pass without an error,
+// since the change that caused the conflict triggers an event.
 func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	if o.applied.Expired {
 		r.forget(key)
@@ -325,8 +329,8 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }
 
-// forget drops what is remembered of a custom resource, in this reconciler (memories.forget) and in the packages that
-// it uses.
+// forget drops all facts that are remembered about a custom resource: in this reconciler (memories.forget) and in the
+// packages that it uses.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.memories.forget(key)
 	r.sentinels.Forget(key)

@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
-// record writes the status if it changed, and reports whether it did. A change that concerns only executors may be
-// debounced: then record writes nothing and returns the time to wait. The patch carries the resourceVersion that the
-// decision was made from, so that any change since then is a conflict, which ends the pass.
+// record writes the status if it changed, and reports whether it wrote. A change that concerns only executors may be
+// debounced: then record writes nothing and returns how long to wait (rest). The patch carries the resourceVersion from
+// which the decision was made. Any later change of the object therefore leads to a conflict, which ends the pass.
 func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest time.Duration, _ error) {
 	key := identity.Key(o.Owner)
 	patch, err := statuswrite.Patch(o.Owner, o.object, r.kind.Status)
@@ -56,14 +56,15 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 	return true, 0, nil
 }
 
-// acted reports whether the pass did something that has to be stored or reported at once. Then the debounced changes
-// are written with it.
+// acted reports whether the pass did something that has to be stored or reported at once. If it did, the debounced
+// changes are written as well.
 func (o outcome) acted() bool {
 	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
 
-// metadataOf names an object for a request whose answer is to contain nothing but metadata. The whole object as JSON
-// would cost the API server and the operator more than the status write itself.
+// metadataOf returns an object that has only the metadata of a custom resource. If it is the target of a patch, the API
+// server answers with metadata alone. To encode and decode the whole custom resource as JSON would cost both sides more
+// than the status write itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {
@@ -85,17 +86,17 @@ func writeResult(err error) string {
 	return telemetry.WriteFailed
 }
 
-// NoEchoes drops the event that brings back our own status write. It would cause a useless pass after each write. An
-// event with an unchanged resourceVersion is passed on.
+// NoEchoes returns a predicate that drops the event of our own status write, which would cause a useless pass after
+// each write. An event whose resourceVersion did not change is passed on.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)
 	}}
 }
 
-// stale reports whether an object read from the cache is older than our own last write, whose event is still on its
-// way. If it stays older for long, stale reads the API server: after a restore of its store the event never comes, and
-// the application would never get another pass.
+// stale reports whether an object that was read from the cache is older than our own last write. Usually the event of
+// that write has not arrived yet. If the object stays older for long, stale reads the API server: after a restore of
+// the API server's store the event never arrives, and the application would never get another pass.
 func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, error) {
 	ahead, doubted := r.writes.CacheIsStale(stored, r.clock())
 	if !ahead {

@@ -68,7 +68,7 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	}
 }
 
-// frozen is a client whose reads of applications never show a change: a cache that has fallen behind.
+// frozen is a client that never shows a change of applications, like a cache that is stale.
 type frozen struct {
 	client.Client
 	app *v1beta2.SparkApplication
@@ -82,10 +82,11 @@ func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return f.Client.Get(ctx, key, object, options...)
 }
 
-// It shows no dependents either.
+// List finds nothing, so the client shows no dependents either.
 func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// TestStaleObjectEndsThePass: after its own write a reconciler does not decide from an older read.
+// TestStaleObjectEndsThePass checks that a reconciler that has written a status does not decide again from an older
+// one.
 func TestStaleObjectEndsThePass(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -116,8 +117,8 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 	}
 }
 
-// TestDependentsMissingInTheCacheAreAdopted: a pass over a fresh object with a stale cache of pods creates nothing
-// twice.
+// TestDependentsMissingInTheCacheAreAdopted checks that a pass over an up-to-date object creates no second driver pod
+// if the cache does not show the first one.
 func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -159,8 +160,8 @@ func TestPassLimitIsShorterThanShutdown(t *testing.T) {
 	}
 }
 
-// TestWriteMissingAfterARestore: if the API server's store was restored to an earlier state, our write is waited for at
-// most 30 s. If only the cache is late, it is waited for as long as that takes.
+// TestWriteMissingAfterARestore checks how long passes wait for the event of our own write: at most 30 s if the API
+// server's store was restored to an earlier state, but as long as necessary if only the cache is late.
 func TestWriteMissingAfterARestore(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -192,8 +193,9 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 	stale(2*time.Hour+31*time.Second, false)
 }
 
-// TestWriteArrivesDuringThePass: if our write reaches the cache between the read and the check, the pass uses it. Its
-// event may have been dropped before any pass read the older status.
+// TestWriteArrivesDuringThePass checks that a pass uses our own write if the write reaches the cache after the pass
+// read the object and before it checked whether that read was stale. The pass cannot wait for the event of that write,
+// which may already have been dropped as an echo.
 func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
@@ -221,7 +223,8 @@ func TestWriteArrivesDuringThePass(t *testing.T) {
 	}
 }
 
-// TestActed: a status with events of auxiliary objects, warnings, created objects or a rejection is stored at once.
+// TestActed checks that a pass with events of auxiliary objects, warnings, created objects or a rejection stores its
+// status at once.
 func TestActed(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -19,11 +19,11 @@ import (
 // reasonWarning is the reason of the Event for a warning about a rendered submission.
 const reasonWarning = sparkconnect.EventWarning
 
-// maxWarnings is the most warnings that a pass emits as Events of their own.
+// maxWarnings is the largest number of warnings that one pass emits as Events.
 const maxWarnings = 5
 
-// report logs, counts and emits what the stored status contains. It runs after the write, so that everything it reports
-// has been stored. A crash in between loses an event, never a fact.
+// report logs, counts and emits events about the stored status. It runs after the write, so that everything it reports
+// has been stored. A crash between the write and the report loses an event, never a fact.
 func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	logger := log.FromContext(ctx)
 	for _, t := range o.plan.Transitions {
@@ -47,8 +47,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	}
 }
 
-// fewWarnings keeps the first maxWarnings: a spec may hold hundreds of settings that cause a warning, and each Event is
-// a write.
+// fewWarnings returns the first maxWarnings warnings. A spec may contain hundreds of settings that cause a warning, and
+// each Event is a write.
 func fewWarnings(all []string) []string {
 	if len(all) <= maxWarnings {
 		return all
@@ -67,7 +67,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	return ref
 }
 
-// reportRuns logs and counts what the stored status contains about runs.
+// reportRuns logs and counts the runs that this pass started, the results that its notices report (Runs.Result), and
+// the runs that it deleted. It runs after the status is stored.
 func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return

@@ -28,8 +28,8 @@ func TestFewWarnings(t *testing.T) {
 	}
 }
 
-// TestLogDoesNotQuoteTheDriver: the last output of a program belongs to its owner. The log has the reason and the exit
-// code.
+// TestLogDoesNotQuoteTheDriver checks that the log contains the reason and the exit code of a failed driver but not its
+// last output, which belongs to the application's owner.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	var message scene.Lines
 	log, err := telemetry.NewLogger(&message, "debug", "text")

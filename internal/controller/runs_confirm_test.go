@@ -24,8 +24,8 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestMissedTicksAreConfirmed: an operator that returns after hours, with a cache that shows no run yet, starts no run
-// beside a running one. When that has ended it starts one run for all missed ticks.
+// TestMissedTicksAreConfirmed checks an operator that restarts after hours, with a cache that shows no run yet. It
+// starts no run beside a running one. When that run has ended, the operator starts one run for all missed ticks.
 func TestMissedTicksAreConfirmed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -80,7 +80,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	}
 }
 
-// emptyCache shows neither runs nor their pods.
+// emptyCache is a cache that shows neither runs nor their pods.
 type emptyCache struct{ client.Client }
 
 func (e emptyCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -90,7 +90,7 @@ func (e emptyCache) List(ctx context.Context, list client.ObjectList, options ..
 	return blindToRuns(e).List(ctx, list, options...)
 }
 
-// listed counts the live reads of all runs.
+// listed is a client that counts the live lists of runs.
 type listed struct {
 	client.Client
 	lists int

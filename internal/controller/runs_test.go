@@ -26,8 +26,8 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return s.LastRunName == name }
 }
 
-// TestRunMissingInTheCacheIsFound: a pass over a fresh schedule with a stale cache of runs starts no run twice, and
-// none beside an existing run, which a live read finds.
+// TestRunMissingInTheCacheIsFound checks a pass over an up-to-date schedule while the cache does not show its runs. The
+// pass starts no run twice, and no run beside an existing one, because it finds the existing run by a live read.
 func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -79,7 +79,7 @@ func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	}
 }
 
-// blindToRuns is a cache that shows no applications.
+// blindToRuns is a cache that shows no SparkApplications.
 type blindToRuns struct{ client.Client }
 
 func (b blindToRuns) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {

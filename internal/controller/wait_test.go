@@ -20,8 +20,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestForbiddenOperatorWaits: if the operator lacks a right, the application does not fail. It waits ever longer,
-// reports why, and continues as soon as the operator has the right.
+// TestForbiddenOperatorWaits checks that an application does not fail if the operator lacks a right. The application
+// waits, the operator retries at growing intervals and reports why, and the application continues as soon as the
+// operator has the right.
 func TestForbiddenOperatorWaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -9,7 +9,7 @@ import (
 // maxYield is the age after which a custom resource no longer yields to a rush of runs.
 const maxYield = 15 * time.Second
 
-// yields reports whether the launch of a custom resource is postponed because of a rush of runs.
+// yields reports whether the launch of a custom resource is postponed because more runs are due than can start at once.
 func (r *Reconciler) yields(stored client.Object) bool {
 	return r.kind.Served.Yields != nil && r.kind.Served.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush != nil && r.rush()
 }
