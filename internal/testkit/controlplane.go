@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Environment variables that select another control plane than the embedded one.
+// Environment variables that select a control plane other than the embedded one.
 const (
 	// assetsVariable names a directory with kube-apiserver and etcd, as setup-envtest prints it.
 	assetsVariable = "KUBEBUILDER_ASSETS"
@@ -26,7 +26,7 @@ const (
 	kubeconfigVariable = "TEST_KUBECONFIG"
 )
 
-// road is the source of the control plane.
+// road describes which control plane the tests use, and where it is.
 type road struct {
 	kind roadKind
 	path string // of the assets or the kubeconfig
@@ -40,7 +40,8 @@ const (
 	existing roadKind = "the control plane of " + kubeconfigVariable
 )
 
-// chooseRoad reads the environment. If no variable is set, it chooses the embedded control plane.
+// chooseRoad returns the control plane that the environment variables select, by default the embedded one. It returns
+// an error if both variables are set.
 func chooseRoad(environment func(string) string) (road, error) {
 	directory, kubeconfig := environment(assetsVariable), environment(kubeconfigVariable)
 	switch {
@@ -54,11 +55,12 @@ func chooseRoad(environment func(string) string) (road, error) {
 	return road{kind: embedded}, nil
 }
 
-// ExistingCluster returns the kubeconfig of the cluster that end-to-end tests use instead of their own, or an empty
-// string. These tests need nodes, so a directory with kube-apiserver and etcd is no alternative.
+// ExistingCluster returns the path of the kubeconfig of the cluster that end-to-end tests use, or an empty string if
+// they start their own cluster. End-to-end tests need nodes, so they cannot use KUBEBUILDER_ASSETS, which provides only
+// kube-apiserver and etcd.
 func ExistingCluster(environment func(string) string) string { return environment(kubeconfigVariable) }
 
-// withoutControllers reports whether no kube-controller-manager runs.
+// withoutControllers reports whether the control plane has no kube-controller-manager.
 func (r road) withoutControllers() bool { return r.kind == assets }
 
 // NeedsControllers skips a test if no kube-controller-manager runs, as with envtest. The argument what names the work
@@ -88,7 +90,8 @@ func loopback(host string) bool {
 	return address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// startAssets starts the API server and etcd of a directory. Admission is configured as in the embedded control plane.
+// startAssets starts kube-apiserver and etcd from the programs in a directory. It configures admission as in the
+// embedded control plane. It returns the connection and a function that stops both.
 func startAssets(directory string) (*rest.Config, func() error, error) {
 	directory, err := filepath.Abs(directory)
 	if err != nil {
@@ -106,8 +109,8 @@ func startAssets(directory string) (*rest.Config, func() error, error) {
 	return rc, env.Stop, nil
 }
 
-// useExisting reads a kubeconfig. It returns an error if the cluster has a node that accepts pods, because the tests
-// simulate the kubelet.
+// useExisting returns the connection that a kubeconfig describes. It returns an error if the cluster has a node that
+// accepts pods, because the tests simulate the kubelet.
 func useExisting(ctx context.Context, path string) (*rest.Config, error) {
 	rc, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

@@ -34,7 +34,8 @@ func TestChooseRoad(t *testing.T) {
 	}
 }
 
-// TestTakesPods checks that a node that accepts pods is an error, because its kubelet would run the tests' pods.
+// TestTakesPods checks that a cluster with a node that accepts pods is rejected, because the node's kubelet would run
+// the tests' pods.
 func TestTakesPods(t *testing.T) {
 	node := func(name string, cordoned bool) corev1.Node {
 		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}

@@ -1,11 +1,11 @@
-// Package testkit gives tests a real API server. Each test binary has one embedded control plane with etcd,
-// kube-apiserver and kube-controller-manager, and with our custom resource definitions. There is no node: tests that
+// Package testkit gives tests a real API server. Each test binary has its own embedded control plane: etcd,
+// kube-apiserver and kube-controller-manager, with our custom resource definitions. There is no node, so tests that
 // need a kubelet simulate it.
 //
-// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (controlplane.go). Tests that need more than it offers
-// are skipped.
+// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (controlplane.go). A test that needs something
+// that this control plane does not offer is skipped.
 //
-// If the control plane cannot start, tests that use it fail. Only -short skips them.
+// If the control plane cannot start, the tests that use it fail. Only -short skips them.
 package testkit
 
 import (
@@ -40,7 +40,7 @@ const (
 	waitStep    = 20 * time.Millisecond
 )
 
-// controlPlane is the control plane of this process.
+// controlPlane is the control plane that the tests of this process use.
 var controlPlane struct {
 	once sync.Once
 	road road
@@ -50,7 +50,8 @@ var controlPlane struct {
 	err  error
 }
 
-// Main runs a package's tests, and then stops the control plane if a test started it. A TestMain calls only Main.
+// Main runs a package's tests, and then stops the control plane if a test started it. A TestMain consists of a call of
+// Main and nothing else.
 func Main(m *testing.M) {
 	code := m.Run()
 	if controlPlane.stop != nil {
@@ -76,7 +77,8 @@ func Rest(t testing.TB) *rest.Config {
 	return rest.CopyConfig(controlPlane.rest)
 }
 
-// Client returns a client without a cache, for the built-in kinds and the kinds that register adds.
+// Client returns a client without a cache. Its scheme contains the built-in kinds and the kinds that the functions in
+// register add.
 func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -94,7 +96,8 @@ func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client
 	return c
 }
 
-// Namespace creates a namespace with a default service account for one test, and deletes it afterwards.
+// Namespace creates a namespace with a default service account for one test, and returns its name. The namespace is
+// deleted at the end of the test.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	c := Client(t)
@@ -122,7 +125,7 @@ func Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// Wait calls condition until it returns nil. After waitTimeout it fails the test with the last error.
+// Wait calls condition again and again until it returns nil. After waitTimeout Wait fails the test with the last error.
 func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -160,7 +163,7 @@ func Root() (string, error) {
 	}
 }
 
-// start starts the chosen control plane and installs our definitions.
+// start starts or connects to the control plane that the environment selects, and installs our definitions.
 func start() (*rest.Config, error) {
 	root, err := Root()
 	if err != nil {
@@ -223,8 +226,8 @@ func stopEmbedded() error {
 	return errors.Join(run(ctx, program, "down", "--dir", state()), os.RemoveAll(controlPlane.dir))
 }
 
-// sparklocal returns the path of the program that runs control planes. It is $SPARKLOCAL, or is built from the module
-// in the folder local.
+// sparklocal returns the path of the program that runs control planes: $SPARKLOCAL if it is set, or else a program that
+// sparklocal builds from the module in the folder local.
 func sparklocal(ctx context.Context, root string) (string, error) {
 	if program := os.Getenv("SPARKLOCAL"); program != "" {
 		return program, nil

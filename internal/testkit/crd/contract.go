@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// schemaOf returns the schema of a definition's version, or nil.
+// schemaOf returns the schema of one version of a definition, or nil if the definition has no such version.
 func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.JSONSchemaProps {
 	for _, v := range crd.Spec.Versions {
 		if v.Name == version && v.Schema != nil {
@@ -20,7 +20,7 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 	return nil
 }
 
-// Gap is one difference that makes our definition less compatible than theirs.
+// Gap is one difference that prevents our definition from being a drop-in replacement for the other operator's.
 type Gap struct {
 	// Path names the property, for example .spec.driver.env[].name. Values of additional properties are written as {}.
 	Path string
@@ -28,10 +28,10 @@ type Gap struct {
 	What string
 }
 
-// Gaps compares two definitions of one kind. It returns every difference that prevents ours from being a drop-in
-// replacement for theirs. It compares the names and columns that users type and see. For each of their properties it
-// checks that ours exists, has the same type and accepts every value that theirs accepts. Properties that only ours has
-// are no gaps if they are optional.
+// Gaps compares the definitions of one kind by another operator (theirs) and by us (ours). It returns every difference
+// that prevents ours from being a drop-in replacement. It compares the names and columns that users type and see. For
+// each property in theirs, it checks that ours has the property, with the same type, and accepts every value that
+// theirs accepts. A property that exists only in ours is no gap if it is optional.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	var gaps []Gap
 	differ := func(path string, theirs, ours any) {
@@ -101,7 +101,7 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 	}
 }
 
-// kind compares types and formats, and how unknown fields and null are treated.
+// kind compares the types and formats of a property, and how the schemas treat unknown fields and null.
 func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if theirs.Type != ours.Type {
 		c.found(path, "type %q, theirs %q", ours.Type, theirs.Type)
@@ -124,7 +124,7 @@ func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaP
 	c.values(path, theirs, ours)
 }
 
-// values compares defaults, enumerations and combinations of schemas.
+// values compares the defaults and enumerations of a property, and schemas combined by allOf, anyOf, oneOf and not.
 func (c *comparison) values(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if diff := cmp.Diff(raw(theirs.Default), raw(ours.Default)); diff != "" {
 		c.found(path, "default %s, theirs %s", raw(ours.Default), raw(theirs.Default))
@@ -174,8 +174,8 @@ func (c *comparison) bounds(path string, theirs, ours *apiextensionsv1.JSONSchem
 	c.rules(path, theirs, ours)
 }
 
-// rules compares patterns, rules and other constraints that are not bounds. A pattern or rule that differs from theirs
-// counts as stricter, because only their texts can be compared.
+// rules compares patterns, validation rules and other constraints that are not bounds. Only their texts can be
+// compared, so a pattern or rule of ours that differs from theirs counts as stricter.
 func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if ours.ExclusiveMinimum && !theirs.ExclusiveMinimum || ours.ExclusiveMaximum && !theirs.ExclusiveMaximum {
 		c.found(path, "excludes its bounds")
@@ -193,7 +193,7 @@ func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchema
 	}
 }
 
-// lists compares how lists and maps are merged, which also decides whether duplicates are accepted.
+// lists compares how lists and maps are merged. The kind of list also decides whether duplicates are accepted.
 func (c *comparison) lists(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if diff := cmp.Diff(theirs.XListType, ours.XListType); diff != "" {
 		c.found(path, "list type differs (-theirs +ours):\n%s", diff)
@@ -234,7 +234,7 @@ func float(n *int64) *float64 {
 	return &f
 }
 
-// bare returns schemas as comparable text.
+// bare returns schemas as JSON, for comparisons.
 func bare(schemas []apiextensionsv1.JSONSchemaProps) string {
 	out, _ := json.Marshal(schemas) //nolint:errchkjson // a decoded schema can be encoded
 	return string(out)

@@ -160,7 +160,8 @@ func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
 	}
 }
 
-// TestProbes checks that the probes cover every property, and that some are accepted and some are rejected.
+// TestProbes checks that there are probes for every property, and that our definitions accept some probes and reject
+// others.
 func TestProbes(t *testing.T) {
 	definition := parse(t, plain)
 	schema, err := NewSchema(definition, "v1")

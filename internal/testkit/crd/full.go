@@ -8,13 +8,15 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes holds values for Full: those of the properties of sparkoperator.k8s.io that do not accept "a".
+// Sizes contains the override of Full for sparkoperator.k8s.io: a value for each property that does not accept "a".
 var Sizes = map[string]any{".memory": "1g", ".memoryOverhead": "512m", ".podName": "a.b"}
 
 // Full returns an object that sets every property of a version of a definition, with one element in each list and map.
-// The variant selects values: variant 0 uses the first value of each enumeration, and numbers where both numbers and
-// texts are accepted. Variant 1 uses the second value, and texts. All Variants together use every value. The override
-// gives the values of properties that do not accept "a" or 1, by the end of their path, such as ".memory".
+//
+// The variant selects the values. Variant 0 uses the first value of each enumeration, and a number for properties that
+// accept both numbers and texts. Variant 1 uses the second value, and a text. All variants together (Variants) use
+// every value of the enumerations. The override contains values for properties that do not accept "a" or 1. Its keys
+// are the ends of their paths, such as ".memory".
 func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
 	root := schemaOf(crd, version)
 	obj := map[string]any{
@@ -29,7 +31,7 @@ func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant
 	return obj
 }
 
-// Variants returns the number of variants of Full that together use every value of a version's enumerations.
+// Variants returns how many variants of Full are necessary to use every value of a version's enumerations.
 func Variants(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
 	most := 2
 	var walk func(s *apiextensionsv1.JSONSchemaProps)

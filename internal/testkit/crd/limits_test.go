@@ -11,9 +11,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestDefinitionsHaveTheLimitsOfDecoding checks that definitions and decoding have the same limits for lists, maps and
-// quantities. The definition's limit for a list may be lower. Each text that decoding limits has that limit in the
-// definition too. Only definitions limit the texts of Kubernetes' own types (conditions).
+// TestDefinitionsHaveTheLimitsOfDecoding checks that the definitions and the package bounds set the same limits for
+// lists, maps and quantities. The limit of a list may be lower in the definition. Each text that decoding limits has
+// the same limit in the definition. The reverse does not hold: only the definitions limit the texts of Kubernetes' own
+// types (conditions).
 func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 	for _, test := range []struct {
 		file, version string

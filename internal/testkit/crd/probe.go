@@ -11,10 +11,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Probes returns objects that try the limits of what a version of a definition accepts. Each object sets one property,
-// at any depth, to one value that Go types are known to fail on: numbers beyond int32 and int64, odd quantities and
-// times, or null. Properties that are required beside it get plain values. Many probes are meant to be rejected, which
-// Admit reports.
+// Probes returns objects that test the limits of the values that a version of a definition accepts. Each object sets
+// one property, at any depth, to one value that Go types are known to fail on: a number beyond int32 or int64, an odd
+// quantity or time, or null. The object also sets the properties that are required beside that property, to plain
+// values. The definition is expected to reject many probes; Admit reports which.
 //
 // The Go type must be able to decode every accepted object, because a typed client's watch ends at the first object
 // that it cannot decode.
@@ -39,7 +39,7 @@ func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.
 	}
 }
 
-// probes returns the probe values for a schema and for everything below it.
+// probes returns the probe values for a schema, and for its properties and items at any depth.
 func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, v := range leaves(s) {
@@ -90,7 +90,7 @@ var (
 	}
 )
 
-// leaves returns the probe values for a schema itself, without those for its properties and items.
+// leaves returns the probe values for a schema itself, without the probe values for its properties and items.
 func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
 	out := []any{nil, sample(s)}
 	switch {

@@ -49,7 +49,7 @@ func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 }
 
 // Theirs reads a definition that another operator publishes, by its file name without .gz. These files are not part of
-// the repository. If they are absent, the test is skipped.
+// the repository. If the file is absent, Theirs skips the test.
 func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	path := filepath.Join(Root(t), "..", "shared", "data", "peer-crds", file+".gz")

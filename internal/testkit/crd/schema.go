@@ -26,9 +26,9 @@ type Schema struct {
 	rules      *cel.Validator
 }
 
-// NewSchema returns the schema of a version of a definition. It fails if an API server would reject the definition:
-// because it is not structural, because its rules do not compile or cost too much, or because the approval of a
-// protected group is missing.
+// NewSchema returns the schema of a version of a definition. It returns an error if an API server would reject the
+// definition. Reasons are a schema that is not structural, rules that do not compile or cost too much, and a protected
+// group without an approval.
 func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
 	crd = crd.DeepCopy()
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
@@ -66,7 +66,7 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 }
 
 // Admit processes a JSON object as an API server does on creation: it drops unknown fields, sets defaults and
-// validates. It returns the object that would be stored, and the reasons if the object is rejected.
+// validates. It returns the object that would be stored, and the reasons for a rejection, if there are any.
 func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	var obj map[string]any
 	if err := json.Unmarshal(object, &obj); err != nil {

@@ -28,8 +28,9 @@ func (f *Field) String() string {
 	return text.String()
 }
 
-// Fields returns every field of the definition, sorted by path. It includes the fields of the Go types that the
-// operator decodes raw fields into. The second result has the paths of raw fields without a known Go type.
+// Fields returns every field of the definition, sorted by path. For a raw field, whose schema accepts anything, the
+// list includes the fields of the Go type that the operator decodes it into. The second result contains the paths of
+// raw fields without a known Go type.
 func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
 
 func (d *Definition) walk() {
@@ -83,5 +84,6 @@ func (f *Field) IsConf() bool {
 	return f.IsMap() && strings.HasSuffix(f.Last(), "Conf")
 }
 
-// IsQuantity reports whether a schema describes a Kubernetes quantity, or a port that may have a name.
+// IsQuantity reports whether a schema accepts numbers and texts, as for a Kubernetes quantity or a port that may have a
+// name.
 func IsQuantity(s *Schema) bool { return s.XIntOrString }

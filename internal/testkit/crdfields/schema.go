@@ -1,5 +1,6 @@
-// Package crdfields reads our definitions and lists every field that they accept, with its schema. If a field's schema
-// accepts anything, the package continues with the Go type that the operator decodes the field into.
+// Package crdfields reads our custom resource definitions and lists every field that they accept, with the field's
+// schema. If the schema of a field accepts anything, the package continues with the fields of the Go type that the
+// operator decodes the field into.
 package crdfields
 
 import (
@@ -24,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is the part of a definition's schema that decides which values a field may have.
+// Schema is the OpenAPI schema of a field, which decides the values that the field may have.
 type Schema = apiextensionsv1.JSONSchemaProps
 
 // Definition is one version of one custom resource definition.
@@ -46,8 +47,8 @@ func (d *Definition) Name() string {
 	return first + "/" + version + "." + d.Kind
 }
 
-// Definitions reads every version of every definition in a folder, in the order of the file names. If several versions
-// have the same schema, it returns only the first, because the operator receives their objects as the same JSON.
+// Definitions reads every version of every definition in a folder, in the order of the file names. Of several versions
+// with the same schema, it returns only the first, because the operator receives their objects as the same JSON.
 func Definitions(folder string) ([]*Definition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -91,8 +92,8 @@ func storedVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// metadataSchema returns the schema of the metadata that a tenant may choose. The API server bounds names, and the keys
-// and values of labels. The annotations of one object may have 256 KiB.
+// metadataSchema returns the schema of the metadata fields that a user may set. The API server limits names, and the
+// keys and values of labels. It limits the annotations of one object to 256 KiB in total.
 func metadataSchema() Schema {
 	word := Schema{Type: "string", MaxLength: new(int64(63)), Pattern: `^[a-z0-9]+$`}
 	text := Schema{Type: "string"}
@@ -110,8 +111,8 @@ func metadataSchema() Schema {
 	}}
 }
 
-// raw maps fields whose schema accepts anything to the Go types that the operator decodes them into. The key is the
-// last name of the field's path.
+// raw contains the Go type that the operator decodes each raw field into. A raw field is a field whose schema accepts
+// anything. The key is the last name of the field's path.
 var raw = map[string]reflect.Type{
 	"template":                    reflect.TypeFor[corev1.PodTemplateSpec](),
 	"podTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
@@ -124,12 +125,12 @@ var raw = map[string]reflect.Type{
 	"lastObservedDriverStatus":    reflect.TypeFor[corev1.PodStatus](),
 }
 
-// IsRaw reports whether a schema accepts arbitrary fields and names none.
+// IsRaw reports whether a schema accepts arbitrary fields and lists none.
 func IsRaw(s *Schema) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields && len(s.Properties) == 0
 }
 
-// schemaOf returns the schema of a Go type as Kubernetes decodes it. The schema sets no limits.
+// schemaOf returns a schema, without limits, of the JSON that Kubernetes decodes into a Go type.
 func schemaOf(t reflect.Type, depth int) Schema {
 	switch t {
 	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString]():
@@ -167,7 +168,7 @@ func schemaOf(t reflect.Type, depth int) Schema {
 	return Schema{Type: "object", XPreserveUnknownFields: new(true)}
 }
 
-// maxDepth bounds the nesting of types. No Kubernetes type is nested more deeply.
+// maxDepth is the nesting at which schemaOf stops. No Kubernetes type is nested more deeply.
 const maxDepth = 16
 
 func structSchema(t reflect.Type, depth int) Schema {

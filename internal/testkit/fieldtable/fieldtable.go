@@ -1,5 +1,5 @@
 // Package fieldtable helps tests to write the tables of docs/fields.md and docs/fields-apache.md. The tables list the
-// fields of an API, and the parts of the created objects that change if a field is set.
+// fields of an API, and for each field the parts of the created objects that change if it is set.
 package fieldtable
 
 import (
@@ -16,8 +16,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// Fields returns the paths of the JSON fields below one of our types. It does not descend into lists, maps, metadata
-// and raw fields.
+// Fields returns the paths of the JSON fields of one of our types, at any depth. It does not descend into lists, maps,
+// metadata and raw fields.
 func Fields(t reflect.Type, at string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -38,8 +38,8 @@ func Fields(t reflect.Type, at string) (paths []string) {
 	return paths
 }
 
-// Flat returns the parts of an object by their names, two levels deep. The first container of a pod is Spark's
-// container. Its parts have names of their own, which begin with "container.".
+// Flat returns the parts of an object by name, two levels deep. The first container of a pod is Spark's container; Flat
+// names its parts separately, with the prefix "container.".
 func Flat(t *testing.T, object any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(object)
@@ -90,9 +90,9 @@ func Codes(parts []string) string {
 	return "`" + strings.Join(parts, "`, `") + "`"
 }
 
-// Hold compares a section of a document with its expected text. The section begins at the line with heading, or at the
-// start of the document if heading is empty. It ends before the line with next, or at the end of the document if next
-// is empty. With update, Hold writes the expected text instead.
+// Hold fails the test if a section of a document differs from the expected text (part). The section begins at the line
+// with heading, or at the start of the document if heading is empty. It ends before the line with next, or at the end
+// of the document if next is empty. If update is true, Hold writes the expected text into the document instead.
 func Hold(t *testing.T, document, heading, next, part string, update bool) {
 	t.Helper()
 	data, err := os.ReadFile(document)

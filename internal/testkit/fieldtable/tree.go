@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Leaves returns the paths of the JSON fields below one of our types. It does not descend into Kubernetes types, lists,
-// maps and the paths that whole names.
+// Leaves returns the paths of the JSON fields of one of our types, at any depth. It does not descend into Kubernetes
+// types, lists, maps, and the paths in the argument whole.
 func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -38,8 +38,8 @@ func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	return paths
 }
 
-// PodChanges returns the names of the parts of a pod that differ. The names of the Spark container's parts begin with
-// "container".
+// PodChanges returns the names of the parts in which two pods differ. The names of the parts of Spark's container begin
+// with "container".
 func PodChanges(pod, container, changedPod, changedContainer map[string]any) (changed []string) {
 	compare := func(prefix string, before, after map[string]any, skip ...string) {
 		for _, key := range slices.Sorted(maps.Keys(after)) {
@@ -77,7 +77,8 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	return changed
 }
 
-// Merge merges the tree over into the tree into. Maps are merged key by key, and every other value is replaced.
+// Merge merges the tree over into the tree into, which it changes. Maps are merged key by key, and every other value is
+// replaced.
 func Merge(into, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)
@@ -89,7 +90,7 @@ func Merge(into, over map[string]any) {
 	}
 }
 
-// Plain returns an object as decoded JSON.
+// Plain encodes an object as JSON and returns the decoded JSON.
 func Plain(t testing.TB, object any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)
@@ -103,7 +104,7 @@ func Plain(t testing.TB, object any) map[string]any {
 	return out
 }
 
-// SparkContainer returns a container of a pod by its index. A negative index counts from the end. In a driver pod
+// SparkContainer returns a pod's container with the index at. A negative index counts from the end. In a driver pod
 // Spark's container is the last, and in a template it is the first.
 func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
 	t.Helper()
@@ -114,7 +115,7 @@ func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
 	return containers[(at+len(containers))%len(containers)].(map[string]any)
 }
 
-// Tree decodes YAML.
+// Tree returns the decoded content of a YAML text.
 func Tree(t testing.TB, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}

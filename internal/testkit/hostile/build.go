@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bases holds minimal valid objects of each kind, by the definition's name. The first object of a kind is plain. The
-// others set fields that make more code of the operator read the object.
+// bases contains minimal valid objects of each kind, by the definition's name. The first object of a kind sets only
+// what is necessary. The others set fields that make the operator read more parts of the object.
 var bases = map[string][]string{
 	"sparkoperator/v1beta2.SparkApplication": {
 		application,
@@ -61,7 +61,7 @@ const (
 // tree is a custom resource as decoded JSON.
 type tree = map[string]any
 
-// base returns one of the minimal objects of a definition.
+// base returns a copy of the i-th minimal object of a definition.
 func base(d *Definition, i int) (tree, error) {
 	known := bases[d.Name()]
 	if len(known) == 0 {
@@ -80,7 +80,7 @@ func base(d *Definition, i int) (tree, error) {
 }
 
 // put sets the value at a path of an object. It creates missing parents: one item of a list, one entry of a map, and
-// the fields that the schema requires.
+// the fields that the schema of a parent requires.
 func put(object tree, s *Schema, path []string, value any) {
 	name := path[0]
 	property := s.Properties[name]
@@ -88,7 +88,7 @@ func put(object tree, s *Schema, path []string, value any) {
 	required(object, s, name)
 }
 
-// required sets the fields that a schema requires, except one.
+// required sets the missing fields that a schema requires, except the field named but.
 func required(object tree, s *Schema, but string) {
 	for _, key := range s.Required {
 		if _, there := object[key]; !there && key != but {
@@ -98,7 +98,7 @@ func required(object tree, s *Schema, but string) {
 	}
 }
 
-// inner returns the new value of a field after the value was put at the rest of the path.
+// inner returns the new content of a field: the existing content with the value set at the rest of the path.
 func inner(existing any, s *Schema, rest []string, value any) any {
 	if len(rest) == 0 {
 		return value

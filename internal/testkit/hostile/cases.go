@@ -28,7 +28,7 @@ const (
 	untypedStride = 12
 )
 
-// Case is one hostile object.
+// Case is one hostile object, with a description of the fields that make it hostile.
 type Case struct {
 	Definition *Definition
 	// Field names the one or two fields with the worst value. Value describes that value.
@@ -39,7 +39,7 @@ type Case struct {
 	set      func(object tree)
 }
 
-// Name returns a name that is unique in a run.
+// Name returns the name of the case, which no other case has.
 func (c *Case) Name() string {
 	name := c.Definition.Name() + " " + c.Field + " = " + c.Value
 	if c.base > 0 {
@@ -58,7 +58,7 @@ func (c *Case) JSON() ([]byte, error) {
 	return encode(object)
 }
 
-// Generator generates the cases of some definitions.
+// Generator generates the hostile cases of some definitions.
 type Generator struct {
 	Definitions []*Definition
 	// Keys holds the Spark configuration keys and prefixes that the operator reads. A prefix ends with a dot.
@@ -70,7 +70,7 @@ type Generator struct {
 	Twins bool
 }
 
-// All returns the cases, in the same order in every run.
+// All returns the cases of all definitions, in the same order in every run.
 func (g *Generator) All() iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var twins twins
@@ -87,14 +87,15 @@ func (g *Generator) All() iter.Seq[*Case] {
 	}
 }
 
-// at returns a case that sets one field.
+// at returns a case that sets one field to one of its worst values.
 func at(d *Definition, f *Field, base int, worst Worst) *Case {
 	return &Case{Definition: d, Field: f.String(), Value: worst.Name, base: base, set: func(object tree) {
 		put(object, d.Schema, f.Path, worst.Value())
 	}}
 }
 
-// alone returns the cases of each single field. In the sample, a case combines neighbouring scalar fields.
+// alone returns the cases that set one field each. In the sample, one case sets several neighbouring scalar fields
+// instead.
 func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var groups groups
@@ -116,7 +117,7 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// yield yields the cases of all groups until the caller stops.
+// yield passes the cases of all groups to the function yield until that function returns false.
 func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	for _, fields := range g.all {
 		turns := 2
@@ -131,7 +132,7 @@ func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	}
 }
 
-// byItself yields the cases of one field, and reports whether the caller wants more.
+// byItself passes the cases of one field to the function yield. It reports whether yield accepts more cases.
 func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) bool) bool {
 	for base := range bases[d.Name()] {
 		if base > 0 && (!g.Thorough || len(f.Path) > 4) {
@@ -146,11 +147,12 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 	return true
 }
 
-// groupSize is the number of fields that the sample combines. Their paths have the first groupDepth steps in common.
-// moreSize replaces groupSize for fields that no schema names and for fields of a schedule's template.
+// groupSize is the largest number of fields that one case of the sample sets. The paths of these fields have the first
+// groupDepth steps in common. For fields that no schema names and for fields of a schedule's template, the number is
+// moreSize, and one step less is in common.
 const groupSize, moreSize, groupDepth = 30, 120, 4
 
-// groups holds fields, grouped by the beginning of their paths.
+// groups contains the scalar fields of a definition in groups. The paths of a group's fields begin with the same steps.
 type groups struct {
 	all  [][]*Field
 	last map[string]int // by beginning of the paths, the index of the group that still has room
@@ -173,7 +175,8 @@ func (g *groups) add(f *Field) {
 	g.all[at] = append(g.all[at], f)
 }
 
-// together returns a case that sets several fields of one object, each to one of its worst values.
+// together returns a case that sets several fields of one object, each to one of the field's worst values. turn selects
+// the values.
 func together(d *Definition, fields []*Field, turn int) *Case {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -193,8 +196,8 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 	}}
 }
 
-// worst returns the worst values of a field. For a string, the sample takes the first text, which is the longest, and
-// one other that differs between fields.
+// worst returns the worst values of a field. For a scalar, the sample contains two of them: the first, which is the
+// longest text of a string, and one other that depends on the field's index i.
 func (g *Generator) worst(f *Field, i, base int) []Worst {
 	size := Spec
 	if !g.Thorough {
@@ -223,7 +226,7 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 	return all
 }
 
-// lists returns lists with many items.
+// lists returns values for a field that is a list: lists with many items.
 func (g *Generator) lists(f *Field, i int) []Worst {
 	var all []Worst
 	add := func(how style, count, size int) {
@@ -248,7 +251,7 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 	return all
 }
 
-// items returns as many items of a list as fit.
+// items returns at most count items of a list, as many as fit into size bytes.
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
@@ -269,7 +272,7 @@ func sizeOf(value any) int {
 	return len(text)
 }
 
-// entries returns maps with many entries, and maps with one long key.
+// entries returns values for a field that is a map: maps with many entries, and maps with one long key.
 func (g *Generator) entries(f *Field) []Worst {
 	values := f.Schema.AdditionalProperties.Schema
 	many := func(count, size int) Worst {
@@ -309,7 +312,8 @@ func (g *Generator) entries(f *Field) []Worst {
 	return all
 }
 
-// deep returns values for a field that accepts anything.
+// deep returns values for a field that accepts anything: deeply nested objects and lists, and an object with many
+// unknown fields.
 func deep() []Worst {
 	nest := func(levels int) Worst {
 		return Worst{fmt.Sprintf("%d objects in one another", levels), func() any {
@@ -331,7 +335,7 @@ func deep() []Worst {
 	return []Worst{nest(9000), lists(9000), unknown}
 }
 
-// pairs returns cases in which two lists or maps of one object are long together.
+// pairs returns cases that make two lists or maps of one object long.
 func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -351,8 +355,9 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// inSample reports whether a pair of lists is worth a case. The sample takes every eighth pair of related lists, which have
-// the same parent or the same name.
+// inSample reports whether the generator makes a case for a pair of lists. Lists are related if they have the same
+// parent or the same name. A thorough generator takes each pair that is related or has a list with a schema. Otherwise
+// the sample takes every eighth related pair of lists with schemas.
 func (g *Generator) inSample(a, b *Field, i int) bool {
 	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// confs returns the cases of maps with Spark configuration. They combine each key that the operator reads with the
-// hostile texts, and each prefix with as many entries as are accepted.
+// confs returns the cases of the maps with Spark configuration. For each key that the operator reads, they set each
+// hostile text. For each prefix of keys that the operator reads, they set as many entries as are accepted.
 func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -77,7 +77,7 @@ func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 	return all
 }
 
-// confValue returns a short value that is valid for most keys of a prefix.
+// confValue returns a short value that is valid for most of the keys with a prefix.
 func confValue(key string, i int) string {
 	if strings.Contains(key, "secretKeyRef") {
 		return fmt.Sprintf("n%d:key", i)
@@ -85,7 +85,7 @@ func confValue(key string, i int) string {
 	return "/n" + strconv.Itoa(i)
 }
 
-// suffixes returns endings for a prefix. A number replaces each # in them.
+// suffixes returns endings that make keys of a prefix. Each # in an ending stands for a number.
 func suffixes(key string) []string {
 	all := []string{"n#", "n#.amount", "n#.n#.n#"}
 	if strings.Contains(key, "volumes.") {
@@ -96,7 +96,7 @@ func suffixes(key string) []string {
 	return all
 }
 
-// merged returns a copy of the map at a path of an object, with more entries.
+// merged returns a copy of the map at a path of an object, extended by the entries of more.
 func merged(object tree, path []string, more tree) tree {
 	var at any = object
 	for _, step := range path {

@@ -4,7 +4,7 @@ package hostile
 
 import "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
 
-// Names of package crdfields.
+// These aliases give short names to the types of package crdfields.
 type (
 	// Schema is the part of a definition's schema that decides which values a field may have.
 	Schema = crdfields.Schema

@@ -55,8 +55,8 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
-// TestTwinsAreSampled checks that the first of several twin fields has all its cases, and each other one has one in
-// twenty.
+// TestTwinsAreSampled checks that all cases are measured of the first of several twin fields, and one in twenty cases
+// of the others.
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
@@ -93,8 +93,8 @@ func TestTwinsAreSampled(t *testing.T) {
 	}
 }
 
-// TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON twice. It checks a part of the sample,
-// or with SOAK=1 a part of all cases.
+// TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON each time. It checks a part of the
+// sample, or with SOAK=1 a part of all cases.
 func TestCasesAreTheSameInEachRun(t *testing.T) {
 	thorough, stride, count := os.Getenv("SOAK") != "", 7, 0
 	if thorough {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// SoakVariable is the environment variable that selects all values of every field instead of a sample. The value "all"
-// also selects all values of twins.
+// SoakVariable is the environment variable that selects all values of every field instead of a sample. Of twin fields
+// (twins), only one in twenty cases is then measured, unless the variable's value is "all".
 const SoakVariable = "SOAK"
 
 // Cases returns a generator for all definitions. The calling test's folder must be two levels below the repository's

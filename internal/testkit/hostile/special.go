@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// specialStride is the number of special cases for each one that the sample takes.
+// specialStride is the ratio of the sample: it takes one of this many special cases.
 const specialStride = 7
 
-// special returns objects whose fields are hostile in combination. Reviews and earlier runs found these combinations.
+// special returns objects in which a combination of fields is hostile. Reviews and earlier runs found these
+// combinations.
 func (g *Generator) special(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for i, c := range slices.Concat(g.markers(d), g.references(d), g.programs(d), g.schedules(d), g.filled(d), g.fieldOwners(d), g.ended(d)) {
@@ -29,7 +30,8 @@ func special(d *Definition, field, value string, set func(tree)) *Case {
 	return &Case{Definition: d, Field: field, Value: value, set: set}
 }
 
-// markers returns objects that repeat a substitution marker and make its substitute as long as possible.
+// markers returns objects that repeat a substitution marker many times and make the text that replaces it as long as
+// possible.
 func (g *Generator) markers(d *Definition) []*Case {
 	if !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
@@ -51,8 +53,8 @@ func (g *Generator) markers(d *Definition) []*Case {
 	return all
 }
 
-// references returns configurations in which many keys refer to one long text, or in which each key refers to the next
-// one twice.
+// references returns two sorts of Spark configuration: many keys that refer to one long text, and a chain of keys of
+// which each refers twice to the next.
 func (g *Generator) references(d *Definition) []*Case {
 	var all []*Case
 	for _, prefix := range []string{
@@ -99,7 +101,8 @@ func (g *Generator) references(d *Definition) []*Case {
 	return append(all, conf(d, "every key a reference that doubles 30 times", twice), conf(d, "every key a reference to one long text", long))
 }
 
-// programs returns patterns for secrets that are matched against long texts.
+// programs returns cases that set hostile patterns for secrets (spark.redaction.regex), which the operator matches
+// against long texts.
 func (g *Generator) programs(d *Definition) []*Case {
 	var all []*Case
 	for _, program := range programs() {
@@ -114,7 +117,7 @@ func (g *Generator) programs(d *Definition) []*Case {
 	return all
 }
 
-// conf returns a case with its own Spark configuration.
+// conf returns a case that adds entries to the Spark configuration.
 func conf(d *Definition, value string, entries func() tree) *Case {
 	path := []string{"spec", "sparkConf"}
 	if d.Kind == "ScheduledSparkApplication" {
@@ -125,7 +128,8 @@ func conf(d *Definition, value string, entries func() tree) *Case {
 	})
 }
 
-// templatePaths holds the paths of the pod templates of each definition. Their schema lists no fields.
+// templatePaths contains the paths of the pod templates in the spec of each definition. The definitions' schemas do not
+// list the fields of these templates.
 var templatePaths = map[string]struct {
 	paths [][]string
 	whole bool // the template is inside the spec of a StatefulSet
@@ -137,11 +141,12 @@ var templatePaths = map[string]struct {
 	"spark.apache.org SparkCluster":                  {paths: [][]string{{"masterSpec", "statefulSetSpec"}, {"workerSpec", "statefulSetSpec"}}, whole: true},
 }
 
-// maxValues is the number of values that the operator accepts in a spec, minus those beside two templates.
+// maxValues is the number of values that two templates may have together: the operator's limit for a spec, minus the
+// values beside the templates.
 const maxValues = 10_000 - 200
 
-// templates returns templates with many containers that have long lists, as long as the operator accepts. Each pass
-// reads templates several times.
+// templates returns objects whose pod templates have many containers with long lists, up to the operator's limits. Such
+// templates are costly, because each pass reads them several times.
 func (g *Generator) templates(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		group, _, _ := strings.Cut(d.APIVersion, "/")
@@ -212,7 +217,7 @@ func (g *Generator) schedules(d *Definition) []*Case {
 	return all
 }
 
-// filled returns objects in which many fields are long together, up to the limits of the operator and of etcd.
+// filled returns objects in which many lists and maps are long, up to the limits of the operator and of etcd.
 func (g *Generator) filled(d *Definition) []*Case {
 	var all []*Case
 	for _, size := range []int{Spec, Etcd} {
@@ -237,7 +242,7 @@ func (g *Generator) filled(d *Definition) []*Case {
 	return all
 }
 
-// fieldOwners returns objects with as many managed fields as etcd accepts.
+// fieldOwners returns an object with as many managed fields as etcd accepts.
 func (g *Generator) fieldOwners(d *Definition) []*Case {
 	return []*Case{special(d, "metadata.managedFields", "as many as etcd takes", func(object tree) {
 		var entries []any
@@ -251,7 +256,7 @@ func (g *Generator) fieldOwners(d *Definition) []*Case {
 	})}
 }
 
-// ended returns applications with a long history.
+// ended returns an application of spark.apache.org whose status has a long history.
 func (g *Generator) ended(d *Definition) []*Case {
 	if d.Kind != "SparkApplication" || !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
@@ -274,7 +279,7 @@ func Ordinary(d *Definition) []*Case {
 	return all
 }
 
-// Of returns the cases of one definition.
+// Of returns the cases of one definition, without the exclusion of twins.
 func (g *Generator) Of(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for _, cases := range []func(*Definition) iter.Seq[*Case]{g.alone, g.confs, g.pairs, g.special, g.templates} {
@@ -287,5 +292,5 @@ func (g *Generator) Of(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// Filled returns the cases in which many fields are long together.
+// Filled returns the cases in which many lists and maps are long.
 func (g *Generator) Filled(d *Definition) iter.Seq[*Case] { return slices.Values(g.filled(d)) }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// text is a kind of hostile string, which can be built in any size.
+// text is one sort of hostile string. It can be built in any size.
 type text struct {
 	name  string
 	size  int
@@ -38,7 +38,7 @@ func numbered(name, format string, size int) text {
 	}}
 }
 
-// within returns a text between two others.
+// within returns the text t with a prefix and a suffix.
 func within(before string, t text, after string) text {
 	inner := t.make
 	t.least, t.size = t.least+len(before)+len(after), t.size+len(before)+len(after)
@@ -46,7 +46,8 @@ func within(before string, t text, after string) text {
 	return t
 }
 
-// quantities returns quantities with many digits, large exponents, or both. The first one hung a decoder for hours.
+// quantities returns quantities with many digits, large exponents, or both. The first of them once hung a decoder for
+// hours.
 func quantities(size int) []text {
 	return []text{
 		fixed("huge exponent, long mantissa", "1234567890123456789012e2000000000"), fixed("huge exponent", "1e2000000000"),
@@ -96,7 +97,7 @@ func makeTexts(typed bool, size int) []text {
 	return append(all, times()...)
 }
 
-// programs returns regular expressions and class names.
+// programs returns hostile regular expressions and class names.
 func programs() []text {
 	return []text{
 		fixed("nested repeats", "((((a{1,9}){1,9}){1,9})|b)*c"), fixed("counted classes", strings.Repeat(`\pL{1,1000}`, 40)),
@@ -106,7 +107,7 @@ func programs() []text {
 	}
 }
 
-// times returns durations, cron expressions, time zones and points in time.
+// times returns hostile durations, cron expressions, time zones and points in time.
 func times() []text {
 	list := make([]string, 60)
 	for i := range list {

@@ -2,25 +2,25 @@ package hostile
 
 import "strings"
 
-// twinStride is the number of cases of a twin for each one that is measured.
+// twinStride is the ratio of twins' cases that are measured: one of this many.
 const twinStride = 20
 
-// role replaces steps of paths, so that fields with the same schema and the same reading code get the same path.
+// role replaces steps of paths, so that twin fields get the same path.
 var role = strings.NewReplacer(
 	".executor.", ".driver.", ".server.", ".driver.", ".executorSpec.", ".driverSpec.", ".workerSpec.", ".masterSpec.",
 	"initContainers[]", "containers[]", "ephemeralContainers[]", "containers[]", "sidecars[]", "containers[]",
 	"hadoopConf[", "sparkConf[",
 )
 
-// twins finds cases that repeat those of another field. Twin fields belong to the same definition, and have the same
-// schema and the same code that reads them. Examples are an executor's fields after a driver's, and an init container's
-// after a container's. The template of a schedule is a twin of an application's spec.
+// twins finds the cases that repeat the cases of another field. Two fields of a definition are twins if they have the
+// same schema and the same code reads both. Examples are the fields of a driver and an executor, and of a container and
+// an init container. The fields of a schedule's template are twins of those of an application's spec.
 type twins struct {
 	first  map[string]string // by the path of a driver's container, the field that came first
 	passed int
 }
 
-// skip reports whether a case belongs to a twin and is not measured.
+// skip reports whether a case is not measured, because its field is a twin of an earlier field.
 func (t *twins) skip(c *Case) bool {
 	path := c.Definition.Name() + " ." + c.Field
 	shared := role.Replace(path)

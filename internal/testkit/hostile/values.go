@@ -26,13 +26,14 @@ const (
 	fat style = "fat"
 )
 
-// identities holds the fields by which Kubernetes and Spark distinguish the items of a list.
+// identities contains the fields by which Kubernetes and Spark distinguish the items of a list.
 var identities = []string{
 	"name", "key", "mountPath", "containerPort", "port", "ip", "topologyKey", "value", "path", "host", "secretName", "secretType",
 	"devicePath", "uid", "servicePort", "type", "prefix", "hostnames",
 }
 
-// filler returns the i-th value of a schema in a style.
+// filler returns a value that a schema accepts. The style decides how large the value is and whether it differs for
+// each i.
 func filler(s *Schema, name string, i int, how style, depth int) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -85,7 +86,7 @@ func enumValue(s *Schema, i int) any {
 	return value
 }
 
-// integer returns a number that the schema accepts. It differs for each i if possible.
+// integer returns a number that a schema accepts. The number differs for each i if the schema allows that.
 func integer(s *Schema, i int) any {
 	least, most := int64(1), int64(65535)
 	if s.Minimum != nil {
@@ -97,7 +98,7 @@ func integer(s *Schema, i int) any {
 	return least + int64(i)%max(most-least+1, 1)
 }
 
-// word returns a short string that the schema accepts. It differs for each i if possible.
+// word returns a short string that a schema accepts. The string differs for each i if the schema allows that.
 func word(s *Schema, name string, i int, how style) string {
 	n := strconv.Itoa(i)
 	if how == bare {
@@ -125,7 +126,7 @@ func word(s *Schema, name string, i int, how style) string {
 	return tries[0]
 }
 
-// Worst is one value of a field.
+// Worst is one of the worst values of a field, with its description.
 type Worst struct {
 	Name  string
 	Value func() any
@@ -182,8 +183,8 @@ func numbers(s *Schema) []Worst {
 	return []Worst{{"largest", value(most)}, {"smallest", value(least)}}
 }
 
-// strs returns the texts that a schema accepts, cut to its maximum length. It adds the longest texts that the schema's
-// pattern matches.
+// strs returns those of the given texts that a schema accepts, cut to the schema's maximum length. It adds the longest
+// texts that match the schema's pattern.
 func strs(s *Schema, all []text) []Worst {
 	var out []Worst
 	for _, t := range all {

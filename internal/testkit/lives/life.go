@@ -10,11 +10,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// shown is the number of lines of a story that are printed.
+// shown is the number of lines of a story that a failed test prints.
 const shown = 60
 
-// Life holds the state that the simulated worlds of all state machines share: the random source, the time, and the
-// story, which is a log of what happened.
+// Life is one simulated life cycle of an object. It contains the parts that the simulators of all state machines share:
+// the random source, the time, and the story, which is a log of the events in the simulation.
 type Life struct {
 	*rand.Rand
 	// Now is the time of the API server.
@@ -28,8 +28,8 @@ type Life struct {
 	log    []string
 }
 
-// New returns a life that begins at a time. The seed and the number of the machine's sequence determine all random
-// choices.
+// New returns a life that begins at a given time. The seed and the sequence, which is a number of the state machine,
+// determine all random choices.
 func New(seed, sequence uint64, began time.Time) Life {
 	return Life{Rand: rand.New(rand.NewPCG(seed, sequence)), Now: began}
 }
@@ -42,7 +42,7 @@ func (l *Life) Tell(format string, args ...any) {
 	l.log = append(l.log, l.Now.Format("15:04:05.0 ")+fmt.Sprintf(format, args...))
 }
 
-// Fail records a broken rule. It records only the first, because later ones follow from it.
+// Fail records the first broken rule of a life. It ignores later ones, because they follow from the first.
 func (l *Life) Fail(format string, args ...any) {
 	if l.Breach == "" {
 		l.Breach = fmt.Sprintf(format, args...)
@@ -53,23 +53,23 @@ func (l *Life) Fail(format string, args ...any) {
 // Story returns the last lines of the story.
 func (l *Life) Story() string { return strings.Join(l.log[max(0, len(l.log)-shown):], "\n") }
 
-// Waits reports whether the pass that the operator requested is not due yet, or none was requested.
+// Waits reports whether no pass is due now: the pass that the operator requested is due later, or it requested none.
 func (l *Life) Waits() bool { return l.Due.IsZero() || l.Now.Before(l.Due) }
 
-// Wake makes the next pass due after a duration. If the duration is zero, only an event starts the next pass.
+// Wake requests the next pass after a duration. If the duration is zero, only an event starts the next pass.
 func (l *Life) Wake(after time.Duration) {
 	if l.Due = (time.Time{}); after > 0 {
 		l.Due = l.Now.Add(after)
 	}
 }
 
-// Crash is the panic that ends a pass early, because a call failed or the operator died.
+// Crash is the value of a panic that simulates the early end of a pass, because a call failed or the operator died.
 type Crash struct{ Where string }
 
-// CutShort ends the pass that Caught runs, by a panic.
+// CutShort ends the pass that Caught runs. It panics with a Crash.
 func CutShort(where string) { panic(Crash{where}) }
 
-// Caught runs a part of a pass. It returns the crash that ended it, or nil.
+// Caught runs a part of a pass. It returns the Crash that ended the part, or nil.
 func Caught(run func()) (crash *Crash) {
 	defer func() {
 		switch r := recover().(type) {
@@ -84,8 +84,8 @@ func Caught(run func()) (crash *Crash) {
 	return nil
 }
 
-// Copied returns the content of a cache that has caught up with the existing objects. It reuses the memory of the old
-// content.
+// Copied returns the content of a simulated cache that shows all existing objects. It reuses the memory of the cache's
+// old content.
 func Copied[T any](cache []T, exists []*T) []T {
 	cache = cache[:0]
 	for _, item := range exists {
@@ -94,8 +94,9 @@ func Copied[T any](cache []T, exists []*T) []T {
 	return cache
 }
 
-// Play plays one life for each of the first seeds and returns their number: few, or LIVES times as many. A breach fails
-// the test, which then prints the seed and the story.
+// Play plays a number of lives and returns that number, which is few by default and a multiple of few if the
+// environment variable LIVES is set. The seeds are 0, 1, 2 and so on. If a life breaks a rule, Play fails the test and
+// prints the seed and the story.
 func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	t.Helper()
 	count, passes := Count(t, few), 0
@@ -109,8 +110,8 @@ func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test if no life reached one of the given outcomes. In that case the world is too tame to prove
-// anything.
+// CameTo fails a test if no life reached one of the given outcomes. In that case the simulation is too harmless to
+// prove anything.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
@@ -121,8 +122,8 @@ func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	}
 }
 
-// Trail checks that transitions lead from one phase to another, and that each of them is allowed. It returns a
-// description of the first problem, or an empty string.
+// Trail checks that transitions form a path from one phase to another, and that each transition is allowed. It returns
+// a description of the first problem, or an empty string.
 func Trail(from, to lifecycle.Phase, trail []lifecycle.Transition, allowed func(from, to lifecycle.Phase) bool) string {
 	at := from
 	for _, tr := range trail {
@@ -140,17 +141,18 @@ func Trail(from, to lifecycle.Phase, trail []lifecycle.Transition, allowed func(
 	return ""
 }
 
-// Used is the set of transitions that happened.
+// Used is the set of transitions that occurred in any life.
 type Used map[[2]lifecycle.Phase]bool
 
-// Add records the transitions of a plan.
+// Add adds the transitions of a plan to the set.
 func (u Used) Add(trail []lifecycle.Transition) {
 	for _, tr := range trail {
 		u[[2]lifecycle.Phase{tr.From, tr.To}] = true
 	}
 }
 
-// Holds fails a test if a transition in a machine's table never happened.
+// Holds fails a test if a transition never occurred although the state machine's table lists it: from each of the
+// phases from to the phase to. The text when is the table's reason for the transition.
 func (u Used) Holds(t *testing.T, from []lifecycle.Phase, to lifecycle.Phase, when string) {
 	t.Helper()
 	for _, f := range from {

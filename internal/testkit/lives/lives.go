@@ -1,5 +1,5 @@
-// Package lives has what the simulators of the state machines share: the number of lives to play, random choices, time,
-// stories and crashes.
+// Package lives contains the parts that the simulators of the state machines share: the number of lives to play, random
+// choices, time, stories and crashes. A life is one simulated life cycle of an object.
 package lives
 
 import (
@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// variable is the environment variable that multiplies the number of lives. The targets test and soak of the Makefile
-// set it.
+// variable is the environment variable that multiplies the number of lives. The Makefile's targets test and soak set
+// it.
 const variable = "LIVES"
 
-// Count returns few, or LIVES times as many. Lives always use the first seeds, so that the number of a life reproduces
-// a breach.
+// Count returns the number of lives to play: few, multiplied by LIVES if that environment variable is set. The lives
+// use the seeds from 0 on, so that the number of a life is enough to reproduce a failure.
 func Count(t testing.TB, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)

@@ -1,5 +1,5 @@
-// Package netpolicy evaluates NetworkPolicies in tests as a network that enforces them would. The network of the
-// embedded cluster does not enforce them.
+// Package netpolicy evaluates NetworkPolicies in tests as a network that enforces them would do. Tests cannot observe
+// enforcement, because the network of the embedded cluster does not enforce NetworkPolicies.
 package netpolicy
 
 import (
@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Party describes a pod as a NetworkPolicy selects it.
+// Party describes a pod by the properties that a NetworkPolicy selects pods by.
 type Party struct {
 	Namespace string
 	Labels    map[string]string
 }
 
-// opens reports whether an entry of a rule covers a TCP port.
+// opens reports whether a port entry of a rule covers a TCP port.
 func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	switch {
 	case entry.Protocol != nil && *entry.Protocol != corev1.ProtocolTCP:

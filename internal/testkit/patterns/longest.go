@@ -9,7 +9,7 @@ import (
 
 var longestTexts sync.Map // by size and pattern
 
-// Longest returns a string of about size bytes that a pattern matches, or an empty string if it finds none. Each
+// Longest returns a string of about size bytes that matches a pattern, or an empty string if it finds none. Each
 // repetition without an upper bound uses half of the remaining size.
 func Longest(pattern string, size int) string {
 	key := fmt.Sprint(size, pattern)
@@ -35,7 +35,7 @@ func longest(pattern string, size int) string {
 	return ""
 }
 
-// writeMatch writes a text that an expression matches.
+// writeMatch writes a text that matches a regular expression. left is the remaining number of bytes.
 func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	write := func(text string) {
 		out.WriteString(text)
@@ -65,8 +65,8 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	}
 }
 
-// repeat writes consecutive matches of an expression while there is room. It writes at least least matches, and at most
-// most, where -1 means any number.
+// repeat writes consecutive matches of a regular expression until left bytes are used up. It writes at least least and
+// at most most matches; if most is -1, their number is not limited.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int) {
 	share := *left / 2 // the other half is left for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
@@ -79,7 +79,8 @@ func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int)
 	}
 }
 
-// worstRune returns a rune of a class. It prefers a digit, because numbers are costly to parse, and then a letter.
+// worstRune returns a rune of a character class. It prefers a digit, because numbers are costly to parse, and then a
+// letter.
 func worstRune(ranges []rune) rune {
 	for _, want := range []rune{'9', 'a', 'Z'} {
 		for i := 0; i+1 < len(ranges); i += 2 {

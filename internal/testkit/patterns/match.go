@@ -1,4 +1,4 @@
-// Package patterns finds texts that regular expressions match, and caches the matches of long texts. Thousands of
+// Package patterns builds texts that match regular expressions, and caches whether long texts match. Thousands of
 // fields of the definitions share a few patterns, and tests match each of them against texts of a megabyte.
 package patterns
 
@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// answer identifies one match of a pattern against a long text. A hash represents the text.
+// answer is the key of a cached match: a pattern, and the length and hash of a long text.
 type answer struct {
 	pattern string
 	length  int
 	hash    uint64
 }
 
-// short is the length up to which the match of a text is not cached.
+// short is the length in bytes up to which a match is not cached.
 const short = 256
 
 var (

@@ -1,5 +1,5 @@
-// Package scene sets up tests of the operator on a real API server. It gives each test its own namespace, and performs
-// the actions of users and of other Kubernetes components there.
+// Package scene sets up tests of the operator on a real API server. It gives each test its own namespace. There it
+// performs the actions of users and of other Kubernetes components.
 package scene
 
 import (
@@ -33,7 +33,7 @@ type World struct {
 	Log       *Lines        // the output of this world's loggers
 }
 
-// New creates a namespace, which is deleted at the end of the test.
+// New creates a namespace for a test and returns its World. The namespace is deleted at the end of the test.
 func New(t testing.TB) *World {
 	t.Helper()
 	return &World{
@@ -42,7 +42,7 @@ func New(t testing.TB) *World {
 	}
 }
 
-// Lines is a writer whose content tests can read.
+// Lines is a writer whose content a test can read.
 type Lines struct {
 	mu   sync.Mutex
 	text []byte
@@ -63,7 +63,7 @@ func (l *Lines) String() string {
 	return string(l.text)
 }
 
-// testLog writes to the test's log, which is shown if the test fails or with -v.
+// testLog is a writer to the test's log, which is shown if the test fails or runs with -v.
 type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
@@ -71,7 +71,7 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Application creates a SparkApplication.
+// Application creates a small SparkApplication, which the functions in change may change first.
 func (w *World) Application(name string, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := &v1beta2.SparkApplication{
@@ -88,7 +88,7 @@ func (w *World) Application(name string, change ...func(*v1beta2.SparkApplicatio
 	return app
 }
 
-// Create creates an object.
+// Create creates an object in the API server.
 func (w *World) Create(object client.Object) {
 	w.T.Helper()
 	if err := w.API.Create(w.T.Context(), object); err != nil {
@@ -96,7 +96,7 @@ func (w *World) Create(object client.Object) {
 	}
 }
 
-// Get reads an application.
+// Get returns the SparkApplication of a name from the API server.
 func (w *World) Get(name string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := &v1beta2.SparkApplication{}
@@ -134,7 +134,7 @@ func (w *World) WaitGone(object client.Object) {
 	})
 }
 
-// Logger returns a logger that writes to the world's log and to the test's.
+// Logger returns a logger that writes to the World's log and to the test's log.
 func (w *World) Logger() logr.Logger {
 	w.T.Helper()
 	log, err := telemetry.NewLogger(io.MultiWriter(w.Log, testLog{w.T}), "info", "text")
@@ -174,7 +174,7 @@ func (w *World) Stays() (names []string) {
 	return names
 }
 
-// Remove deletes an object.
+// Remove deletes an object from the API server.
 func (w *World) Remove(object client.Object) {
 	w.T.Helper()
 	if err := w.API.Delete(w.T.Context(), object); err != nil {
@@ -190,9 +190,9 @@ func (w *World) Patch(name, change string) {
 	}
 }
 
-// TakesItsTime keeps a deleted pod in existence, as a grace period does, until the returned function is called. The pod
-// is bound to a node, because every 20 s the pod garbage collector of Kubernetes marks deleted pods without a node as
-// failed.
+// TakesItsTime binds a pod to a node, so that a deleted pod continues to exist until the test calls the returned
+// function, as during a grace period. A pod without a node would not do: every 20 s the pod garbage collector of
+// Kubernetes marks deleted pods without a node as failed.
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
 	w.Bind(pod, "nowhere")
@@ -212,7 +212,7 @@ func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	}
 }
 
-// Stopped removes a pod, as a kubelet does after it stopped the pod's containers.
+// Stopped removes a pod at once, as a kubelet does after it has stopped the pod's containers.
 func (w *World) Stopped(pod *corev1.Pod) {
 	w.T.Helper()
 	if err := w.API.Delete(context.Background(), pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
@@ -247,7 +247,7 @@ func (w *World) PatchSchedule(name, patch string) {
 	}
 }
 
-// RunsOf returns the names of a schedule's runs.
+// RunsOf returns the names of the existing runs of a schedule.
 func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 	w.T.Helper()
 	var list v1beta2.SparkApplicationList
@@ -264,7 +264,7 @@ func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 	return names
 }
 
-// Schedule creates a ScheduledSparkApplication.
+// Schedule creates a ScheduledSparkApplication, which the functions in change may change first.
 func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	w.T.Helper()
 	s := &v1beta2.ScheduledSparkApplication{
@@ -307,7 +307,7 @@ func (w *World) Warn(uid types.UID, name, reason, message string) {
 	})
 }
 
-// WaitCause waits until the status of a tiny application shows the reason (package tiny).
+// WaitCause waits until the status of an application of package tiny shows a reason.
 func (w *World) WaitCause(name, reason string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to tell "+reason, func(context.Context) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// Noon is a fixed time for tests.
+// Noon is a fixed time that tests use as the current time.
 var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // Seldom is a schedule that does not become due while a test runs, except on February 29.
@@ -30,7 +30,8 @@ func (w *World) Powerless() client.Client {
 	return c
 }
 
-// ForeignPod returns a pod that belongs to no application, although its name may suggest one.
+// ForeignPod returns a pod that belongs to no application, even if its name looks like the name of an application's
+// pod.
 func ForeignPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -45,7 +46,7 @@ func Exited(code int32, message string) corev1.ContainerState {
 	}}
 }
 
-// WithDriver gives an application a small driver and one executor.
+// WithDriver sets the resources of an application to a small driver and one executor.
 func WithDriver(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.Cores, app.Spec.Driver.Memory = new(int32(1)), new("512m")
 	app.Spec.Driver.ServiceAccount = new("default")
@@ -55,8 +56,8 @@ func WithDriver(app *v1beta2.SparkApplication) {
 // Everywhere is the scope of a reconciler that serves all namespaces.
 type Everywhere struct{}
 
-// Serves reports that a namespace is served.
+// Serves reports that every namespace is served.
 func (Everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
 
-// Watched returns the value that stands for all namespaces.
+// Watched returns the value that means all namespaces.
 func (Everywhere) Watched() []string { return []string{metav1.NamespaceAll} }

@@ -1,5 +1,5 @@
-// Package tiny has minimal kinds that use every part of the reconciler. Tests use them to check how the reconciler
-// carries out decisions.
+// Package tiny contains minimal kinds of custom resources that use every part of the reconciler. Tests use them to
+// check how the reconciler carries out decisions.
 package tiny
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind returns a minimal kind with one attempt, no retries and no dialect.
+// Kind returns a minimal kind, whose applications have one attempt and no retries. It uses no dialect.
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name:     "tiny",
@@ -43,7 +43,7 @@ func Kind() kind.Kind {
 	}
 }
 
-// Decide decides for Kind.
+// Decide is the decision function of Kind.
 func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
 	before := lifecycle.Phase("")
@@ -86,7 +86,8 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	return to(phase, state, outcome, cause)
 }
 
-// whereIs returns the phase of an attempt that follows from the phase of its driver.
+// whereIs returns what follows from the phase of an attempt's driver: the phase, state, outcome and cause of the
+// attempt.
 func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStateType, lifecycle.Outcome, lifecycle.Cause) {
 	switch driver.Phase {
 	case lifecycle.DriverRunning:
@@ -99,7 +100,7 @@ func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStat
 	return lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why
 }
 
-// Render renders the objects for Kind: a ConfigMap, a Service and the driver pod.
+// Render returns the objects of an attempt for Kind: a ConfigMap, a Service and the driver pod.
 func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	meta := func(suffix string) metav1.ObjectMeta { return Meta(app, suffix, action.Attempt) }
 	immutable := &corev1.ConfigMap{ObjectMeta: meta("conf"), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
@@ -110,7 +111,7 @@ func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time)
 	return submit.Objects{Before: []submit.Object{immutable, service}, Driver: Driver(app, action.Attempt)}, nil
 }
 
-// Meta returns the metadata of a dependent of an application.
+// Meta returns the metadata of a dependent of an application for one attempt.
 func Meta(app *v1beta2.SparkApplication, suffix string, attempt int32) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: app.Namespace, Name: app.Name + "-" + suffix,
@@ -132,9 +133,9 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	return pod
 }
 
-// Schedules returns a minimal kind with runs. The text of the schedule is the suffix of the name of the one wanted run.
-// With the policy Forbid, Schedules starts the run only after the previous one ended, and confirms by a live read that
-// a missing run is gone. A suspended schedule deletes all its runs.
+// Schedules returns a minimal kind of schedules. A schedule wants one run, and the text in its schedule field is the
+// suffix of that run's name. With the policy Forbid, a run starts only after the previous run ended. If the cache shows
+// no previous run, the kind confirms by a live read that it does not exist. A suspended schedule deletes all its runs.
 func Schedules() kind.Kind {
 	own := kinds.Schedules(config.Default()).Runs
 	return kind.Kind{
@@ -164,7 +165,7 @@ func Schedules() kind.Kind {
 	}
 }
 
-// RunFacts returns the facts about a run of Schedules.
+// RunFacts returns the facts about a run for Schedules.
 func RunFacts(object client.Object) lifecycle.Run {
 	run := object.(*v1beta2.SparkApplication)
 	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
@@ -177,7 +178,7 @@ func RunFacts(object client.Object) lifecycle.Run {
 	return facts
 }
 
-// DecideSchedule decides for Schedules.
+// DecideSchedule is the decision function of Schedules.
 func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
 	s.Status.PastSuccessfulRunNames, s.Status.Reason = nil, ""
@@ -214,7 +215,7 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 	return plan
 }
 
-// RenderRun renders a run for Schedules.
+// RenderRun returns the object of a run for Schedules.
 func RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (client.Object, error) {
 	if s.Spec.Template.Image == nil {
 		return nil, errors.New("spec.template.image: required")

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// KeyFamilies maps templates of Spark configuration keys to values. An application may set many keys of each family, or
-// one key whose value is a long list. KeysOf replaces %d with a number.
+// KeyFamilies contains families of Spark configuration keys. An application may set many keys of a family, or one key
+// whose value is a long list. The map's keys are templates, in which KeysOf replaces %d with a number. Its values are
+// the keys' values.
 var KeyFamilies = map[string]string{
 	"spark.kubernetes.driverEnv.E%d":                          "v",
 	"spark.kubernetes.driver.label.l%d":                       "v",
@@ -49,7 +50,8 @@ var KeyFamilies = map[string]string{
 	"spark.driver.memory":                                     "${spark.driver.cores}",
 }
 
-// KeysOf returns n keys of a family. If the key has no %d, KeysOf returns one key whose value is a list of n items.
+// KeysOf returns n configuration entries of a family. If the template key has no %d, KeysOf returns one entry whose
+// value is a list of n items.
 func KeysOf(key, value string, n int) map[string]string {
 	numbered := func(text string, i int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(i)) }
 	out := map[string]string{}

@@ -17,25 +17,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDepth bounds the nesting of the fields that Fields returns, because some Kubernetes types contain themselves.
+// maxDepth limits the nesting of the fields that Fields returns, because some Kubernetes types contain themselves.
 const maxDepth = 14
 
-// Field is a list or a map of a type.
+// Field is a list or a map inside values of a type.
 type Field struct {
 	// Path names the field, for example .spec.driver.env or .spec.volumes[].configMap.items.
 	Path string
 	way  []step
 }
 
-// step leads from a value to one of its fields. If field is -1, it leads to the element of a pointer, list or map.
+// step is one step of the path to a Field. It leads from a struct to one of its fields or, if field is -1, to the
+// element of a pointer, list or map.
 type step struct{ field int }
 
-// everything is the value of the environment variable COSTS that makes tests measure every field and log each cost.
+// everything is the value of the environment variable COSTS with which tests measure every field and log each cost.
 const everything = "all"
 
-// Fields returns the lists and maps that values of a type can hold. By default it leaves out lists inside lists and the
-// fields of affinities. If the environment variable COSTS is "all", it returns these too, which are thousands. Lists of
-// bytes are never returned.
+// Fields returns the lists and maps that values of a type can contain. By default it leaves out lists inside lists and
+// the fields of affinities. If the environment variable COSTS is "all", it returns these thousands of fields too. It
+// never returns lists of bytes.
 func Fields(t reflect.Type) []Field {
 	var found []Field
 	walk(t, "", nil, map[reflect.Type]int{}, &found)
@@ -89,7 +90,7 @@ func nameOf(f reflect.StructField) string {
 	return "." + name
 }
 
-// Fill puts n different items into the field of an object, which is passed as a pointer. Fill creates missing
+// Fill puts n different items into the field of an object. The argument object is a pointer to it. Fill creates missing
 // structures on the path to the field, and gives each list on the path one item.
 func (f Field) Fill(object any, n int) {
 	fill(reflect.ValueOf(object).Elem(), f.way, n)
@@ -143,7 +144,8 @@ func many(v reflect.Value, n int) {
 	}
 }
 
-// distinct fills the strings and numbers of a value. Values that are filled with different numbers differ.
+// distinct fills the strings and numbers of a value from the number i. Values that are filled from different numbers
+// differ.
 func distinct(v reflect.Value, i int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -167,8 +169,8 @@ func distinct(v reflect.Value, i int) {
 	}
 }
 
-// CPU returns the processor time that a function takes on its own thread, as the minimum of several tries. The load of
-// other processes and the garbage collector's own threads do not count.
+// CPU returns the processor time that a function takes on its own thread, as the minimum of several tries. It does not
+// include the load of other processes and the garbage collector's own threads.
 func CPU(tries int, run func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -183,8 +185,8 @@ func CPU(tries int, run func()) time.Duration {
 	return least
 }
 
-// threadTime returns the processor time of the thread from its clock, which is exact. The times that getrusage returns
-// are only as recent as the thread's last tick.
+// threadTime returns the processor time of the current thread, from the thread's CPU clock, which is exact. The times
+// that getrusage returns are only as recent as the thread's last tick.
 func threadTime() time.Duration {
 	var spent unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
@@ -203,7 +205,8 @@ func Allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Bounds of Linear, which compares the cost of few items with the cost of factor times as many.
+// Bounds of Linear, which compares the cost of an object with few items and the cost of an object with factor times as
+// many items.
 const (
 	few    = 80
 	factor = 5
@@ -218,8 +221,9 @@ const (
 	comparisons = 5
 )
 
-// Linear fails a test if the cost of an object grows faster than the object. The function work receives a number of
-// items and returns the work on an object with that many items. Linear measures only the returned work.
+// Linear fails a test if the cost of work on an object grows faster than the object. The function work gets a number of
+// items, builds an object with that many items, and returns a function that works on the object. Linear measures only
+// the returned function.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	run := work(few * factor)
@@ -243,12 +247,12 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 }
 
 // compare returns the cost of a small object with few items, the cost of a large object with factor times as many, and
-// whether the growth between them is accepted. measureLarge measures the large object once. measureSmall returns the
-// mean cost of repeated runs on the small object.
+// whether the growth from the first cost to the second is accepted. measureLarge measures one run on the large object.
+// measureSmall returns the mean cost of repeated runs on the small object.
 //
-// A single measurement may include a garbage collection or cold caches. So compare measures a growth above plain
-// several times, and keeps the lowest cost of each side. Both sides run equally long, so that both meet as many
-// interruptions.
+// A single measurement may include a garbage collection or cold caches. Therefore, if the ratio of the costs is above
+// plain, compare measures both objects several times and keeps the lowest cost of each. Both measurements take equally
+// long, so that both meet as many interruptions.
 func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
 	large = measureLarge()
 	if large <= enough {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestCompareFindsQuadraticWork checks that compare accepts linear work, even with a fixed cost, and rejects quadratic
-// work. The costs are computed and not measured, because measurements on a busy machine would make this test flaky.
+// TestCompareFindsQuadraticWork checks that compare accepts linear work, also with a fixed cost, and rejects quadratic
+// work. The test computes the costs instead of measuring them, because measurements on a busy machine would make it
+// flaky.
 func TestCompareFindsQuadraticWork(t *testing.T) {
 	const item = 100 * time.Microsecond
 	for name, test := range map[string]struct {
@@ -33,7 +34,8 @@ func TestCompareFindsQuadraticWork(t *testing.T) {
 	}
 }
 
-// slowAtFirst doubles the first measurement, as a garbage collection would. compare measures the large object first.
+// slowAtFirst returns a cost function whose first result is doubled, as by a garbage collection. compare measures the
+// large object first.
 func slowAtFirst(cost func(n int) time.Duration) func(n int) time.Duration {
 	measured := false
 	return func(n int) time.Duration {
@@ -45,7 +47,7 @@ func slowAtFirst(cost func(n int) time.Duration) func(n int) time.Duration {
 	}
 }
 
-// fails is a testing.TB that records whether the test failed.
+// fails is a testing.TB that records whether the code under test failed it.
 type fails struct {
 	testing.TB
 	failed bool
@@ -53,8 +55,9 @@ type fails struct {
 
 func (f *fails) Errorf(string, ...any) { f.failed = true }
 
-// TestLinearMeasuresItsWork checks that Linear measures real work. The cost grows with the fourth power of the input:
-// 625 times for five times as many items, far above what a busy machine adds to a measurement.
+// TestLinearMeasuresItsWork checks that Linear measures the work itself and rejects a steep growth. The cost of the
+// work grows with the fourth power of the number of items: it is 625 times as high for five times as many items. That
+// is far more than a busy machine adds to a measurement.
 func TestLinearMeasuresItsWork(t *testing.T) {
 	f := &fails{TB: t}
 	text := make([]byte, 64)
