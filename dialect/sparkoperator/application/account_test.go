@@ -8,8 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOwnAccountIsRefused: no pod of an application in the operator's namespace has the operator's own account;
-// elsewhere the name is another's.
+// TestOwnAccountIsRefused checks that an application in the operator's namespace may not run its pods with the
+// operator's own service account. In other namespaces an account with that name belongs to somebody else and is
+// accepted.
 func TestOwnAccountIsRefused(t *testing.T) {
 	own := dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}
 	d := Dialect{Options{Own: own}}

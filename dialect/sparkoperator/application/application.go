@@ -1,8 +1,9 @@
-// Package application is the dialect of SparkApplications of sparkoperator.k8s.io. It reads a custom resource into the
-// input of lifecycle and spark/submit, and writes the decision into its status. It is pure.
+// Package application is the dialect of SparkApplications of sparkoperator.k8s.io. It converts a custom resource into
+// the input of the packages lifecycle and spark/submit, and writes the decision into the custom resource's status. It
+// is pure.
 //
-// names.go holds all names, conf.go converts typed fields into Spark's configuration, and render.go converts an attempt
-// into a submission.
+// names.go contains all names, conf.go converts typed fields into Spark's configuration, and render.go converts an
+// attempt into a submission.
 package application
 
 import (
@@ -52,11 +53,12 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Dialect decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
+// Dialect decides about SparkApplications and renders their objects. It is pure: its methods read nothing but their
+// arguments.
 type Dialect struct{ Options }
 
-// Decide reads the application, runs the state machine, and writes the result into the application's status, in memory.
-// An application that is being deleted keeps its status.
+// Decide reads the application, runs the state machine, and writes the result into the status of app, in memory. It
+// does not change the status of an application that is being deleted.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := d.app(app), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
@@ -85,9 +87,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// nextAttempt renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to,
-// and what makes every launch of the spec impossible. The second depends on neither the attempt nor the time, so
-// another attempt could not avoid it.
+// nextAttempt renders an attempt. It returns the rendered objects, the reason if spark-submit has to create the driver
+// pod (submitter), and the reason if the spec can never be launched (invalid). The latter reason depends neither on the
+// attempt nor on the time, so another attempt would fail as well.
 func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
@@ -99,10 +101,10 @@ func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now t
 	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// Executor returns the executor pod that the driver of an attempt would create, as far as it can be known without the
-// driver (submit.Executor). The arguments are the executor's id and the driver's UID. Nobody creates this pod. The
-// error is a *FieldError that names the user's field, or a *submit.Error about what spark-submit might build
-// (NotNative).
+// Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
+// the driver (submit.Executor). The operator never creates this pod. id is the executor's id, and driver is the driver
+// pod's UID. The error is a *FieldError that names the user's field, or a *submit.Error if only spark-submit could
+// build the submission (NotNative).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {
@@ -116,9 +118,10 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	return pod, err
 }
 
-// Render returns the objects of a Create action: those of an attempt's launch, or the driver's PodDisruptionBudget,
-// which is alone in Objects.Before. If spark-submit creates the driver pod, Objects.Driver is the pod that runs
-// spark-submit, and a Secret comes before it. An error is a *FieldError that names the user's field.
+// Render returns the objects of a Create action: either the objects of an attempt's launch, or the driver's
+// PodDisruptionBudget, which is then the only element of Objects.Before. If spark-submit creates the driver pod,
+// Objects.Driver is the pod that runs spark-submit, and Objects.Before contains a Secret for it. An error is a
+// *FieldError that names the user's field.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	switch {
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:

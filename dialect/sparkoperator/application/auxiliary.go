@@ -11,9 +11,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote, from an attempt's launch
-// on. After the driver has ended, its Service stays as long as the pod, so that an end costs no deletion; the next
-// attempt takes the Service over. The number of addresses is limited by the number of driver pods.
+// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide has written. An application
+// wants them from the launch of an attempt on. After the driver has ended, its Service stays as long as the driver pod,
+// so that the end of an attempt costs no deletion. The next attempt reuses that Service. There are never more Services,
+// and so no more cluster IP addresses, than driver pods.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -41,7 +42,8 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	return wanted
 }
 
-// uiOf returns the driver's status with the address of the UI, once it is known which objects exist.
+// uiOf returns the driver's part of the status (known) with the Service, the address and the link of the UI, according
+// to the auxiliary objects that exist (live).
 func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.AuxiliaryObject) v1beta2.DriverInfo {
 	info := withoutUI(known)
 	if service := dialect.FindObject(live, "Service", e.Service); service != nil && service.Current {
@@ -74,7 +76,7 @@ func hostPort(host string, port int32) string {
 	return host + ":" + strconv.Itoa(int(port))
 }
 
-// recordExposed sets the condition Exposed, and returns a warning event if something is wrong.
+// recordExposed sets the condition Exposed. It returns a warning event if an auxiliary object is rejected or faulty.
 func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	exposed := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
 	return exposed.Record(&app.Status.Conditions, live, now)

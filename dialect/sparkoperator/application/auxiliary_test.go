@@ -23,13 +23,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// standingIn puts an application's first attempt into a phase.
+// standingIn sets the phase of an application's first attempt and returns the application.
 func standingIn(app *v1beta2.SparkApplication, phase lifecycle.Phase) *v1beta2.SparkApplication {
 	encodeMemory(&app.Status, lifecycle.Memory{Phase: phase, Attempt: 1, AttemptID: lifecycle.AttemptID(string(app.UID), 1), Runs: 1, Submissions: 1, SubmittedAt: t0})
 	return app
 }
 
-// everything is an operator that makes all that there is.
+// everything returns a UI configuration that makes the operator create every auxiliary object: Service, Ingress and
+// route.
 func everything() sparkoperator.UI {
 	return sparkoperator.UI{
 		Service: true,
@@ -41,7 +42,7 @@ func everything() sparkoperator.UI {
 	}
 }
 
-// brief is what of an object these tests look at.
+// brief returns the parts of an object that these tests compare, as one line of text.
 func brief(t *testing.T, object submit.Object) string {
 	t.Helper()
 	switch o := object.(type) {
@@ -194,8 +195,8 @@ func TestExposure(t *testing.T) {
 	}
 }
 
-// checkIdentity: what is made can be found again, by its owner's UID and by readers of this API, and its metadata tell
-// whether it is as wanted.
+// checkIdentity checks that an auxiliary object has the labels and the owner reference by which the operator and tools
+// of this API find it, and a digest that shows whether its content is as wanted.
 func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Object) {
 	t.Helper()
 	for key, want := range map[string]string{
@@ -219,7 +220,7 @@ func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Ob
 	}
 }
 
-// TestUIExample: what docs/ui.md shows is what there is.
+// TestUIExample checks that the example in docs/ui.md is accepted and leads to the Services that the page describes.
 func TestUIExample(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/spark-pi-ui.yaml")
 	if err != nil {
@@ -243,7 +244,8 @@ func TestUIExample(t *testing.T) {
 	}
 }
 
-// TestUsersLabelsNeverReplaceOurs: readers, and the operator, find every object by them.
+// TestUsersLabelsNeverReplaceOurs checks that a user's labels do not override our own, by which the operator and other
+// tools find every object.
 func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	app := standingIn(sample(func(a *v1beta2.SparkApplication) {
 		theirs := map[string]string{sparkoperator.LabelAppName: "x", sparkoperator.LabelAppUID: "x", sparkoperator.LabelAttempt: "9", sparkoperator.LabelSubmissionID: "x", sparkoperator.LabelCreatedBy: "x", lifecycle.ContentLabel: "x", "team": "a"}
@@ -259,8 +261,8 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is
-// there.
+// TestAuxiliaryObjectsByPhase checks that auxiliary objects are wanted from the launch to the end of an attempt. After
+// the end, the Service stays as long as the driver pod of that attempt exists.
 func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	beside := func(attempt int32) lifecycle.Observed {
@@ -299,7 +301,8 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	}
 }
 
-// TestContentTellsDifferences: the digest is the same for the same object, and another for another.
+// TestContentTellsDifferences checks that equal objects have the same digest, and different objects have different
+// digests.
 func TestContentTellsDifferences(t *testing.T) {
 	d := Dialect{Options{UI: everything()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {
@@ -334,7 +337,8 @@ func TestContentTellsDifferences(t *testing.T) {
 	}
 }
 
-// TestUIConf: a driver's configuration has the path that leads to its UI, unless the user sets another one.
+// TestUIConf checks that the driver's configuration contains the path under which its UI is published, unless the user
+// sets another one.
 func TestUIConf(t *testing.T) {
 	reported := "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=/"
 	for _, test := range []struct {
@@ -368,7 +372,8 @@ func TestUIConf(t *testing.T) {
 	}
 }
 
-// uiKeys finds the keys with the path of a driver's UI, in spark.properties or among the arguments of spark-submit.
+// uiKeys returns the configuration keys with the path of a driver's UI, from spark.properties or from the arguments of
+// spark-submit.
 func uiKeys(objects submit.Objects) string {
 	text := ""
 	for _, object := range objects.Before {
@@ -394,8 +399,8 @@ func uiKeys(objects submit.Objects) string {
 	return strings.Join(slices.Compact(found), " ")
 }
 
-// TestSurrounded: the status and one event report the result of ensuring the auxiliary objects. A name or address in
-// the status is neither lost nor invented.
+// TestSurrounded checks that the status and one event report the result of ensuring the auxiliary objects. The status
+// shows a name or an address exactly as long as it is right.
 func TestSurrounded(t *testing.T) {
 	stands := func(kind, name string) lifecycle.AuxiliaryObject {
 		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: true}
@@ -473,7 +478,8 @@ func TestSurrounded(t *testing.T) {
 	}
 }
 
-// TestDecideKeepsWhatIsExposed: a decision that has nothing to do with it does not touch it.
+// TestDecideKeepsWhatIsExposed checks that a decision about the driver leaves the address of the UI and the condition
+// Exposed unchanged.
 func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	app := sample()

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Batch is the operator's configuration of batch schedulers.
+// Batch is the part of the operator's configuration about batch schedulers.
 type Batch struct {
 	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
 	// pods, and a warning reports it.
@@ -39,8 +39,9 @@ const (
 	batchOptionsField = "spec.batchSchedulerOptions"
 )
 
-// batchScheduler returns the batch scheduler of an application: the one that the spec names, or the operator's default.
-// It is empty if only the schedulers of single pods matter.
+// batchScheduler returns the name of the batch scheduler of an application: the scheduler that the spec names, or the
+// operator's default if the application chooses no other scheduler for its pods. It is empty if no batch scheduler is
+// to schedule the pods.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name
@@ -56,8 +57,8 @@ func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	return d.Batch.Default
 }
 
-// ownSchedulers returns the schedulers that the application names for its pods, in any way that Spark or this API
-// allows.
+// ownSchedulers returns the names of the schedulers that the application sets for its pods: in typed fields, in
+// templates and in Spark's configuration.
 func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 	for _, name := range []string{
 		sparkoperator.StringValue(spec.Driver.SchedulerName), sparkoperator.StringValue(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
@@ -85,8 +86,8 @@ const (
 	coschedulingGang gangKind = "coscheduling"
 )
 
-// gangOf returns an application's batch scheduler and the kind of its gang. The error says that the scheduler is
-// unknown.
+// gangOf returns an application's batch scheduler and the kind of its gang. It returns an error if the operator does
+// not know the scheduler.
 func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind gangKind, err error) {
 	scheduler = d.batchScheduler(app)
 	switch {
@@ -105,8 +106,9 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
 }
 
-// schedule sets the scheduler's name of the request's pods and what makes them a gang. It uses configuration keys,
-// which Spark applies over a template. If the application chooses a group for its driver itself, that choice is kept.
+// schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It sets
+// them by configuration keys, which Spark applies over a template. If the application itself chooses a group for its
+// driver, that choice is kept.
 func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
 	scheduler, kind, err := d.gangOf(app)
 	if err != nil || scheduler == "" {
@@ -129,7 +131,8 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	return nil
 }
 
-// joinGroup sets the group of driver and executors, unless the application sets the driver's.
+// joinGroup makes the driver and the executors members of a group, unless the application chooses the driver's group
+// itself. what is "label" or "annotation".
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -140,13 +143,13 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	}
 }
 
-// ownGroup reports whether the application chooses its driver's group, or makes Spark's own step for Volcano create
-// one.
+// ownGroup reports whether the application chooses its driver's group itself, or uses Spark's own feature step for
+// Volcano, which creates a group.
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
-// setsKey reports whether the spec gives the pods of a role a label or an annotation.
+// setsKey reports whether the spec sets a label or an annotation for the pods of a role.
 func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {
@@ -160,7 +163,7 @@ func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	return cmp.Or(typed[key], raw[key], spec.SparkConf["spark.kubernetes."+role+"."+what+"."+key]) != ""
 }
 
-// taskGroups sets annotations that tell YuniKorn what to reserve: the resources and the number of the pods.
+// taskGroups sets YuniKorn's annotations, which contain the resources and the numbers of pods that YuniKorn reserves.
 func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.StringValue(options.Queue) != "" {
 		for _, role := range []string{"driver", "executor"} {
@@ -189,7 +192,7 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	return nil
 }
 
-// tasksOf returns the driver and the executors that the application starts with.
+// tasksOf returns two tasks: the driver, and the executors with which the application starts.
 func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
 	driver, err := submit.Driver(r)
 	if err != nil {
@@ -213,8 +216,9 @@ func asUserError(app *v1beta2.SparkApplication, err error) error {
 	return err
 }
 
-// podGroup returns the object that describes the gang to its scheduler, if the scheduler needs one and the application
-// does not choose its own group. It is created before the driver pod and deleted with the attempt.
+// podGroup returns the object that describes the gang to the scheduler. It returns nothing if the scheduler needs no
+// such object, or if the application chooses its own group. The object is created before the driver pod and deleted
+// with the attempt.
 func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
 	_, kind, err := d.gangOf(app)
 	if err != nil {
@@ -248,7 +252,8 @@ func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit
 	return []submit.Object{gang.Coscheduling(g)}, nil
 }
 
-// validBatchOptions rejects options that the scheduler's API, or Spark, would reject under another name.
+// validBatchOptions rejects options that the scheduler's API or Spark would reject later, with a message that does not
+// name the user's field.
 func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfiguration) error {
 	if options == nil {
 		return nil
@@ -278,8 +283,8 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	return nil
 }
 
-// batchWarnings returns warnings about fields that have no effect with the scheduler or with the operator's
-// configuration.
+// batchWarnings returns warnings about the application's batch scheduling fields that have no effect, either with its
+// scheduler or with the operator's configuration.
 func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string) {
 	scheduler, kind, err := d.gangOf(app)
 	switch {
@@ -313,8 +318,8 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 	return warnings
 }
 
-// mayMake reports whether the operator has the right to create a PodGroup and watches it. Spark's own step for Volcano
-// also makes PodGroups.
+// mayMake reports whether the operator has the right to create this object, which is so for a PodGroup if batch
+// scheduling is enabled. Spark's own feature step for Volcano also creates PodGroups.
 func (b Batch) mayMake(object submit.Object) bool {
 	return b.Enabled && object.GetObjectKind().GroupVersionKind() == gang.VolcanoKind
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// gangs is a dialect with every batch scheduler.
+// gangs returns a dialect whose configuration enables every batch scheduler.
 func gangs(change ...func(*Options)) Dialect {
 	o := Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned", "coscheduler"}}}
 	for _, c := range change {
@@ -30,7 +30,7 @@ func gangs(change ...func(*Options)) Dialect {
 
 func byDefault(name string) func(*Options) { return func(o *Options) { o.Batch.Default = name } }
 
-// launch renders an application with a dialect.
+// launch returns the objects of an application's first attempt, and its first executor pod.
 func (d Dialect) launch(t testing.TB, app *v1beta2.SparkApplication) (submit.Objects, *corev1.Pod) {
 	t.Helper()
 	objects, err := d.Render(app, createAttempt(1), t0)
@@ -44,7 +44,7 @@ func (d Dialect) launch(t testing.TB, app *v1beta2.SparkApplication) (submit.Obj
 	return objects, executor
 }
 
-// podGroups are the PodGroups among what comes before the driver.
+// podGroups returns the PodGroups among the objects that are created before the driver.
 func podGroups(objects submit.Objects) (groups []*unstructured.Unstructured) {
 	for _, object := range objects.Before {
 		if group, ok := object.(*unstructured.Unstructured); ok {
@@ -67,7 +67,7 @@ func minResources(t testing.TB, objects submit.Objects) map[string]string {
 	return amounts
 }
 
-// TestGangSums compares the sums of resources that a pod group waits for with sums by hand.
+// TestGangSums compares the resources that a PodGroup requests with sums computed by hand.
 func TestGangSums(t *testing.T) {
 	for _, c := range []struct{ name, piece, cpu, memory string }{
 		{"one of each with a gigabyte", `{}`, "2", "2816Mi"},
@@ -110,7 +110,7 @@ func TestGangSums(t *testing.T) {
 	}
 }
 
-// TestGangDevices: what is no CPU and no memory is waited for as well.
+// TestGangDevices checks that a PodGroup requests devices such as GPUs in addition to CPU and memory.
 func TestGangDevices(t *testing.T) {
 	objects, _ := gangs().launch(t, appOf(t, `spec: {batchScheduler: volcano, executor: {instances: 3, gpu: {name: nvidia.com/gpu, quantity: 2}}}`))
 	if got := minResources(t, objects)["nvidia.com/gpu"]; got != "6" {
@@ -118,7 +118,8 @@ func TestGangDevices(t *testing.T) {
 	}
 }
 
-// TestGangIsWhatIsAskedFor holds the sum of every mixture of settings to the requests of the very pods that are made.
+// TestGangIsWhatIsAskedFor checks, for random combinations of settings, that the resources of the PodGroup equal the
+// sum of the requests of the created pods.
 func TestGangIsWhatIsAskedFor(t *testing.T) {
 	random := rand.New(rand.NewPCG(2026, 6))
 	choices := [][]string{
@@ -152,7 +153,8 @@ func TestGangIsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestScheduledAsOne: who schedules the pods, by which they know their group, and what that is.
+// TestScheduledAsOne checks the scheduler of the driver and the executors, the labels and annotations that name their
+// group, and the group itself.
 func TestScheduledAsOne(t *testing.T) {
 	const volcanoKey, schedulingKey = "scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group"
 	for _, c := range []struct {
@@ -240,7 +242,8 @@ func TestScheduledAsOne(t *testing.T) {
 	}
 }
 
-// gangMarks are the labels and annotations that make a pod one of a gang, but for the task groups; nil for none.
+// gangMarks returns the labels and annotations that make a pod a member of a gang, except YuniKorn's task groups. It
+// returns nil if there are none.
 func gangMarks(pod *corev1.Pod) map[string]string {
 	var marks map[string]string
 	for _, have := range []map[string]string{pod.Labels, pod.Annotations} {
@@ -256,7 +259,7 @@ func gangMarks(pod *corev1.Pod) map[string]string {
 	return marks
 }
 
-// checkRunner: the pod that submits belongs to no gang, and waits in no batch scheduler's queue.
+// checkRunner checks that the pod that runs spark-submit belongs to no gang and uses no batch scheduler.
 func checkRunner(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if marks := gangMarks(pod); marks != nil || pod.Annotations[gang.TaskGroupsAnnotation] != "" || pod.Spec.SchedulerName != "" {
@@ -305,7 +308,8 @@ func TestYuniKornTaskGroups(t *testing.T) {
 	}
 }
 
-// TestPodGroupIsOurs: it is found again by its labels, goes with the application, and has what the options say.
+// TestPodGroupIsOurs checks that the PodGroup has the labels by which the operator finds it, is owned by the
+// application, and contains the values of the application's options.
 func TestPodGroupIsOurs(t *testing.T) {
 	app := appOf(t, `spec: {batchScheduler: volcano, batchSchedulerOptions: {queue: research, priorityClassName: high}}`)
 	objects, _ := gangs().launch(t, app)
@@ -372,8 +376,9 @@ func TestBatchWarnings(t *testing.T) {
 	}
 }
 
-// TestSparksOwnVolcanoStep is left to Spark, or to the operator where it may make a PodGroup: then no spark-submit is
-// needed. There is one group.
+// TestSparksOwnVolcanoStep checks an application that uses Spark's own feature step for Volcano. If the operator may
+// create PodGroups, it builds the submission itself. Otherwise spark-submit builds it. In both cases there is only one
+// group.
 func TestSparksOwnVolcanoStep(t *testing.T) {
 	const step = `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.apache.spark.deploy.k8s.features.VolcanoFeatureStep}}`
 	for _, c := range []struct {

@@ -10,11 +10,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// measured is the dialect as the configuration's defaults make it.
+// measured is a dialect with the defaults of the configuration.
 var measured = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
 
-// atWork returns an application whose driver and given number of executors run, with a status of the phase Running, and
-// the facts of its pods.
+// atWork returns an application in the phase Running, with its driver and the given number of executors, and the facts
+// about its pods.
 func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
@@ -35,7 +35,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 	return app, seen
 }
 
-// sizes runs a benchmark over a small application and a large one.
+// sizes runs a benchmark for a small application and for a large one.
 func sizes(b *testing.B, run func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed)) {
 	b.Helper()
 	for _, executors := range []int{5, 1000} {
@@ -48,7 +48,7 @@ func sizes(b *testing.B, run func(b *testing.B, app *v1beta2.SparkApplication, s
 	}
 }
 
-// BenchmarkDecode tells what it costs to read what an application asks for, and what is remembered of it.
+// BenchmarkDecode measures the cost of reading an application's spec and the memory in its status.
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -70,8 +70,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide tells what a pass over a running application costs of which nothing follows, and what the first look
-// at a new one does.
+// BenchmarkDecide measures the cost of two passes: one over a running application that changes nothing, and the first
+// one over a new application.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -92,8 +92,8 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch
-// that follows from it.
+// BenchmarkLaunch measures the cost of the first pass over a new application: the decision, and rendering the objects
+// of its launch.
 func BenchmarkLaunch(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()
@@ -106,7 +106,8 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkRender tells what the objects of a launch cost of which nothing was built for the decision.
+// BenchmarkRender measures the cost of rendering the objects of a launch if the decision has built none of them
+// (Action.Built).
 func BenchmarkRender(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()

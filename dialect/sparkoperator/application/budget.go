@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// budgeted reports whether the driver must be protected from evictions.
+// budgeted reports whether the application wants a PodDisruptionBudget that protects its driver from evictions.
 func budgeted(spec *v1beta2.SparkApplicationSpec) bool {
 	return spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget
 }

@@ -15,7 +15,8 @@ import (
 
 var makeBudget = lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 3}
 
-// TestDriverBudget: what readers of this API find: the driver's name, its labels, the driver as its only pod.
+// TestDriverBudget checks the parts of the PodDisruptionBudget that tools of this API expect: the driver's name and
+// labels, and a selector that selects only the driver pod.
 func TestDriverBudget(t *testing.T) {
 	const want = `
 apiVersion: policy/v1
@@ -53,8 +54,8 @@ spec: {minAvailable: 1, selector: {matchLabels: {sparkoperator.k8s.io/app-name: 
 	}
 }
 
-// TestDriverBudgetIsTheDrivers: it has the name of the pod, and its selector the pod's labels, whatever the user calls
-// it and labels it with.
+// TestDriverBudgetIsTheDrivers checks that the PodDisruptionBudget has the name of the driver pod and selects labels
+// that the driver pod has, even if the user sets the driver's name and labels.
 func TestDriverBudgetIsTheDrivers(t *testing.T) {
 	for _, piece := range []string{
 		`spec: {}`, `spec: {driver: {podName: mine}}`, `spec: {sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,
@@ -88,7 +89,8 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 	}
 }
 
-// TestBudgetIsAskedForWhileItRuns: the field may change at any time and restarts nothing.
+// TestBudgetIsAskedForWhileItRuns checks that driverPodDisruptionBudget may change at any time, and that the change
+// creates or deletes the budget without a restart of the application.
 func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
 	app := sample()
 	usual := Dialect{Options{MissingGrace: 10 * time.Second}}

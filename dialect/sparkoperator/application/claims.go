@@ -18,9 +18,10 @@ const (
 	noDriverClaim     = "asks for a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
 )
 
-// driverClaims rejects claims that Spark would create for the driver: claims on demand, and claims with a class and a
-// size, whatever their name. The operator has no right to create claims, and the API server would reject them with a
-// message about rights. Spark-submit creates them with the driver's rights, as the driver does for executors.
+// driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim: those named
+// OnDemand, and those with a storage class and a size, whatever their name. The operator has no right to create claims,
+// so the API server would reject them with a message about rights. In the mode SparkSubmit they work, because
+// spark-submit creates them with the driver's rights, as the driver creates its executors' claims.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -50,14 +51,14 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 	return wrong
 }
 
-// languages maps the ending of a main file to the language that Spark assumes (SparkSubmit).
+// languages contains the language that Spark assumes for each ending of a main file (SparkSubmit).
 var languages = map[string]v1beta2.SparkApplicationType{
 	".py": v1beta2.SparkApplicationTypePython, ".jar": v1beta2.SparkApplicationTypeJava,
 	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,
 }
 
-// typeWarnings returns a warning if the main file contradicts spec.type. It is no error: such applications have always
-// run, in the language of their file.
+// typeWarnings returns a warning if the main file contradicts spec.type. It does not reject the application, since such
+// applications have always run, in the language of their main file.
 func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	ending := path.Ext(spec.MainApplicationFile)
 	language, known := languages[ending]

@@ -15,12 +15,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// phaseCondition is a condition that holds.
+// phaseCondition is a condition with the status that it has in a phase.
 type phaseCondition = dialect.PhaseCondition
 
-// degraded reports whether a running application is impaired: its driver is being removed, an executor cannot start
-// (the wait reason reports it), or fewer executors are running or completed than it started with. With dynamic
-// allocation fewer executors are normal.
+// degraded reports whether a running application is impaired. That is so if its driver is being removed, if an executor
+// cannot start (the wait reason reports it), or if fewer executors are running or completed than the application
+// started with. With dynamic allocation, fewer executors are normal.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:
@@ -37,8 +37,8 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets the conditions that hold and removes the others. Reason and message are the cause's, if there
-// is one.
+// encodeConditions sets the conditions that apply now and removes the others, except Exposed. If there is a cause, the
+// reason and message of a condition are the cause's.
 func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)
@@ -76,12 +76,12 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	}
 }
 
-// ReasonOtherOperator is the reason of the condition Ready if another operator left the application in a state that
-// this API does not have.
+// ReasonOtherOperator is the reason of the condition Ready if another operator has set the application's status to a
+// state that this API does not have.
 const ReasonOtherOperator = "OtherOperator"
 
-// encodeForeign sets the condition Ready, which says why the operator does nothing. It changes nothing else in the
-// status.
+// encodeForeign sets the condition Ready, which explains why the operator ignores the application. It changes nothing
+// else in the status.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
 		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,

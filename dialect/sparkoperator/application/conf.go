@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// sparkConf returns the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them,
-// and over them the typed fields. A typed field wins over the same key in sparkConf, except defaultFields.
+// sparkConf returns the whole Spark configuration of an application: the user's sparkConf and hadoopConf, and the keys
+// of the typed fields. A typed field overrides the same key in sparkConf, except the fields of defaultFields.
 func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -72,8 +72,8 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 
-// defaultFields are the typed fields over which sparkConf wins: in this API they have always been given to spark-submit
-// before sparkConf.
+// defaultFields sets the keys of those typed fields that sparkConf overrides. Operators of this API have always passed
+// these fields to spark-submit before sparkConf.
 func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	for _, field := range [][2]string{
 		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.StringValue(spec.ImagePullPolicy)},
@@ -87,9 +87,9 @@ func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// driverMaster returns the API server as the driver's client accepts it (KubernetesClusterManager): a plain URL, or
-// "local[*]" for a driver without executors. The client does not accept the prefix k8s:// of spark.master, which many
-// users write here too.
+// driverMaster returns the address of the API server in the form that the driver's client accepts
+// (KubernetesClusterManager): a plain URL, or "local[*]" for a driver without executors. The client does not accept the
+// prefix k8s:// of spark.master. driverMaster removes that prefix, because many users also write it here.
 func driverMaster(text string) string {
 	address, prefixed := strings.CutPrefix(text, "k8s://")
 	if prefixed && !strings.Contains(address, "://") {
@@ -98,12 +98,13 @@ func driverMaster(text string) string {
 	return address
 }
 
-// driverOnly reports whether the driver also does the work of executors.
+// driverOnly reports whether the application has no executors, so that the driver does their work.
 func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.HasPrefix(sparkoperator.StringValue(spec.Driver.KubernetesMaster), "local")
 }
 
-// podConf sets what driver and executor share. Role is "driver" or "executor".
+// podConf sets the configuration keys of the fields that driver and executor have in common. role is "driver" or
+// "executor".
 func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) {
 	spark, kube := "spark."+role+".", "spark.kubernetes."+role+"."
 	sparkoperator.SetNumber(c, spark+"cores", pod.Cores)

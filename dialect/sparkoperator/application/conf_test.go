@@ -156,8 +156,8 @@ func TestSparkConf(t *testing.T) {
 	}
 }
 
-// TestExitExceptionOfJVMs: a driver leaves the exception that ended it where there can be one, and unless the user says
-// otherwise.
+// TestExitExceptionOfJVMs checks that the driver of a Java or Scala application annotates its pod with the exception
+// that ended it, unless the user sets the key otherwise.
 func TestExitExceptionOfJVMs(t *testing.T) {
 	const key = "spark.kubernetes.driver.annotateExitException"
 	for _, tc := range []struct {

@@ -15,14 +15,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// costly is a dialect with everything switched on that an application can have.
+// costly is a dialect whose configuration enables every feature of applications.
 var costly = Dialect{Options{
 	MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, Default: "volcano"},
 	UI: sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}, Route: &sparkoperator.UIRoute{URLFormat: "{{$appName}}.example.com"}},
 }}
 
-// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors,
-// and one after the end.
+// passes makes the passes of an application's life cycle: the first one, the launch, one with a running driver and
+// executors, and one after the end.
 func passes(d Dialect, app *v1beta2.SparkApplication) {
 	now := t0
 	seen := lifecycle.Observed{Confirmed: true}
@@ -62,7 +62,8 @@ func (d Dialect) finish(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	_, _ = json.Marshal(app.Status)
 }
 
-// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with many items.
+// TestListsOfApplicationsCostLinearTime checks that the cost of passes grows linearly with the number of items in each
+// list and map of an application.
 func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]()) {
 		worst.Linear(t, "SparkApplication"+field.Path, func(n int) func() {
@@ -73,7 +74,8 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestConfigurationsCostLinearTime gives an application many keys of each family that is read.
+// TestConfigurationsCostLinearTime checks that the cost of passes grows linearly with the number of configuration keys
+// of each family that the operator reads.
 func TestConfigurationsCostLinearTime(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		worst.Linear(t, "sparkConf "+key, func(n int) func() {
@@ -84,7 +86,8 @@ func TestConfigurationsCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestTemplatesCostLinearTime gives the pod templates of both roles long lists.
+// TestTemplatesCostLinearTime checks that the cost of passes grows linearly with the length of lists in the pod
+// templates of both roles.
 func TestTemplatesCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "SparkApplication template"+field.Path, func(n int) func() {

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// These constants limit the cost of decoding, deciding and rendering one object.
+// These constants are the bounds for the cost of decoding, deciding about and rendering one object.
 const (
 	mostTime   = 250 * time.Millisecond
 	mostMemory = 64 << 20
@@ -25,7 +25,7 @@ const (
 	mostKeys = 2000
 )
 
-// onePass is the first pass over an application, which launches it.
+// onePass makes the first pass over an application, which launches it.
 func onePass(app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
 	plan := costly.Decide(app, seen, t0)
@@ -37,7 +37,8 @@ func onePass(app *v1beta2.SparkApplication) {
 	costly.finish(app, seen, plan, t0)
 }
 
-// TestConfigurationsCostLittle gives an application half a MiB of configuration, of each family of keys.
+// TestConfigurationsCostLittle checks the cost of an application with 512 KiB of Spark configuration, for each family
+// of keys.
 func TestConfigurationsCostLittle(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		n := (512 << 10) / (len(key) + len(value) + 4)
@@ -57,8 +58,8 @@ func TestConfigurationsCostLittle(t *testing.T) {
 	}
 }
 
-// TestListsThatMeetCostLinearTime fills all lists of both pods at once: volumes meet mounts, variables of one source
-// those of another.
+// TestListsThatMeetCostLinearTime checks that the cost of passes grows linearly if several lists that the operator
+// combines are long at the same time, such as volumes and mounts, or variables from two sources.
 func TestListsThatMeetCostLinearTime(t *testing.T) {
 	fields := worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]())
 	pairOf := func(parts ...string) func(n int) func() {
@@ -91,8 +92,8 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template has. It was parsed anew for each
-// mount.
+// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template defines. It found a bug: the
+// template was parsed again for each mount.
 func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"), field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
 	worst.Linear(t, "template and mounts", func(n int) func() {
@@ -105,8 +106,8 @@ func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	})
 }
 
-// TestMountsAtOnePathCostLinearTime mounts a volume with a long name and many others at its path. Each fault told the
-// long name.
+// TestMountsAtOnePathCostLinearTime mounts many volumes at one path, one of which has a long name. It found a bug: the
+// message about each of the other mounts contained the long name.
 func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	mounts := field[v1beta2.SparkApplication](t, ".spec.executor.volumeMounts")
 	worst.Linear(t, "mounts at one path", func(n int) func() {
@@ -120,7 +121,7 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	})
 }
 
-// field is the list of a path.
+// field returns the list or map of a type that has a path.
 func field[T any](t *testing.T, path string) worst.Field {
 	t.Helper()
 	for _, f := range worst.Fields(reflect.TypeFor[T]()) {

@@ -14,11 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// defaultInterval is the time before a retry if the application sets no interval. It is the default of this API's
-// webhook.
+// defaultInterval is the time before a retry if the application sets no interval. The webhook of this API's original
+// operator sets the same default.
 const defaultInterval = 5 * time.Second
 
-// app reads the application's wishes, without validating them: Decide does that when it matters.
+// app returns what the application's spec requests, without validating it. Decide validates the spec when it is about
+// to launch an attempt.
 func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	spec := &app.Spec
 	out := lifecycle.App{
@@ -83,8 +84,8 @@ func limits(t *v1beta2.Timeouts, d lifecycle.Deadlines) lifecycle.Deadlines {
 	}
 }
 
-// initialExecutors returns the number of executors that the application starts with, as far as typed fields or
-// sparkConf say.
+// initialExecutors returns the number of executors that the application starts with, according to typed fields and
+// sparkConf.
 func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
 		return 0
@@ -105,8 +106,8 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return instances
 }
 
-// minExecutors returns the number of executors that the application always wants: all of them, or, with dynamic
-// allocation, those that Spark never releases.
+// minExecutors returns the number of executors that the application always wants. Without dynamic allocation this is
+// the number that it starts with. With dynamic allocation it is the number below which Spark never goes.
 func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	switch {
 	case driverOnly(spec):
@@ -122,7 +123,8 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return least
 }
 
-// number returns a typed field, or the value of its key if only sparkConf has it.
+// number returns the value of a typed field or, if the field is not set, of its key in sparkConf. set reports whether
+// either is set.
 func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, set bool) {
 	if field != nil {
 		return *field, true
@@ -138,8 +140,8 @@ func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
-// decodeMemory reads what encodeMemory stored. The status of another operator, which holds no memory, is read by its
-// state.
+// decodeMemory returns the memory that encodeMemory stored. A status that another operator wrote contains no memory, so
+// decodeMemory derives the memory from the state.
 func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	m := lifecycle.Memory{
 		AttemptID:   s.SubmissionID,

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRestartPolicy: what the fields of a restart policy mean to the machine that decides by it.
+// TestRestartPolicy checks the rules of the state machine that follow from the fields of a restart policy.
 func TestRestartPolicy(t *testing.T) {
 	const day = 24 * time.Hour
 	absent := lifecycle.Restart{Policy: lifecycle.Never, FailureInterval: defaultInterval, SubmissionInterval: defaultInterval}
@@ -45,7 +45,8 @@ func TestRestartPolicy(t *testing.T) {
 	}
 }
 
-// TestTimeouts: each deadline is the application's own where it says one, also none, and else the operator's.
+// TestTimeouts checks that each deadline is the application's, if it sets one or disables it, and otherwise the
+// operator's.
 func TestTimeouts(t *testing.T) {
 	operators := lifecycle.Deadlines{DriverStart: time.Minute, DriverReady: 2 * time.Minute, ExecutorsStart: 3 * time.Minute, Run: time.Hour}
 	for _, c := range []struct {
@@ -68,7 +69,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestTimeToLive: nil is for ever, nothing is at once.
+// TestTimeToLive checks that a finished application without timeToLiveSeconds is kept for ever, and that 0 means
+// immediate deletion.
 func TestTimeToLive(t *testing.T) {
 	for _, c := range []struct {
 		piece    string
@@ -87,7 +89,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestEdited: each edit of the spec is another generation, which the API server counts from 1.
+// TestEdited checks that an application counts as edited if its generation is above 1, with which the API server
+// creates it. Each edit of the spec increases the generation.
 func TestEdited(t *testing.T) {
 	app := appOf(t, "spec: {}")
 	for generation, want := range map[int64]bool{1: false, 2: true} {

@@ -41,8 +41,9 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	return notices
 }
 
-// applicationID returns Spark's id of an attempt: the driver's, else the known one, else the operator's. Spark-submit
-// makes its own id, which is unknown until the driver exists.
+// applicationID returns Spark's application id of an attempt: the id of its driver, or else the known id, or else the
+// id that the operator computes. If spark-submit creates the driver, it also creates the id, which is unknown until the
+// driver exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
@@ -53,7 +54,7 @@ func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Obse
 	return appID(m.AttemptID)
 }
 
-// driverPodName returns the name of the driver pod; the known one if the spec could not be read.
+// driverPodName returns the name of the driver pod, or the known name if the spec could not be read.
 func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	if app.OutOfBounds != "" && known != "" {
 		return known
@@ -61,7 +62,7 @@ func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	return DriverPodName(app)
 }
 
-// encodeMemory stores a memory. decodeMemory reads it back unchanged.
+// encodeMemory stores a memory in the status, from which decodeMemory reads the same memory.
 func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
@@ -71,8 +72,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	dialect.EncodeMemory(s.Operator, m)
 }
 
-// hasAttempt reports whether there is an attempt to describe: a running or finished one, not one whose objects are
-// being deleted.
+// hasAttempt reports whether the status describes an attempt. It describes a running or finished attempt, but no
+// attempt whose objects are being deleted.
 func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false
@@ -86,9 +87,10 @@ func hasAttempt(m lifecycle.Memory) bool {
 	return true
 }
 
-// stateOf returns the state of an application. Before is the stored state, which stays while a node does not answer and
-// Kubernetes still reports the pod's old phase. Tools of this API take UNKNOWN for a failure and start another run
-// beside a driver that may still run (the sensor of Airflow's provider does). Conditions and events report the node.
+// stateOf returns the state of an application. While the driver's node does not answer and Kubernetes still reports the
+// driver pod's old phase, the result is the stored state (before) and not UNKNOWN. Tools of this API take UNKNOWN for a
+// failure and start another run although the driver may still run (for example the sensor of Airflow's provider).
+// Conditions and events report the node instead.
 func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifecycle.Observed) v1beta2.ApplicationStateType {
 	driver := seen.Driver(m.Attempt)
 	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.NodeLostSince.IsZero() {
@@ -101,7 +103,7 @@ func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifec
 	return state(m)
 }
 
-// state returns this API's word for a memory.
+// state returns the state of this API that corresponds to a memory.
 func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	switch m.Phase {
 	case lifecycle.New:
@@ -134,7 +136,7 @@ func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	return v1beta2.ApplicationStateUnknown
 }
 
-// endingState returns the state of an attempt that has ended while something is still pending.
+// endingState returns the state of an attempt that has ended, while its cleanup or its retry is still to come.
 func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 	switch o {
 	case lifecycle.Succeeded:
@@ -145,8 +147,8 @@ func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 	return v1beta2.ApplicationStateFailing
 }
 
-// errorMessage returns the cause of a failure. It is empty for a driver that only waits, since tools take this field
-// for a failure.
+// errorMessage returns the cause of a failure. It is empty while the driver only waits, since tools take a message in
+// this field for a failure.
 func errorMessage(m lifecycle.Memory) string {
 	if m.Phase.Live() || m.Outcome == lifecycle.Succeeded {
 		return ""
@@ -162,9 +164,9 @@ func errorMessage(m lifecycle.Memory) string {
 	return ""
 }
 
-// notSubmitted returns the message of a failed submission. It begins with the words by which tools of this API
-// recognize such a failure, in every submission mode. Conditions and events have only the cause. A spec that can never
-// be submitted has no such message.
+// notSubmitted returns the words with which errorMessage begins if the submission failed. Tools of this API recognize
+// such a failure by these words, in every submission mode. Conditions and events contain only the cause. The result is
+// empty for any other failure, and for a spec that can never be submitted.
 func notSubmitted(m lifecycle.Memory) string {
 	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// specFields maps Spark configuration keys and fields of a Request to the fields of a SparkApplication that they come
-// from, so that errors name what the user wrote.
+// specFields maps Spark configuration keys and fields of a Request to the fields of a SparkApplication that set them,
+// so that errors name the field that the user wrote.
 var specFields = map[string]string{
 	"MainClass":        "spec.mainClass",
 	"Resource":         "spec.mainApplicationFile",
@@ -45,7 +45,8 @@ var specFields = map[string]string{
 	"spark.jars.repositories": "spec.deps.repositories",
 }
 
-// roleFields maps what follows spark.ROLE. or spark.kubernetes.ROLE. in a key to fields of driver and executor.
+// roleFields maps the rest of a key after spark.ROLE. or spark.kubernetes.ROLE. to the field of the driver or executor
+// that sets the key.
 var roleFields = map[string]string{
 	"cores": "cores", "memory": "memory", "memoryOverhead": "memoryOverhead",
 	"request.cores": "coreRequest", "limit.cores": "coreLimit", "container.image": "image", "master": "kubernetesMaster",
@@ -53,7 +54,8 @@ var roleFields = map[string]string{
 	"securityContext.allowPrivilegeEscalation": "securityContext.allowPrivilegeEscalation",
 }
 
-// families are the fields that are maps, with the prefix of their keys; ROLE stands for the role.
+// families lists the fields that are maps, and the prefix of the configuration keys that each field sets. ROLE in a
+// prefix stands for "driver" or "executor".
 var families = []struct{ prefix, field string }{
 	{"spark.kubernetes.node.selector.", "spec.nodeSelector"},
 	{"spark.kubernetes.ROLE.node.selector.", "spec.ROLE.nodeSelector"},
@@ -66,8 +68,8 @@ var families = []struct{ prefix, field string }{
 	{"spark.hadoop.", "spec.hadoopConf"},
 }
 
-// asFieldError converts a rejection of a submission into an error that names the field of the custom resource: the
-// typed field if it set the value, else the entry of sparkConf.
+// asFieldError converts the rejection of a submission into an error that names a field of the custom resource: the
+// typed field, if it set the value, or else the entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
 	field := specFields[refused.Field]
 	switch {
@@ -79,8 +81,8 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkop
 	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
 }
 
-// overlayField returns the field for a path in an overlay, such as Driver.Volumes. Some fields belong to the spec, the
-// others to the pod.
+// overlayField returns the field of the custom resource that sets a part of an overlay, such as Driver.Volumes. Some
+// parts belong to the spec, and the others to the fields of the driver or executor.
 func overlayField(name string) string {
 	role, part, _ := strings.Cut(name, ".")
 	whole := specFields[role]
@@ -97,10 +99,10 @@ func overlayField(name string) string {
 	return cmp.Or(whole, "spec")
 }
 
-// volumeKeys matches the common prefix of a volume's keys.
+// volumeKeys matches the prefix that all configuration keys of one volume have in common.
 var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
 
-// keyField returns the field that set a key.
+// keyField returns the field of the custom resource that set a configuration key.
 func keyField(app *v1beta2.SparkApplication, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
 		c, err := sparkConf(app)

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestRefusalNamesWhatTheUserWrote: the builder speaks of configuration keys and fields of its request, the user of a
-// spec.
+// TestRefusalNamesWhatTheUserWrote checks that an error about a configuration key or a field of a Request names the
+// field of the spec that the user wrote.
 func TestRefusalNamesWhatTheUserWrote(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Events returns the events of a plan, oldest first. A successful life has three: submitted, running, completed.
+// Events returns the events of a plan, oldest first. An application that succeeds has three: submitted, running and
+// completed.
 func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Transitions {
@@ -29,7 +30,7 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 	return out
 }
 
-// takenOver returns the notice of a take-over, with the state in which the other operator left the application.
+// takenOver returns the notice of a take-over, which contains the state that the other operator last wrote.
 func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: sparkoperator.EventTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
@@ -64,8 +65,8 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (spa
 	return sparkoperator.Event{}, false
 }
 
-// launchEvent returns the event of a submission, with the way it takes and, if that is not the usual one, the reason.
-// If the driver was found because its launch was not stored, the way is unknown.
+// launchEvent returns the event of a submission. Its message contains the submission mode and, if that is not the usual
+// one, the reason. If the driver exists but its launch was not stored, the mode is unknown.
 func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	driver := DriverPodName(app)
 	switch {

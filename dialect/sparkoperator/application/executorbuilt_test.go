@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExecutorIsSparksOwn: the pod that the operator sends to the API server in a dry run equals, field by field, the
-// pod that Spark's own code makes.
+// TestExecutorIsSparksOwn checks that the executor pod that the operator sends to the API server in a dry run equals,
+// field by field, the pod that Spark's own code creates.
 func TestExecutorIsSparksOwn(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten", "ways"} {
 		for _, version := range executorVersions {
@@ -45,8 +45,8 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 	}
 }
 
-// TestExecutorOfAnApplication: what is asked about has the identity of what the driver would make, also where
-// spark-submit made the driver.
+// TestExecutorOfAnApplication checks that the pod of the dry run has the labels, namespace and owner of an executor
+// that the driver would create, even if spark-submit created the driver.
 func TestExecutorOfAnApplication(t *testing.T) {
 	for _, piece := range []string{`spec: {}`, `spec: {submission: {mode: SparkSubmit}}`, `spec: {mainApplicationFile: "s3a://b/a.jar", mainClass: null}`} {
 		app := appOf(t, piece)
@@ -72,10 +72,10 @@ func TestExecutorOfAnApplication(t *testing.T) {
 	}
 }
 
-// claimNumber is a claim's place among the volumes.
+// claimNumber matches the suffix of a claim's name that contains the index of the claim's volume.
 var claimNumber = regexp.MustCompile(`-pvc-[0-9]+$`)
 
-// settled is a pod without what is random in Spark, or ordered by a hash.
+// settled returns the content of a pod without the parts that are random in Spark or ordered by a hash.
 func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	t.Helper()
 	pod = pod.DeepCopy()
@@ -113,7 +113,7 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	return out
 }
 
-// TestExecutorThatCannotBe names the field that keeps an application from having executors.
+// TestExecutorThatCannotBe checks that the error names the field that makes it impossible to create executors.
 func TestExecutorThatCannotBe(t *testing.T) {
 	app := appOf(t)
 	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}

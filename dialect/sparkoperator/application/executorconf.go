@@ -14,7 +14,7 @@ import (
 
 const executorEnvPrefix = "spark.executorEnv."
 
-// executorConf sets the keys for values of the executors' template that Spark would otherwise override
+// executorConf sets configuration keys for those values of the executors' template that Spark would otherwise override
 // (BasicExecutorFeatureStep).
 func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	executor := &spec.Executor
@@ -37,9 +37,10 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// typedEnv removes variables from the configuration that env of a role or the spec's ConfigMaps set too. Those win over
-// every other source. Of two variables with one name Kubernetes takes the last, and on executors the last is the
-// configuration's, which Spark appends to the template's.
+// typedEnv removes those environment variables from the configuration that env of a role or the spec's ConfigMaps also
+// set, because the latter have precedence over every other source. If a container has two variables with one name,
+// Kubernetes uses the last. On executors the last is the variable from the configuration, since Spark appends it to the
+// template's variables.
 func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
 	prefix := envPrefix(role)
 	for _, v := range env {

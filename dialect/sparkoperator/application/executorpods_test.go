@@ -25,17 +25,18 @@ import (
 
 var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again: a directory with Spark distributions as VERSION/jars; needs a JDK, and -timeout 1h")
 
-// executorVersions are the Spark versions whose own code has made testdata/executors.
+// executorVersions are the Spark versions whose own code created the pods in testdata/executors.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// recordedExecutor is what a driver makes of what it is given (Executor.java).
+// recordedExecutor is a recording of Spark's own code (Executor.java): the properties and the template that a driver
+// gets, and the executor pod that it creates from them.
 type recordedExecutor struct {
 	Properties map[string]string `json:"properties"`
 	Template   map[string]any    `json:"template"`
 	Pod        *corev1.Pod       `json:"pod"`
 }
 
-// executorOf returns the pod that Spark of a version makes of an application's executors.
+// executorOf returns an application and the executor pod that a Spark version creates for it.
 func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, *corev1.Pod) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata/executors", name+".yaml"))
@@ -63,7 +64,7 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 	return app, expected.Pod
 }
 
-// recorded are the files that this run has written.
+// recorded contains the files in testdata/executors that this test run has written.
 var recorded = map[string]bool{}
 
 var (
@@ -112,8 +113,8 @@ func recordExecutor(t *testing.T, file, jars string, got made) {
 	}
 }
 
-// TestExecutorsHaveEverything: of an application that says everything about its executors, all of it is in the pods
-// that Spark makes.
+// TestExecutorsHaveEverything checks that the pods that Spark creates contain every setting of an application that sets
+// every field of its executors.
 func TestExecutorsHaveEverything(t *testing.T) {
 	const pod = `
 metadata:
@@ -189,7 +190,7 @@ volumeMounts:
 	}
 }
 
-// lastOf is what a variable is, or the kind of reference that it is.
+// lastOf returns the value of the last variable with a name, or the kind of its reference.
 func lastOf(env []corev1.EnvVar, name string) (value string) {
 	for _, v := range env {
 		switch {
@@ -207,8 +208,8 @@ func lastOf(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// TestOverwrittenIsTold: what a webhook would have to set again on the pods that Spark made is what the condition
-// names, field by field.
+// TestOverwrittenIsTold checks that the condition names exactly the fields that Spark overwrites. These are the fields
+// that a webhook would have to set again on the pods that Spark created.
 func TestOverwrittenIsTold(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten"} {
 		for _, version := range executorVersions {
@@ -232,7 +233,8 @@ func TestOverwrittenIsTold(t *testing.T) {
 	}
 }
 
-// changedBy are the fields of an application's executors that change a pod of theirs when they are laid over it.
+// changedBy returns the fields of an application's executors that would change the given pod if the operator applied
+// them over it.
 func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
 	t.Helper()
 	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)

@@ -9,11 +9,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// trackExecutors updates status.executorState and the counts, and returns a notice for each executor that failed since
-// the last time.
+// trackExecutors updates status.executorState and the counts of executors. It returns a notice for each executor that
+// has failed since the last pass. gone contains the executors whose pods no longer exist.
 //
-// The counts include all executors of the attempt (dialect.Tally). The map holds at most limit entries: existing
-// executors first, then the others with their last state.
+// The counts include all executors of the attempt (dialect.Tally). The map executorState has at most limit entries:
+// first the existing executors, then the others with their last state.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (notices []lifecycle.Notice) {
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
@@ -35,7 +35,8 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	return notices
 }
 
-// lastState returns the state of an executor whose pod is gone. Leaving reports whether it was on its way to failing.
+// lastState returns the final state of an executor whose pod no longer exists. leaving is true if the executor was
+// about to fail when it was last seen.
 func lastState(old v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	if old == v1beta2.ExecutorStateFailed || old != v1beta2.ExecutorStateCompleted && leaving {
 		return v1beta2.ExecutorStateFailed
@@ -43,7 +44,7 @@ func lastState(old v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	return v1beta2.ExecutorStateCompleted
 }
 
-// bounded keeps at most limit entries, existing executors first, by name.
+// bounded returns at most limit entries of the map: first the existing executors, then the others, each sorted by name.
 func bounded(all map[string]v1beta2.ExecutorState, exists map[string]bool, limit int) map[string]v1beta2.ExecutorState {
 	if len(all) <= limit {
 		return all

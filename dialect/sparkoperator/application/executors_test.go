@@ -25,13 +25,14 @@ func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
 }
 
-// track is trackExecutors on a status as encodeMemory leaves it, through the JSON of a status.
+// track calls trackExecutors with a status that encodeMemory wrote, and passes the result through JSON, as a stored
+// status.
 func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	return trackBoth(t, s, m, pods, nil, limit)
 }
 
-// trackBoth is track with executors that are gone.
+// trackBoth is like track, and also takes executors whose pods no longer exist (gone).
 func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	if s.Operator == nil {
@@ -42,7 +43,7 @@ func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memo
 	return notices
 }
 
-// asStates are pods that would be seen in some states.
+// asStates returns executors whose phases lead to the given states.
 func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
 	for name, state := range states {
 		for phase, word := range dialect.ExecutorStates {
@@ -54,8 +55,8 @@ func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executo
 	return pods
 }
 
-// TestTrackGoneExecutors: executors that went before they were counted are counted once, and are named where there is
-// room beside those that exist.
+// TestTrackGoneExecutors checks executors whose pods disappeared before they were counted. Each is counted once. The
+// map names them if it has room besides the existing executors.
 func TestTrackGoneExecutors(t *testing.T) {
 	m := in(lifecycle.Running)
 	m.Attempt = 1
@@ -139,10 +140,10 @@ func TestTrackExecutors(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted, are lost and are taken away,
-// many or few at once, and compares the counts with what the operator saw of each, whatever the map has room for. Each
-// that was taken away is reported once, at once or after it was counted as one that completed. A second look at the
-// same changes nothing.
+// TestCountsAreExact simulates applications whose executors start, wait, run, end, are evicted, are lost and are
+// deleted, many or few at once. It compares the counts with the last state of each executor that the operator saw,
+// whatever the limit of the map. Each deleted executor is reported once, either at once or after it was counted as
+// completed. A second pass with the same facts changes nothing.
 func TestCountsAreExact(t *testing.T) {
 	for seed := range uint64(lives.Count(t, 15)) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -222,7 +223,7 @@ func TestCountsAreExact(t *testing.T) {
 	}
 }
 
-// worldMoves takes an executor on as a cluster would.
+// worldMoves changes the phase of an executor at random, as a cluster would.
 func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	switch e.Phase {
 	case lifecycle.DriverPending:
@@ -247,8 +248,8 @@ func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	}
 }
 
-// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make the status too large to be
-// stored. Executors that do not fit are counted, and are not reported in every pass.
+// TestTallyIsBounded checks that the tally in the status stays small enough to be stored, even if executor ids have
+// gaps and many failed pods exist. Executors that do not fit are counted too, and are not reported again in every pass.
 func TestTallyIsBounded(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor
@@ -283,7 +284,8 @@ func TestExecutorID(t *testing.T) {
 	}
 }
 
-// TestMoreExecutorsThanTheMap: those that live are counted whatever the map may hold; a second look changes nothing.
+// TestMoreExecutorsThanTheMap checks that existing executors are counted whatever the limit of the map is, and that a
+// second pass changes nothing.
 func TestMoreExecutorsThanTheMap(t *testing.T) {
 	for _, limit := range []int{0, 1, 5} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -305,7 +307,8 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 	}
 }
 
-// TestManyFailuresAtOnce: a node that goes takes many executors along; the events stay few.
+// TestManyFailuresAtOnce checks that the number of events is limited if many executors fail at once, for example with
+// their node.
 func TestManyFailuresAtOnce(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor
@@ -317,7 +320,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 	}
 }
 
-// TestMapKeepsWhatExists: when the map is full, executors that exist have a place before those that are gone.
+// TestMapKeepsWhatExists checks that existing executors have precedence over deleted ones if the map is full.
 func TestMapKeepsWhatExists(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"a1": completed, "a2": failed}}
 	track(t, &s, in(lifecycle.Running), []lifecycle.Executor{executor("z9", lifecycle.DriverRunning), executor("z10", lifecycle.DriverPending)}, 3)
@@ -327,7 +330,7 @@ func TestMapKeepsWhatExists(t *testing.T) {
 	}
 }
 
-// TestCountsOfALaterAttempt start anew.
+// TestCountsOfALaterAttempt checks that the counts of each attempt start from zero.
 func TestCountsOfALaterAttempt(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Executors: []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)}}

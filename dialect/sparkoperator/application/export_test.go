@@ -1,15 +1,15 @@
 package application
 
-// These names are for the tests of schedules, which are in a package of their own: schedule imports this one.
+// Names for the tests of the package schedule. These tests cannot be in this package, because schedule imports it.
 var (
 	Usual = usual
 	AppOf = appOf
 )
 
-// Refusal is an application that is refused: a piece of YAML, and the field that the refusal names.
+// Refusal describes an application that is rejected: a piece of its YAML, and the field that the error names.
 type Refusal struct{ Field, Piece string }
 
-// Refused are the applications of the table of refusals.
+// Refused returns the applications of the table of rejected specs.
 func Refused() (all []Refusal) {
 	for _, r := range refusals {
 		all = append(all, Refusal{r.field, r.piece})

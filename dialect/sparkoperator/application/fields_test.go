@@ -17,17 +17,18 @@ import (
 
 const fieldsDocument = "../../../docs/fields.md"
 
-// Where the part about SparkConnects begins and ends in it, which the tests of those hold.
+// Lines of docs/fields.md at which its part about SparkConnects begins and ends. The tests of SparkConnects write that
+// part.
 const (
 	connectHeading = "## spec of a SparkConnect"
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
 )
 
-// A fieldSample is a value of a field, and what has to be beside it for it to mean something. Both are YAML of what the
-// field is in: spec, or a role for one of a pod's.
+// fieldSample is a value of a field, and the other fields that must be set for the value to have an effect (with). Both
+// are YAML of the object that contains the field: the spec, or the driver or executor.
 type fieldSample struct{ value, with string }
 
-// specSamples are the fields of spec but for driver and executor.
+// specSamples contains a sample for each field of the spec, except those of driver and executor.
 var specSamples = map[string]fieldSample{
 	"type":                {value: `type: Scala`},
 	"sparkVersion":        {value: `sparkVersion: 4.1.3`},
@@ -75,7 +76,7 @@ var specSamples = map[string]fieldSample{
 	"monitoring.prometheusServlet":     {value: `monitoring: {prometheusServlet: true}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
 }
 
-// podSamples are the fields that driver and executors share.
+// podSamples contains a sample for each field that driver and executors have in common.
 var podSamples = map[string]fieldSample{
 	"template":                      {value: `template: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x}], volumes: [{name: v, emptyDir: {}}]}}`},
 	"cores":                         {value: `cores: 2`},
@@ -121,7 +122,7 @@ var podSamples = map[string]fieldSample{
 	"deleteOnTermination":           {value: `deleteOnTermination: false`},
 }
 
-// steering are the fields that reach no pod, by their beginning, and what they do.
+// steering lists the fields that do not affect any pod, by the beginning of their paths, and describes what they do.
 var steering = []struct{ path, does string }{
 	{"suspend", "holds the application, or stops it"},
 	{"type", "nothing: the ending of `mainApplicationFile` tells the language; another `type` is told by an event"},
@@ -137,10 +138,10 @@ var steering = []struct{ path, does string }{
 	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget keeps the driver from evictions while it goes on"},
 }
 
-// whole are the parts of the spec that are one field here, whatever is in them.
+// whole lists the parts of the spec that the document describes as one field, whatever fields they contain.
 var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
 
-// place is where a field ends up.
+// place lists the parts of the created objects that a field affects, or the error if its value is rejected.
 type place struct {
 	conf             []string
 	driver, executor []string
@@ -148,7 +149,7 @@ type place struct {
 	refused          string
 }
 
-// placeOf lays a sample over the small application and sees what changes.
+// placeOf sets a sample in the small application and returns the parts of the created objects that change.
 func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	t.Helper()
 	in := func(text string) string {
@@ -179,7 +180,8 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	return p
 }
 
-// TestFieldsDocument writes, with -update, or compares docs/fields.md: every field of the API, and where it ends up.
+// TestFieldsDocument compares docs/fields.md with its expected text, or writes it with -update. The page lists every
+// field of the API and where its value ends up.
 func TestFieldsDocument(t *testing.T) {
 	d := document{t: t}
 	d.line("# Where each field ends up")
@@ -317,7 +319,7 @@ func (d *document) roles() {
 	d.line("`spark.kubernetes.ROLE.volumes.*`; a mount may also name a volume of the template.")
 }
 
-// overwritten tabulates what Spark sets over the executors' template, line by line.
+// overwritten adds the table of the fields that Spark overrides in the executors' template.
 func (d *document) overwritten() {
 	d.line("")
 	d.line("## What Spark sets over the executors' template")

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestHashIsFixed pins the hash of a spec that is in the status of applications out there. When it has to change,
-// hashVersion does too: otherwise an upgrade of the operator restarts every application.
+// TestHashIsFixed compares the hash of a spec with the hash that is stored in the status of existing applications. If
+// the hash has to change, hashVersion must change too. Otherwise an upgrade of the operator restarts every application.
 func TestHashIsFixed(t *testing.T) {
 	if got, want := Hash(&sample().Spec), "2:760d17726a4dd54905befec3"; got != want {
 		t.Errorf("Hash = %s, want %s", got, want)
@@ -64,7 +64,7 @@ func TestHashKeepsTheSpec(t *testing.T) {
 	}
 }
 
-// BenchmarkHash is what every look at an application costs, whatever it is about.
+// BenchmarkHash measures the cost of the hash, which every pass over an application computes.
 func BenchmarkHash(b *testing.B) {
 	spec := &sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{}

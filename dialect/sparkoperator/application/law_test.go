@@ -23,7 +23,7 @@ import (
 // The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of
 // a status.
 
-// stored is the status as the API server gives it back.
+// roundTrip encodes a status as JSON and decodes it again, as the API server would return it.
 func roundTrip(t testing.TB, s *v1beta2.SparkApplicationStatus) {
 	t.Helper()
 	text, err := json.Marshal(s)
@@ -63,15 +63,16 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// valid is text that JSON can hold.
+// valid returns a text as it is after JSON encoding and decoding, without the bytes that JSON cannot represent.
 func valid(text string) string {
 	quoted, _ := json.Marshal(text)
 	_ = json.Unmarshal(quoted, &text)
 	return text
 }
 
-// TestLawOverLives walks applications at random and holds every stored status to the law, and a decision that changes
-// nothing to an unchanged status: only then is a pass at rest free of writes.
+// TestLawOverLives simulates random lives of applications and checks every stored status against the rules
+// (checkShape). It also checks that a decision that changes nothing leaves the status unchanged, since only then does a
+// pass over an unchanged application write nothing.
 func TestLawOverLives(t *testing.T) {
 	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
 	phases := map[lifecycle.Phase]int{}
@@ -122,7 +123,8 @@ func asks(plan lifecycle.Plan) bool {
 	return false
 }
 
-// checkAtRest decides again about what was just stored.
+// checkAtRest decides again from the status that was just stored, and checks that the status does not change unless the
+// application makes progress.
 func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) {
 	if seen.Rejection != nil {
 		return // it was of that pass alone
@@ -139,8 +141,8 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	}
 }
 
-// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each
-// time, and a later one is built anew.
+// checkBuilt checks that rendering a launch from the objects that the decision built (Action.Built) returns the same
+// objects as rendering it without them, each time. At a later time the objects are rendered anew.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	for _, launch := range plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -167,8 +169,9 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 	}
 }
 
-// checkConcluded checks that a decision that follows from a stored status alone does not rely on the event of that
-// status, which starts no pass (Kind.Concludes). The pass that stored the status must request the next one.
+// checkConcluded checks that the operator does not depend on the event of its own status write, which starts no pass
+// (Kind.Concludes). If a further decision follows from the stored status alone, the pass that stored the status must
+// request the next pass.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
@@ -176,7 +179,8 @@ func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, firs
 	}
 }
 
-// checkShape holds a status to what the API server lets in and to what readers rely on.
+// checkShape checks that the API server would accept a status, and that the status has the properties that readers rely
+// on.
 func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	s := app.Status
 	if len(s.Operator.History) > v1beta2.MaxHistory || len(s.ExecutorState) > 3 {
@@ -228,7 +232,7 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 	return seen
 }
 
-// sample is a SparkApplication that can be rendered, changed as asked.
+// sample returns a SparkApplication that can be rendered, after the given changes.
 func sample(change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := &v1beta2.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1

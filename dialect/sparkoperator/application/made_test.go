@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// made is what an application is launched as: plain JSON of the pods, so that tests can say it in YAML.
+// made contains the objects that are created when an application is launched, as decoded JSON, so that tests can
+// describe the expected objects in YAML.
 type made struct {
 	app *v1beta2.SparkApplication
 	// driver pod and executor template, and the Spark container of each.
@@ -34,7 +35,7 @@ func (m made) role(name string) (pod, container map[string]any) {
 	return m.executor, m.executorContainer
 }
 
-// appOf is a small application with pieces of YAML laid over it.
+// appOf returns the small application with pieces of YAML merged into it.
 func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 	t.Helper()
 	whole := fieldtable.Plain(t, sample())
@@ -56,7 +57,7 @@ func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 	return app
 }
 
-// launched renders an application that has to be right.
+// launched renders an application and fails the test if the application is invalid.
 func launched(t testing.TB, app *v1beta2.SparkApplication) made {
 	t.Helper()
 	if wrong := Validate(app); len(wrong) > 0 {
@@ -87,7 +88,7 @@ func launched(t testing.TB, app *v1beta2.SparkApplication) made {
 	return m
 }
 
-// properties reads a file of Java properties as the operator writes it: a key a line.
+// properties parses a file of Java properties that has one key on each line, as the operator writes it.
 func properties(t testing.TB, text string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -101,7 +102,8 @@ func properties(t testing.TB, text string) map[string]string {
 	return out
 }
 
-// lacks says what of want is not in have: maps may have more keys, and lists more entries between those wanted.
+// lacks describes the parts of want that are missing in have. Maps in have may have more keys, and lists may have more
+// entries between the wanted ones.
 func lacks(have, want any, at string) []string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -128,8 +130,8 @@ func lacks(have, want any, at string) []string {
 	return nil
 }
 
-// doubled are the lists of a pod in which an entry comes twice. Of variables the last one counts, so only equal ones
-// are doubled.
+// doubled returns the lists of a pod that contain an entry twice. Entries are the same if their mount path, name or UID
+// is. Environment variables are the same only if they are equal, since the last variable of a name counts.
 func doubled(pod map[string]any) (found []string) {
 	var walk func(at string, value any)
 	walk = func(at string, value any) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Names that tools know from this API: the suffix of the metrics ConfigMap's name, its mount path, the exporter's port,
-// and the annotations by which Prometheus finds a pod.
+// Names that tools of this API rely on: the suffix of the metrics ConfigMap's name, its mount path, the exporter's
+// port, and the annotations by which Prometheus finds a pod.
 const (
 	metricsConfigSuffix = "-prom-conf"
 	metricsConfigDir    = "/etc/metrics/conf"
@@ -29,8 +29,8 @@ const (
 	pathAnnotation      = "prometheus.io/path"
 )
 
-// Paths at which Spark's web server in the driver serves metrics in Prometheus' format; executors have no web server.
-// The trailing slash saves a scrape the redirect that the first path would answer without it (JettyUtils).
+// Paths at which the driver's web server serves metrics in Prometheus' format; executors have no web server. A request
+// for a path without the trailing slash would be answered with a redirect (JettyUtils).
 const (
 	driverMetricsPath    = "/metrics/prometheus/"
 	executorsMetricsPath = "/metrics/executors/prometheus/"
@@ -48,7 +48,8 @@ const (
 	confServiceAnnotation = "spark.kubernetes.driver.service.annotation."
 )
 
-// monitoring is spec.monitoring with derived values. The zero value is an application without monitoring.
+// monitoring is spec.monitoring, with methods that derive values from it. Its zero value describes an application
+// without monitoring.
 type monitoring struct{ v1beta2.MonitoringSpec }
 
 func monitoringOf(spec *v1beta2.SparkApplicationSpec) monitoring {
@@ -82,8 +83,8 @@ func (m monitoring) agentPortName() string {
 	return cmp.Or(sparkoperator.StringValue(m.Prometheus.PortName), agentPortName)
 }
 
-// files returns the files of the metrics ConfigMap; none if nothing would read one. With the exporter, both files are
-// present as soon as one of them is not the image's; tools of this API expect that.
+// files returns the files of the metrics ConfigMap, or nil if no process would read one. If the exporter is used, the
+// ConfigMap contains both files unless both are in the image, because tools of this API expect both.
 func (m monitoring) files() map[string]string {
 	ownProperties := sparkoperator.StringValue(m.MetricsPropertiesFile) != ""
 	switch {
@@ -98,7 +99,7 @@ func (m monitoring) files() map[string]string {
 	return nil
 }
 
-// properties returns the path of metrics.properties in the pods; empty if Spark gets none.
+// properties returns the path of metrics.properties in the pods, or "" if Spark gets no such file.
 func (m monitoring) properties() string {
 	switch {
 	case sparkoperator.StringValue(m.MetricsPropertiesFile) != "":
@@ -109,7 +110,7 @@ func (m monitoring) properties() string {
 	return ""
 }
 
-// javaAgent returns the JVM option that runs the exporter (java.lang.instrument).
+// javaAgent returns the JVM option that starts the exporter as a Java agent (java.lang.instrument).
 func (m monitoring) javaAgent() string {
 	config := path.Join(metricsConfigDir, expose.AgentConfigFile)
 	if file := sparkoperator.StringValue(m.Prometheus.ConfigFile); file != "" {
@@ -118,14 +119,14 @@ func (m monitoring) javaAgent() string {
 	return "-javaagent:" + imagePath(m.Prometheus.JmxExporterJar) + "=" + strconv.Itoa(int(m.agentPort())) + ":" + config
 }
 
-// imagePath returns a path in the image, which users may write as a URI.
+// imagePath returns the path of a file in the image. Users may also write it as a URI with the scheme local.
 func imagePath(text string) string { return strings.TrimPrefix(text, "local://") }
 
-// metricsConfigName returns the name of every attempt's metrics ConfigMap.
+// metricsConfigName returns the name of the metrics ConfigMap, which is the same for every attempt.
 func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name + metricsConfigSuffix }
 
-// withMonitoring adds the metrics ConfigMap to the objects before an attempt's driver or runner pod, and warnings about
-// metrics that nobody will see.
+// withMonitoring adds the metrics ConfigMap to the objects that are created before an attempt's driver or runner pod.
+// It also adds warnings about metrics that no process can read.
 func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
 	for _, t := range monitoringProblems(app) {
 		objects.Warnings = append(objects.Warnings, t.message)
@@ -141,8 +142,9 @@ func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, atte
 	})))
 }
 
-// monitoringOverlay mounts the files where a role reads them, and declares the exporter's port. The files are mounted
-// in both roles: both have the path in their configuration, and Spark logs an error if the file is missing.
+// monitoringOverlay mounts the files of the metrics ConfigMap and declares the exporter's port. The files are mounted
+// in the pods of both roles, since both have the path in their configuration and Spark logs an error if the file is
+// missing.
 func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role string) {
 	m := monitoringOf(&app.Spec)
 	if m.files() != nil {
@@ -153,7 +155,7 @@ func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role s
 	}
 }
 
-// executorPorts returns the executors' ports to which Prometheus connects.
+// executorPorts returns the ports of executors to which Prometheus connects.
 func executorPorts(spec *v1beta2.SparkApplicationSpec) []int32 {
 	if m := monitoringOf(spec); m.agent("executor") {
 		return []int32{m.agentPort()}
@@ -161,8 +163,8 @@ func executorPorts(spec *v1beta2.SparkApplicationSpec) []int32 {
 	return nil
 }
 
-// monitoringConf makes Spark expose its metrics, and sets the annotations for Prometheus. It runs after all other
-// configuration.
+// monitoringConf sets the configuration that makes Spark expose its metrics, and the annotations for Prometheus. It
+// must be called after all other configuration is set.
 func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	m := monitoringOf(&app.Spec)
 	if file := m.properties(); file != "" {
@@ -187,13 +189,15 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	servletConf(c, m)
 }
 
-// servletNamespace is the prefix of the driver's metrics in Spark's servlet. By default Spark uses the application's
-// id, so that the names would differ in every attempt. Labels of the pod distinguish applications.
+// servletNamespace is the prefix of the names of the driver's metrics in Spark's servlet. Spark's default is the
+// application's id, with which the names would differ in every attempt. Labels of the pod distinguish the applications
+// instead.
 const servletNamespace = "spark"
 
-// servletConf enables Spark's servlets, and points Prometheus at them if the exporter does not use the annotations.
-// Annotations have room for one path, and a driver may have two: the executors' path is then an annotation of the
-// driver's Service, as Spark's users do.
+// servletConf enables Spark's metrics servlets, and sets the annotations that lead Prometheus to them, unless the
+// annotations already lead to the exporter. The annotations of an object have room for one path, and a driver may have
+// two. Then the path of the executors' metrics is an annotation of the driver's Service, as is usual among Spark's
+// users.
 func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return
@@ -233,7 +237,7 @@ func servletConf(c *conf.Conf, m monitoring) {
 	}
 }
 
-// ownMetricsConf reports whether the configuration has sinks of the user's.
+// ownMetricsConf reports whether the user's configuration contains metrics sinks or a metrics file.
 func ownMetricsConf(c *conf.Conf) bool {
 	for key := range c.WithPrefix(confMetricsConf) {
 		if key == "" || strings.Contains(key, ".sink.") && !strings.HasPrefix(confMetricsConf+key, confServletSink) {
@@ -243,8 +247,8 @@ func ownMetricsConf(c *conf.Conf) bool {
 	return false
 }
 
-// uiPort returns the port of the driver's web server, unless it is switched off. Port 0, which means any free port, is
-// rejected elsewhere.
+// uiPort returns the port of the driver's web server, and whether the web server is enabled. Port 0, which means any
+// free port, is rejected elsewhere.
 func uiPort(c *conf.Conf) (port int, known bool) {
 	enabled, err := c.Bool(confUIEnabled, true)
 	if err != nil || !enabled {

@@ -20,13 +20,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// withAgent and withServlet are an application's monitoring in full.
+// Pieces of YAML that enable monitoring for driver and executors, by the exporter (withAgent) and by Spark's servlet
+// (withServlet).
 const (
 	withAgent   = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /a.jar}}}`
 	withServlet = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheusServlet: true}}`
 )
 
-// rendered are the objects of an application's first attempt.
+// rendered returns the objects of an application's first attempt, and fails the test if the application is invalid.
 func rendered(t *testing.T, pieces ...string) submit.Objects {
 	t.Helper()
 	app := appOf(t, pieces...)
@@ -40,7 +41,7 @@ func rendered(t *testing.T, pieces ...string) submit.Objects {
 	return objects
 }
 
-// metricsConfigOf is the metrics ConfigMap of an attempt; nil where there is none.
+// metricsConfigOf returns the metrics ConfigMap of an attempt, or nil if there is none.
 func metricsConfigOf(objects submit.Objects) *corev1.ConfigMap {
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && strings.HasSuffix(config.Name, "-prom-conf") {
@@ -50,7 +51,8 @@ func metricsConfigOf(objects submit.Objects) *corev1.ConfigMap {
 	return nil
 }
 
-// TestMetricsFiles: which files the ConfigMap has, and where Spark and the exporter read theirs.
+// TestMetricsFiles checks which files the metrics ConfigMap contains, and from which paths Spark and the exporter read
+// their configuration.
 func TestMetricsFiles(t *testing.T) {
 	const dir = "/etc/metrics/conf/"
 	for _, test := range []struct {
@@ -141,7 +143,8 @@ func TestMetricsConfigMap(t *testing.T) {
 	}
 }
 
-// TestMetricsOfLongNames: the volume has a name that Kubernetes takes, whatever the application's.
+// TestMetricsOfLongNames checks that the name of the metrics volume is valid for Kubernetes even if the application's
+// name is long.
 func TestMetricsOfLongNames(t *testing.T) {
 	name := strings.Repeat("a", 63)
 	m := launched(t, appOf(t, `metadata: {name: `+name+`}`, withAgent))
@@ -163,7 +166,7 @@ func TestMetricsOfLongNames(t *testing.T) {
 	}
 }
 
-// TestMetricsBySparkSubmit: the same reaches the pods where spark-submit makes them.
+// TestMetricsBySparkSubmit checks that the pods have the same monitoring if spark-submit creates the driver.
 func TestMetricsBySparkSubmit(t *testing.T) {
 	const submission = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
 	objects := rendered(t, submission, withAgent)
@@ -201,7 +204,8 @@ func TestMetricsBySparkSubmit(t *testing.T) {
 	}
 }
 
-// TestScrapePortIsOpen: Prometheus reaches executors that Spark fences off, on the exporter's port alone.
+// TestScrapePortIsOpen checks that Prometheus can connect to executors that a NetworkPolicy of Spark isolates, but only
+// to the exporter's port.
 func TestScrapePortIsOpen(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -239,8 +243,8 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapes returns the addresses to which the annotations of a configuration lead Prometheus, such as "4040/metrics".
-// "!" means that an annotation makes Prometheus skip the pod or Service.
+// scrapes returns the addresses to which the annotations of a configuration lead Prometheus, such as "4040/metrics", by
+// the object with the annotations. "!" means that an annotation makes Prometheus skip the pod or Service.
 func scrapes(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
@@ -254,7 +258,7 @@ func scrapes(c map[string]string) map[string]string {
 	return out
 }
 
-// TestScrapeAnnotations: Prometheus is led to what is served, and nowhere else.
+// TestScrapeAnnotations checks that the annotations lead Prometheus to every served endpoint and to no other.
 func TestScrapeAnnotations(t *testing.T) {
 	const driverPath, executorsPath = "/metrics/prometheus/", "/metrics/executors/prometheus/"
 	type settings = map[string]string
@@ -333,7 +337,8 @@ func TestServletConf(t *testing.T) {
 	}
 }
 
-// TestAgentOptions: the exporter comes after the options that a JVM has anyway, wherever those are from.
+// TestAgentOptions checks that the exporter's JVM option comes after the user's JVM options, whether those are set by
+// javaOptions or by sparkConf.
 func TestAgentOptions(t *testing.T) {
 	const agent = "-javaagent:/a.jar=8090:/etc/metrics/conf/prometheus.yaml"
 	for _, test := range []struct{ name, piece, want string }{
@@ -350,8 +355,8 @@ func TestAgentOptions(t *testing.T) {
 	}
 }
 
-// TestMonitoringTroubles: metrics that cannot be read are reported, with a way to fix it. Metrics that can be read
-// cause no report.
+// TestMonitoringTroubles checks that metrics that no process can read are reported, with a way to fix that. Metrics
+// that can be read cause no report.
 func TestMonitoringTroubles(t *testing.T) {
 	port := func(n string) string { return `spec: {monitoring: {prometheus: {port: ` + n + `}}}` }
 	for _, test := range []struct {
@@ -421,7 +426,8 @@ func TestMonitoringTroubles(t *testing.T) {
 	}
 }
 
-// TestValidMonitoring: what no JVM starts with, and what Kubernetes would refuse, is refused by name.
+// TestValidMonitoring checks that values with which a JVM does not start, and values that Kubernetes would reject, are
+// rejected with the name of the field.
 func TestValidMonitoring(t *testing.T) {
 	agent := func(fields string) string { return `spec: {monitoring: {prometheus: {` + fields + `}}}` }
 	for _, test := range []struct{ name, piece, want string }{ // field|words; empty: accepted
@@ -460,7 +466,8 @@ func TestValidMonitoring(t *testing.T) {
 	}
 }
 
-// The limit of a whole spec is below what a ConfigMap holds; users of the Go types have none.
+// TestMonitoringThatNoConfigMapHolds checks the size limit of the metrics ConfigMap. A spec from the API server is
+// always smaller, but the limit also protects programs that use the Go types.
 func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	app := appOf(t, withAgent)
 	app.Spec.Monitoring.MetricsProperties = new(strings.Repeat("a", 1<<19))
@@ -471,8 +478,8 @@ func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	}
 }
 
-// TestMonitoringOfTheDriverAtOnePath: another mount at the files' path is refused by the name of the field when the
-// driver's pod is built.
+// TestMonitoringOfTheDriverAtOnePath checks that another mount at the path of the metrics files is rejected when the
+// driver pod is built, and that the error names the field of that mount.
 func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 	app := appOf(t, withAgent, `spec: {driver: {configMaps: [{name: c, path: /etc/metrics/conf}]}}`)
 	if got := refusedField(app); got != "spec.driver.configMaps" {
@@ -480,7 +487,7 @@ func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 	}
 }
 
-// TestSpecIsLeftAlone: what monitoring adds is in what is launched, not in the application.
+// TestSpecIsLeftAlone checks that monitoring changes only the created objects and not the application.
 func TestSpecIsLeftAlone(t *testing.T) {
 	app := appOf(t, withAgent, withServlet, `spec: {driver: {annotations: {a: b}, javaOptions: -Da=b}}`)
 	before := app.DeepCopy()

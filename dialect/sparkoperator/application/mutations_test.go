@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// A mutation is one thing that the peer of this API does to pods by its webhook alone, in its order. Here it is in the
-// driver pod and in the executors' template, or configuration, from the start. Everything is YAML: what is asked for,
-// and what has to be there.
+// mutation is one change that kubeflow's operator makes to pods only by its webhook, in the order of that webhook. Our
+// operator makes the change in the driver pod and in the executors' template or configuration from the start. The
+// fields contain YAML of the application and of the expected pods.
 type mutation struct {
 	name string
 	// app and pod are what is asked for: fields of spec, and of spec.driver or spec.executor.
@@ -160,7 +160,8 @@ func orEmpty(yaml string) string {
 	return "{" + yaml + "}"
 }
 
-// templated is a template of the user's. One without containers would be none for spark-submit.
+// templated returns YAML that sets a user's template for a role. It adds a container to a template that has none, since
+// spark-submit would ignore such a template.
 func templated(t *testing.T, role, template string) string {
 	t.Helper()
 	whole := fieldtable.Tree(t, `spec: {containers: [{name: x}]}`)

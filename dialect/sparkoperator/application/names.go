@@ -13,8 +13,8 @@ import (
 // confDriverPodName is the configuration key with which users may also name the driver pod.
 const confDriverPodName = "spark.kubernetes.driver.pod.name"
 
-// DriverPodName returns the name of every attempt's driver pod: spec.driver.podName, else
-// spark.kubernetes.driver.pod.name, else "<app>-driver".
+// DriverPodName returns the name of the driver pod, which is the same for every attempt: spec.driver.podName, or else
+// spark.kubernetes.driver.pod.name, or else "<app>-driver".
 func DriverPodName(app *v1beta2.SparkApplication) string {
 	if name := app.Spec.Driver.PodName; name != nil && *name != "" {
 		return *name
@@ -25,7 +25,8 @@ func DriverPodName(app *v1beta2.SparkApplication) string {
 	return app.Name + "-driver"
 }
 
-// attemptLabels returns the labels of every object of an attempt: ours, which identify it, and those of the API group.
+// attemptLabels returns the labels of every object of an attempt: our own labels, which identify the attempt, and the
+// labels of the API group.
 func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID string) map[string]string {
 	labels := map[string]string{
 		sparkoperator.LabelAppName:      app.Name,
@@ -41,12 +42,13 @@ func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID st
 	return labels
 }
 
-// namePrefixLimit leaves room for "-driver-svc" in a Service name of 63 characters (RFC 1035).
+// namePrefixLimit is the largest length of namePrefix. It leaves room for "-driver-svc" in a Service name of 63
+// characters (RFC 1035).
 const namePrefixLimit = 63 - len("-driver-svc")
 
-// namePrefix returns the beginning of the names of an attempt's ConfigMaps and Service: the application's name, cut,
-// and eight digits of a digest of the submission id. The digits keep objects of two attempts apart, and objects of two
-// applications whose names are equal after the cut.
+// namePrefix returns the beginning of the names of an attempt's ConfigMaps and Service: the application's name, cut to
+// fit, and eight digits of a digest of the submission id. The digits distinguish the objects of two attempts, and the
+// objects of two applications whose names are equal after the cut.
 func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	sum := sha256.Sum256([]byte(submissionID))
 	suffix := "-" + hex.EncodeToString(sum[:4])
@@ -57,7 +59,8 @@ func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	return name + suffix
 }
 
-// appID returns spark.app.id: "spark-" and 32 hexadecimal digits, like Spark's own ids, derived from the submission id.
+// appID returns the value of spark.app.id: "spark-" and 32 hexadecimal digits, like the ids that Spark generates. It is
+// derived from the submission id.
 func appID(submissionID string) string {
 	return "spark-" + strings.ReplaceAll(submissionID, "-", "")
 }

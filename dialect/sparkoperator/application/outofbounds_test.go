@@ -10,11 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusedQuantity is a text that resource.ParseQuantity computes with for hours.
+// refusedQuantity is a text with which resource.ParseQuantity would compute for hours.
 const refusedQuantity = "1234567890123456789012e2000000000"
 
-// Wherever a user may write a quantity, one that takes hours is refused by its field, and nothing of it is computed: in
-// what has a type, in templates, and in texts of our own.
+// TestQuantitiesThatTakeHoursAreRefused checks that refusedQuantity is rejected with the name of its field and is never
+// computed, wherever a user may write a quantity: in typed fields, in templates, and in texts that the operator itself
+// parses.
 func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	resources := `resources: {limits: {cpu: "` + refusedQuantity + `"}}`
 	for field, spec := range map[string]string{
@@ -41,9 +42,9 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	}
 }
 
-// TestARunningApplicationBeyondTheLimits: an application that already ran when the limits were introduced continues,
-// since nobody edited it. It keeps its driver's name and its auxiliary objects. If it is edited, it fails like any
-// application beyond the limits.
+// TestARunningApplicationBeyondTheLimits checks that an application that already ran when the limits were introduced
+// continues, as long as nobody edits it. It keeps its driver's name and its auxiliary objects. After an edit, it fails
+// like any application that exceeds the limits.
 func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	app := appOf(t, `{spec: {driver: {podName: mine}}}`)

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// driverOverlay returns what the driver pod gets besides what Spark's configuration can express.
+// driverOverlay returns the settings of the driver pod that Spark's configuration cannot express.
 func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	driver := &app.Spec.Driver
 	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
@@ -32,10 +32,10 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	return o, nil
 }
 
-// executorOverlay is applied over the template from which Spark creates executors. Fields that Spark would override and
-// that have a configuration key are set by that key (executorConf). Kueue finds executors by the owner reference to the
-// application, which is no controller reference. It keeps no executor alive after its driver, since the end of an
-// attempt deletes them.
+// executorOverlay returns the settings that are applied over the template from which Spark creates executors. It leaves
+// out fields that Spark would override and that have a configuration key (executorConf sets them). It contains an owner
+// reference to the application, by which Kueue finds executors. This reference is no controller reference. It keeps no
+// executor alive after its driver, since the end of an attempt deletes the executors.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
 	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
@@ -53,8 +53,8 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	return o, nil
 }
 
-// podOverlay returns what driver and executor share. Node selectors and the scheduler's name are set by configuration
-// keys (podConf), which Spark applies over a template.
+// podOverlay returns the settings that driver and executor have in common. Node selectors and the scheduler's name are
+// set by configuration keys instead (podConf), which Spark applies over a template.
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
 		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
@@ -84,8 +84,8 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	return o, nil
 }
 
-// memoryQuantity converts a Java memory string to a binary quantity, such as "2g" to 2Gi. It also accepts a fraction,
-// which Spark does not read. A text that only Kubernetes can read, such as "2Gi", is taken as it is.
+// memoryQuantity converts a Java memory string, such as "2g", to a binary quantity, such as 2Gi. It also accepts a
+// fraction, which Spark does not. It parses a text that only Kubernetes can read, such as "2Gi", as a quantity.
 func memoryQuantity(text string) (resource.Quantity, error) {
 	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
 		return *resource.NewQuantity(bytes, resource.BinarySI), nil

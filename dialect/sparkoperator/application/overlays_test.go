@@ -2,7 +2,8 @@ package application
 
 import "testing"
 
-// TestMemoryQuantity: a limit is written as Spark's users write memory, or as Kubernetes' do.
+// TestMemoryQuantity checks that a memory limit may be written in the notation of Spark or in the notation of
+// Kubernetes.
 func TestMemoryQuantity(t *testing.T) {
 	for text, want := range map[string]string{
 		"2g": "2Gi", "2G": "2Gi", "2gb": "2Gi", "512m": "512Mi", "1t": "1Ti", "1k": "1Ki", "4096": "4Gi", " 2g ": "2Gi",
@@ -19,8 +20,8 @@ func TestMemoryQuantity(t *testing.T) {
 	}
 }
 
-// TestInitialExecutors: how many executors an application waits for, and always wants, by all fields and keys that set
-// these numbers.
+// TestInitialExecutors checks how many executors an application starts with, and how many it always wants, for all
+// fields and keys that set these numbers.
 func TestInitialExecutors(t *testing.T) {
 	for _, c := range []struct {
 		piece       string

@@ -8,14 +8,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ConditionFieldsOverwritten is True while spec.executor has fields that Spark itself sets on every executor. Its
-// message names the fields and what to do. It is absent otherwise.
+// ConditionFieldsOverwritten is True while spec.executor has fields that Spark overrides on every executor. Its message
+// names these fields and what to do. Otherwise the condition is absent.
 const ConditionFieldsOverwritten = "FieldsOverwritten"
 
 // reasonSetBySpark is the reason of ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
-// overwrittenWays says what to do for each field that submit.Overwritten and submit.OverwrittenByConf know.
+// overwrittenWays contains the user's field and what to do instead, for each field in submit.Overwritten and
+// submit.OverwrittenByConf.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
 	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled brings Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
@@ -28,8 +29,8 @@ var overwrittenWays = map[string]struct{ field, way string }{
 	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark makes it of the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
-// overwritten returns the fields of an application's executors that have no effect, each with what to do. Kubeflow's
-// operator set them with a webhook, which changed the pods after Spark had built them.
+// overwritten returns the fields of an application's executors that have no effect, each with what to do instead.
+// Kubeflow's operator sets these fields with a webhook, which changes the pods after Spark has built them.
 func overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // a condition's message is limited
 	executor := &app.Spec.Executor

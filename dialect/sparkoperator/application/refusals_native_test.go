@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// onlyBySparkSubmit is what the operator does not make a driver pod of: the field that is named, when, such an
-// application, and what its event says where spark-submit serves it.
+// onlyBySparkSubmit lists specs for which only spark-submit can create the driver pod: the field that the error names,
+// the rule, a piece of such an application's YAML, and the text of the event if spark-submit is allowed.
 var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]", "names a class, which only a JVM runs", `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.example.Step}}`,
 		`"org.example.Step" cannot run outside a JVM`},
@@ -34,8 +34,9 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 		"asks for a new claim for the driver, and the operator has no right to create claims"},
 }
 
-// TestNativeRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are
-// refused where spark-submit may not help; and lets it help each where it may.
+// TestNativeRefusalsDocument compares the part of docs/validation.md about applications that are rejected where
+// spark-submit is not allowed, or writes it with -update. It also checks that each of these applications is accepted if
+// spark-submit is allowed.
 func TestNativeRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -18,8 +18,8 @@ import (
 
 const validationDocument = "../../../docs/validation.md"
 
-// refusals are what an application is refused for when it is looked at: the field that is named, when, and such an
-// application.
+// refusals lists specs that are rejected when the operator first reads them: the field that the error names, the rule,
+// and a piece of such an application's YAML.
 var refusals = []struct{ field, when, piece string }{
 	{"metadata.name", "is not a DNS label that begins with a letter (RFC 1035): Services are named after it", `metadata: {name: 1pi}`},
 	{"spec.sparkConf[KEY]", "is one of the keys below", `spec: {sparkConf: {spark.master: local}}`},
