@@ -11,13 +11,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Settings of the operator's configuration, as error messages name them.
+// Names of settings of the operator's configuration, as error messages use them.
 const (
 	IngressFormatField = "ui.ingress.urlFormat of the operator's configuration"
 	RouteFormatField   = "ui.route.urlFormat of the operator's configuration"
 )
 
-// UI says how drivers' web UIs are exposed. The zero value exposes none.
+// UI configures how the web UIs of drivers are exposed. The zero value exposes none.
 type UI struct {
 	// Service gives every driver with a web UI a Service for it. Without that Service nothing else leads to the UI.
 	Service bool
@@ -30,7 +30,7 @@ type UI struct {
 	Route *UIRoute
 }
 
-// UIIngress says how Ingresses are created.
+// UIIngress configures the Ingresses of web UIs.
 type UIIngress struct {
 	// URLFormat is the address of every web UI's Ingress (expose.ParseAddress). If it is empty, only
 	// driverIngressOptions have Ingresses.
@@ -42,7 +42,7 @@ type UIIngress struct {
 	TLS         []networkingv1.IngressTLS
 }
 
-// UIRoute says how HTTPRoutes are created.
+// UIRoute configures the HTTPRoutes of web UIs.
 type UIRoute struct {
 	// Parents are the Gateways of every web UI's route. If there are none, only applications that name Gateways have
 	// routes.
@@ -51,14 +51,14 @@ type UIRoute struct {
 	URLFormat string
 }
 
-// Names by which tools of this API find a UI's Service and Ingress. The route is this operator's own addition.
+// Suffixes of the names by which tools of this API find a UI's Service and Ingress. Only our operator creates routes.
 const (
 	UIServiceSuffix = "-ui-svc"
 	UIIngressSuffix = "-ui-ingress"
 	UIRouteSuffix   = "-ui-route"
 )
 
-// Reasons of the condition Exposed that a user can act on.
+// Reasons of the condition Exposed for problems that a user can solve.
 const (
 	ReasonInvalidPort    = "InvalidPort"
 	ReasonInvalidAddress = "InvalidAddress"
@@ -67,7 +67,8 @@ const (
 	ReasonInvalidSpec    = "InvalidSpec"
 )
 
-// Exposure is the set of auxiliary objects of an attempt's driver, and of requests that cannot be met.
+// Exposure contains the auxiliary objects of an attempt's driver, and the problems: the requests of the custom resource
+// that cannot be fulfilled.
 type Exposure struct {
 	Objects  []submit.Object
 	Problems []lifecycle.Cause
@@ -78,18 +79,19 @@ type Exposure struct {
 	Links []Link
 }
 
-// Link is an Ingress or a route of the web UI.
+// Link is an Ingress or a route that leads to the web UI.
 type Link struct {
 	Kind, Name string
 	Address    expose.Address
 }
 
-// AddProblem records a request that cannot be met. It names the field and says what to do.
+// AddProblem records a request that cannot be fulfilled. The message begins with the field; the rest, given by format
+// and args, must say what to do.
 func (e *Exposure) AddProblem(reason, field, format string, args ...any) {
 	e.Problems = append(e.Problems, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-// ValidPort reports whether a number is a port. If not, it records an error about the field.
+// ValidPort reports whether a number is a valid port. If it is not, ValidPort records a problem with the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
 		e.AddProblem(ReasonInvalidPort, field, "%d is no port; write a number from 1 to 65535", port)
@@ -98,7 +100,7 @@ func (e *Exposure) ValidPort(field string, port int32) bool {
 	return true
 }
 
-// RouteRequest is what a custom resource says about the HTTPRoute of its web UI.
+// RouteRequest contains the settings of a custom resource for the HTTPRoute of its web UI.
 type RouteRequest struct {
 	// Spec is nil if the custom resource says nothing; Field is the field in which it would.
 	Spec  *v1beta2.RouteConfiguration
@@ -111,7 +113,8 @@ type RouteRequest struct {
 	Route expose.Route
 }
 
-// AddRoute adds the HTTPRoute of a UI's Service if the custom resource or the operator's configuration asks for one.
+// AddRoute adds the HTTPRoute of the web UI's Service if the custom resource or the operator's configuration requests
+// one.
 func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	asked := w.Spec
 	switch {
@@ -151,7 +154,8 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
 }
 
-// routeAddress parses the address of a route. A UI has one path, so the Ingress and the route must have the same path.
+// routeAddress parses the address of a route, and returns false if it cannot be used. A UI is reachable at only one
+// path, so the Ingress and the route must have the same path.
 func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	address := expose.Address{Scheme: "http"}
 	if w.Format != "" {
@@ -168,7 +172,7 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	return address, true
 }
 
-// RouteFormat returns the address of routes in the operator's configuration; empty if it sets none.
+// RouteFormat returns the address of routes in the operator's configuration, or "" if it sets none.
 func (u UI) RouteFormat() string {
 	switch {
 	case u.Route == nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Labels of this API group by which tools select objects: dashboards, Airflow and Kueue rely on them.
+// Labels of this API group by which tools select objects. Dashboards, Airflow and Kueue rely on them.
 const (
 	LabelAppName          = "sparkoperator.k8s.io/app-name"
 	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
@@ -22,12 +22,13 @@ const (
 	LabelManaged = dialect.ManagedLabel
 )
 
-// Names of the Spark containers in driver and executor pods, unless a pod template names its own.
+// Names of the Spark containers in driver and executor pods, unless the pod template of a user has another name for its
+// Spark container.
 const (
 	DriverContainer   = overlay.DriverContainer
 	ExecutorContainer = overlay.ExecutorContainer
 )
 
-// KueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job
-// integrations).
+// KueuePrefix is the prefix of labels that belong to the workload and must not be copied to its pods (Kueue's contract
+// with job integrations).
 const KueuePrefix = "kueue.x-k8s.io/"

@@ -18,13 +18,14 @@ import (
 // DefaultMaster is the URL of the API server inside every cluster.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
-// CredentialPrefix is the prefix of Spark's keys for credentials of the API server.
+// CredentialPrefix is the prefix of Spark's configuration keys for credentials of the API server.
 const CredentialPrefix = "spark.kubernetes.authenticate."
 
-// MaxSeconds is the maximum of a time.Duration, 292 years. A larger number would become negative and expire at once.
+// MaxSeconds is the largest number of seconds that a time.Duration can represent, 292 years. A larger number would
+// become negative, and a deadline of that length would expire at once.
 const MaxSeconds = int64(math.MaxInt64 / time.Second)
 
-// Seconds converts a number of seconds to a duration; nil becomes otherwise.
+// Seconds converts a number of seconds to a duration. If n is nil, it returns otherwise.
 func Seconds(n *int64, otherwise time.Duration) time.Duration {
 	if n == nil {
 		return otherwise
@@ -32,7 +33,7 @@ func Seconds(n *int64, otherwise time.Duration) time.Duration {
 	return time.Duration(min(max(*n, -MaxSeconds), MaxSeconds)) * time.Second
 }
 
-// DynamicAllocation sets the keys of dynamic allocation if it is enabled.
+// DynamicAllocation sets the configuration keys of dynamic allocation if d enables it.
 func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	if d == nil || !d.Enabled {
 		return
@@ -49,21 +50,21 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
-// Set sets a key unless the value is nil or empty.
+// Set sets a configuration key unless the value is nil or empty.
 func Set(c *conf.Conf, key string, value *string) {
 	if value != nil && *value != "" {
 		c.Set(key, *value)
 	}
 }
 
-// SetNumber sets a key unless the number is nil.
+// SetNumber sets a configuration key unless the value is nil.
 func SetNumber(c *conf.Conf, key string, value *int32) {
 	if value != nil {
 		c.Set(key, strconv.FormatInt(int64(*value), 10))
 	}
 }
 
-// StringValue returns a string; "" for nil.
+// StringValue returns the string that s points to, or "" if s is nil.
 func StringValue(s *string) string {
 	if s == nil {
 		return ""
@@ -71,7 +72,7 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// RawBytes returns the text of a field that is kept raw; nil if the field is not set.
+// RawBytes returns the JSON of a field that is not decoded, or nil if the field is not set.
 func RawBytes(template *runtime.RawExtension) []byte {
 	if template == nil {
 		return nil
@@ -79,7 +80,7 @@ func RawBytes(template *runtime.RawExtension) []byte {
 	return template.Raw
 }
 
-// CheckTemplate returns an error if a field is no pod template.
+// CheckTemplate returns an error that names the field if the template is no valid pod template.
 func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	if template == nil || len(template.Raw) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	return nil
 }
 
-// CheckMemorySize returns an error for a text that Spark does not read as a size.
+// CheckMemorySize returns an error if Spark does not accept a text as a memory size.
 func CheckMemorySize(text string) error {
 	size, err := conf.ParseSize(text, conf.MiB)
 	if err != nil || size <= 0 {

@@ -2,7 +2,7 @@ package sparkoperator
 
 import "github.com/sparkoperator/spark-operator/dialect"
 
-// Types of conditions of every kind.
+// Types of conditions that the kinds of this API group have in common.
 const (
 	ConditionReady       = dialect.ConditionReady
 	ConditionReconciling = dialect.ConditionReconciling
@@ -19,7 +19,7 @@ const (
 // Event is a Kubernetes Event about a custom resource.
 type Event = dialect.Event
 
-// Reasons of events, as the users of this API know them.
+// Reasons of events that users of this API rely on.
 const (
 	EventTakenOver        = dialect.EventTakenOver
 	EventSubmitted        = dialect.EventSubmitted
@@ -42,8 +42,9 @@ const (
 	EventExecutorFailed   = dialect.EventExecutorFailed
 )
 
-// AuxiliaryObjects are the auxiliary objects of an application.
+// AuxiliaryObjects are the wanted auxiliary objects of a custom resource.
 type AuxiliaryObjects = dialect.AuxiliaryObjects
 
-// FieldError names a field of a custom resource that cannot be used, and says why and what to write instead.
+// FieldError is an error that names a field of a custom resource with an invalid value, the reason, and what to write
+// instead.
 type FieldError = dialect.FieldError

@@ -72,8 +72,8 @@ var refusals = []struct{ field, when, piece string }{
 	{"spec.batchSchedulerOptions.resources[cpu]", "is negative; the same holds for any other resource", `spec: {batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`},
 }
 
-// TestRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused
-// when they are looked at, and looks at each.
+// TestRefusalsDocument compares the part of docs/validation.md about applications that are rejected when the operator
+// first reads them, or writes it with -update. It also checks that each application in the table is rejected.
 func TestRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
@@ -109,7 +109,7 @@ func TestRefusalsDocument(t *testing.T) {
 	compareSection(t, validationDocument, "looked at", text.String())
 }
 
-// refusedField is the field for which an application is refused.
+// refusedField returns the field that the rejection of an application names.
 func refusedField(app *v1beta2.SparkApplication) string {
 	if wrong := Validate(app); len(wrong) > 0 {
 		return wrong[0].Field
@@ -121,7 +121,7 @@ func refusedField(app *v1beta2.SparkApplication) string {
 	return fmt.Sprint(err)
 }
 
-// compareSection compares what stands between two marks of a document, or writes it.
+// compareSection compares the text between two marks of a document with the wanted text, or writes it with -update.
 func compareSection(t *testing.T, file, mark, want string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

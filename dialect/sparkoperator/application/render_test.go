@@ -41,8 +41,8 @@ func all(o submit.Objects) []submit.Object {
 	return append(append([]submit.Object{}, o.Before...), o.Driver)
 }
 
-// TestExamples renders the examples that the documentation shows. Run with -update after a wanted change, and read the
-// difference.
+// TestExamples compares the rendered objects of the documented examples with golden files. After an intended change,
+// run it with -update and read the difference.
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics", "spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// readable is an object as a reader of the golden files wants it: the data of a Secret as text.
+// readable returns an object in the form of the golden files, in which the data of a Secret is text.
 func readable(object submit.Object) submit.Object {
 	secret, ok := object.(*corev1.Secret)
 	if !ok {
@@ -105,7 +105,8 @@ func readable(object submit.Object) submit.Object {
 	return secret
 }
 
-// TestIdentity: everything of an attempt says whose it is, whatever the user's labels say.
+// TestIdentity checks that every object of an attempt has the labels that identify the application and the attempt,
+// even if the user sets the same labels.
 func TestIdentity(t *testing.T) {
 	theirs := map[string]string{sparkoperator.LabelAppName: "x", sparkoperator.LabelSubmissionID: "x", sparkoperator.LabelAppUID: "x", sparkoperator.LabelAttempt: "99", sparkoperator.LabelManaged: "no", "team": "a", "kueue.x-k8s.io/queue-name": "q"}
 	app := sample(func(a *v1beta2.SparkApplication) {
@@ -137,8 +138,8 @@ func ownedBy(object metav1.Object, app *v1beta2.SparkApplication) bool {
 	return false
 }
 
-// TestDriverIsWhatTheControllerFinds: the driver's controller is the application, and its facts name the attempt and
-// the spec.
+// TestDriverIsWhatTheControllerFinds checks that the application is the controller of the driver pod, and that the
+// facts read from that pod contain the attempt and the hash of the spec.
 func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	app := sample()
 	driver := render(t, app, 2).Driver
@@ -157,8 +158,8 @@ func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	}
 }
 
-// TestRenderIsPure: the same attempt gives the same objects, another attempt other names, and the application is left
-// as it is.
+// TestRenderIsPure checks that rendering one attempt twice returns equal objects, that the objects of another attempt
+// have other names, and that rendering does not change the application.
 func TestRenderIsPure(t *testing.T) {
 	app := sample()
 	before := app.DeepCopy()
@@ -180,7 +181,7 @@ func TestRenderIsPure(t *testing.T) {
 	}
 }
 
-// TestRememberedIDs: an id that is in the status is used again, also when a newer operator would compute another.
+// TestRememberedIDs checks that the id in the status is used again, even if a newer operator would compute another one.
 func TestRememberedIDs(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Status.SubmissionID, a.Status.Operator = "remembered", &v1beta2.OperatorStatus{Phase: "Launched", Attempt: 2}
@@ -193,7 +194,7 @@ func TestRememberedIDs(t *testing.T) {
 	}
 }
 
-// TestLongNames: every name that the API accepts gives objects that it accepts.
+// TestLongNames checks that the API server would accept the objects of an application with any valid name.
 func TestLongNames(t *testing.T) {
 	for _, name := range []string{"a", strings.Repeat("a", 40), strings.Repeat("a", 63), strings.Repeat("a-", 31) + "a"} {
 		app := sample(func(a *v1beta2.SparkApplication) { a.Name = name })
@@ -235,7 +236,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestRefusals name the field that the user wrote.
+// TestRefusals checks that the error names the field that the user wrote.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		field string
@@ -265,15 +266,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOnlySubmissionsAreRendered guards against a plan that nobody can carry out.
+// TestOnlySubmissionsAreRendered checks that Render returns an error for an action that it cannot render.
 func TestOnlySubmissionsAreRendered(t *testing.T) {
 	if _, err := usual.Render(sample(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, t0); err == nil {
 		t.Error("a deletion was rendered")
 	}
 }
 
-// TestTenancyFloor: what is the operator's stays the operator's, whatever a configuration says that got past
-// validation.
+// TestTenancyFloor checks that users cannot override the namespace, the master and the names that the operator sets,
+// even with a configuration that was not validated.
 func TestTenancyFloor(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{
@@ -294,7 +295,8 @@ func TestTenancyFloor(t *testing.T) {
 	}
 }
 
-// TestNoFileIsRead: a key that names a file for the submitter is refused rather than read, also past validation.
+// TestNoFileIsRead checks that a configuration key that names a file of the submitter is rejected and the file is not
+// read, even if the configuration was not validated.
 func TestNoFileIsRead(t *testing.T) {
 	const token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 	for _, key := range []string{"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {

@@ -45,8 +45,8 @@ func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
 
-// TestStateOfASilentNode: the state keeps its value for as long as Kubernetes keeps the pod's phase. Tools of this API
-// read the state UNKNOWN as a failure.
+// TestStateOfASilentNode checks that the state does not change while the driver's node does not answer and Kubernetes
+// keeps the pod's phase. Tools of this API take the state UNKNOWN for a failure.
 func TestStateOfASilentNode(t *testing.T) {
 	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, NodeLostSince: t0}
 	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
@@ -76,7 +76,8 @@ func TestStateOfASilentNode(t *testing.T) {
 	}
 }
 
-// TestStates is the table of phases in this API's words, with its conditions ("+" True, "-" False; others are absent).
+// TestStates checks the state and the conditions of this API in each phase ("+" means True, "-" means False; other
+// conditions are absent).
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		m          lifecycle.Memory
@@ -144,8 +145,8 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestConditionsTellTheCause: what an application waits for, or failed of, is in the conditions; a milestone's time
-// stays.
+// TestConditionsTellTheCause checks that the conditions contain the wait reason or the cause of a failure, and that a
+// condition for a milestone, such as Submitted, keeps its time.
 func TestConditionsTellTheCause(t *testing.T) {
 	app := sample()
 	step := func(m lifecycle.Memory, now time.Time) map[string]metav1.Condition {
@@ -174,7 +175,8 @@ func TestConditionsTellTheCause(t *testing.T) {
 	}
 }
 
-// TestMessagesKeepStill: executors that come one by one change no condition; the phase and the cause do.
+// TestMessagesKeepStill checks that conditions do not change with each executor that starts, but only with the phase
+// and the cause.
 func TestMessagesKeepStill(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second}}
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(5)) })
@@ -253,8 +255,9 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestDegradedByACause: what an executor of a running application waits for, or what happens to its driver, is what
-// degrades it. It is ready all the same, also with dynamic allocation, and an event tells once.
+// TestDegradedByACause checks that a running application is Degraded with the cause if one of its executors has to wait
+// or its driver is being removed. The application stays Ready, also with dynamic allocation, and one event reports the
+// cause.
 func TestDegradedByACause(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second, MaxTrackedExecutors: 10}}
 	for _, dynamic := range []bool{false, true} {
@@ -309,8 +312,8 @@ func TestDegradedByACause(t *testing.T) {
 	}
 }
 
-// TestDriverInfo: the pod's name is known from the launch on, is taken from the pod where it is seen, and goes with the
-// attempt.
+// TestDriverInfo checks that the status contains the driver pod's name from the launch on. Once the pod exists, the
+// name comes from the pod. It is removed with the attempt.
 func TestDriverInfo(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}
@@ -344,8 +347,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestInvalidSpecs: what can never run ends FAILED at once, whatever the restart policy, with a condition that names
-// the field.
+// TestInvalidSpecs checks that an application that can never run is FAILED at once, whatever its restart policy is,
+// with a condition that names the field.
 func TestInvalidSpecs(t *testing.T) {
 	for _, c := range []struct {
 		field string
@@ -379,7 +382,7 @@ func TestInvalidSpecs(t *testing.T) {
 	}
 }
 
-// TestEditRepairs: an application that failed of its spec runs when that is repaired.
+// TestEditRepairs checks that an application that failed because of its spec is launched when the spec is corrected.
 func TestEditRepairs(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") })
 	usual.Decide(app, lifecycle.Observed{}, t0)
@@ -391,8 +394,8 @@ func TestEditRepairs(t *testing.T) {
 	}
 }
 
-// TestPreempted: a queue suspends and edits in one update, and edits again when it admits. Readers see a suspension,
-// and the attempts go on.
+// TestPreempted checks an application that a queue such as Kueue preempts: the queue suspends and edits it in one
+// update, and edits it again on admission. The status shows a suspension, and the numbers of attempts continue.
 func TestPreempted(t *testing.T) {
 	app := sample()
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}
@@ -420,7 +423,8 @@ func TestPreempted(t *testing.T) {
 	}
 }
 
-// TestDeleting: one that is being deleted is left as it is; its objects go.
+// TestDeleting checks that the status of an application that is being deleted stays unchanged, and that its objects are
+// deleted, except with --cascade=orphan.
 func TestDeleting(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	plan := usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
@@ -434,8 +438,8 @@ func TestDeleting(t *testing.T) {
 	}
 }
 
-// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be invalid (a newer operator rejects more) does not end a
-// run that is active, but prevents the next launch.
+// TestUsabilityIsAskedWhenItMatters checks a spec that is invalid for a newer operator, which rejects more than the
+// previous one. The current run continues, but the next launch is rejected.
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 	usual.Decide(app, lifecycle.Observed{}, t0)

@@ -14,11 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeField is the field with which an application chooses the submission mode.
+// modeField is the field in which an application chooses the submission mode.
 const modeField = "spec.submission.mode"
 
-// BuildAttempt renders an attempt in the submission mode that the application or the operator's configuration chooses:
-// the driver pod itself, or a pod that runs spark-submit to create it. It returns the reason for spark-submit.
+// BuildAttempt returns the objects of an attempt in the submission mode that the application or the operator's
+// configuration chooses: with the driver pod itself, or with a pod that runs spark-submit to create it. If spark-submit
+// is used, BuildAttempt also returns the reason.
 func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {
@@ -33,7 +34,8 @@ func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now 
 	return objects, why, err
 }
 
-// submitted returns the objects that start a request's driver, and the reason if spark-submit has to create it.
+// submitted returns the objects that start the driver of a request. If spark-submit has to create the driver, it also
+// returns the reason.
 func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := d.mode(app)
 	switch {
@@ -61,7 +63,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
-// mode returns the submission mode of an application, and who chose it.
+// mode returns the submission mode of an application, and a text that names the setting that chose it.
 func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
 	if s := app.Spec.Submission; s != nil && s.Mode != "" {
 		return s.Mode, modeField + " is " + string(s.Mode)
@@ -70,13 +72,13 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMod
 	return mode, "the operator's configuration says so (submission.mode: " + string(mode) + ")"
 }
 
-// obstacle is why the operator cannot build a driver pod itself.
+// obstacle is the reason why the operator cannot build a driver pod itself.
 type obstacle struct {
 	*sparkoperator.FieldError
 	notNative bool // spark-submit could build it
 }
 
-// native builds the driver pod and what it needs.
+// native builds the driver pod and the objects that it needs, or returns why the operator cannot build them.
 func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
 	objects, err := submit.Build(r)
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
@@ -95,12 +97,13 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 	return objects, nil
 }
 
-// featureSteps is the key with classes that Spark runs among its own steps.
+// featureSteps is the configuration key that contains the classes that Spark runs in addition to its own feature steps.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind returns the kind of an object that is not one of Kubernetes' own: Volcano's PodGroup, which Spark's
-// VolcanoFeatureStep makes. Unless batch schedulers are enabled, the operator neither watches PodGroups nor has the
-// right to create them. The service account of a pod that runs spark-submit may be given that right.
+// foreignKind returns the kind of the first object that the operator may not create, or "". Such an object is a
+// PodGroup of Volcano, which Spark's VolcanoFeatureStep creates. Unless batch schedulers are enabled, the operator
+// neither watches PodGroups nor has the right to create them. The service account of a pod that runs spark-submit may
+// have that right.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
@@ -110,8 +113,8 @@ func (d Dialect) foreignKind(objects submit.Objects) string {
 	return ""
 }
 
-// runner builds the pod that runs spark-submit. A key that users may not set is rejected here too, even if validation
-// missed it: spark-submit would obey it.
+// runner returns the objects that run spark-submit in a pod. It rejects configuration keys that users may not set, as a
+// second check after validation, because spark-submit would obey them.
 func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
 	if wrong := validSparkConf(app); len(wrong) > 0 {
 		return submit.Objects{}, wrong[0]

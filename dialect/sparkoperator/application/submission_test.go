@@ -35,17 +35,19 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 	}
 }
 
-// step is what only a JVM can do.
+// step sets a feature step that only a JVM can run.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
-// volcanoStep is what Build knows, and makes an object of that the operator has no right to.
+// volcanoStep sets a feature step that submit.Build can run, but that creates an object that the operator has no right
+// to create.
 var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 
-// demand asks for a claim to be made for the driver.
+// demand sets a volume for which Spark would create a claim for the driver.
 var demand = withConf(driverClaimPrefix+"data.options.claimName", "OnDemand", driverClaimPrefix+"data.options.storageClass", "fast",
 	driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data")
 
-// TestSubmissionMode: which way is taken by whose choice, and the words of a refusal.
+// TestSubmissionMode checks the submission mode for each combination of choices by the operator's configuration and the
+// application, and the message of a rejection.
 func TestSubmissionMode(t *testing.T) {
 	plain := func(*v1beta2.SparkApplication) {}
 	for _, c := range []struct {
@@ -114,7 +116,7 @@ func TestSubmissionMode(t *testing.T) {
 	}
 }
 
-// TestDriverClaims: which claims are made for a driver.
+// TestDriverClaims checks for which volumes Spark would create a claim for the driver.
 func TestDriverClaims(t *testing.T) {
 	onDemandVolume := func(a *v1beta2.SparkApplication) {
 		for _, name := range []string{"spark-local-dir-1", "spark-local-dir-2"} {
@@ -151,8 +153,8 @@ func TestDriverClaims(t *testing.T) {
 	}
 }
 
-// TestRunnerIsWhatTheControllerFinds: the pod that submits, and the driver that it will make, name the application, the
-// attempt and the spec.
+// TestRunnerIsWhatTheControllerFinds checks that the pod that runs spark-submit, and the driver that it will create,
+// have the labels that identify the application, the attempt and the spec.
 func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit), func(a *v1beta2.SparkApplication) {
 		a.Spec.Driver.ServiceAccount = new("drivers")
@@ -190,8 +192,8 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 	}
 }
 
-// TestStatusOfASubmission: spark-submit gives the application its id, which nobody knows before there is a driver and
-// nobody forgets after it.
+// TestStatusOfASubmission checks that the status contains the application id that spark-submit generates. The id is
+// unknown before the driver exists, and stays in the status after the driver has ended.
 func TestStatusOfASubmission(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
@@ -220,7 +222,8 @@ func TestStatusOfASubmission(t *testing.T) {
 	}
 }
 
-// TestFailedSubmissionIsTold: spark-submit's last words are the application's.
+// TestFailedSubmissionIsTold checks that the end of the output of a failed spark-submit is the application's error
+// message.
 func TestFailedSubmissionIsTold(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
@@ -232,7 +235,8 @@ func TestFailedSubmissionIsTold(t *testing.T) {
 	}
 }
 
-// TestRunnerRenderIsPure: an immutable Secret is rendered alike at any time.
+// TestRunnerRenderIsPure checks that the pod of spark-submit and its immutable Secret are the same whenever they are
+// rendered.
 func TestRunnerRenderIsPure(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	first, err := usual.Render(app, createAttempt(1), t0)

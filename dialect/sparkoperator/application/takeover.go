@@ -22,18 +22,19 @@ import (
 // pods are found by the submission id that the other operator put on them. From there on the same state machine decides
 // (docs/decisions/0007-take-over.md).
 
-// foreign reports whether another operator wrote a state that this API does not have. Nothing can be decided about it.
+// foreign reports whether another operator wrote a state that this API does not have. Our operator cannot decide about
+// such an application.
 func foreign(s *v1beta2.SparkApplicationStatus) bool {
 	_, known := adopted[s.AppState.State]
 	return s.Operator == nil && !known
 }
 
-// takesOver reports whether another operator wrote the status.
+// takesOver reports whether another operator wrote the status, so that our operator takes the application over.
 func takesOver(s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil && s.AppState.State != v1beta2.ApplicationStateNew
 }
 
-// adopted maps the state that another operator wrote last to a memory.
+// adopted contains the memory that corresponds to each state that another operator may have written last.
 var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateNew:              {Phase: lifecycle.New},
 	v1beta2.ApplicationStateSubmitted:        {Phase: lifecycle.Launched},
@@ -51,8 +52,8 @@ var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateFailed:           {Phase: lifecycle.Done, Outcome: lifecycle.Failed},
 }
 
-// adoptState reads the status that another operator of this API wrote. Without a hash of the spec nothing looks like an
-// edit, so nothing restarts.
+// adoptState derives a memory from the status that another operator of this API wrote. The memory has no hash of the
+// spec, so the operator does not detect an edit and restarts nothing.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	as := adopted[s.AppState.State]
 	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, inheritedAttempt(s)
@@ -80,8 +81,8 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// inheritedAttempt returns the number of the attempt in another operator's status: that of its submission since the
-// last edit; 0 before the first. Our numbers continue from there.
+// inheritedAttempt returns the number of the attempt in another operator's status, which is its number of submissions
+// since the last edit. It returns 0 before the first submission. Our attempt numbers continue from there.
 func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	switch {
 	case s.Operator != nil:
@@ -92,7 +93,8 @@ func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	return max(1, s.SubmissionAttempts)
 }
 
-// takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
+// takeOver returns the memory of an application: the memory that our operator stored, or one that is derived from
+// another operator's status and pods.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
 	if !takesOver(&app.Status) {
@@ -124,7 +126,8 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	return m
 }
 
-// dateLaunch sets the time of an attempt's submission if it is missing: a deadline must not count from the zero time.
+// dateLaunch sets the time of an attempt's submission if it is missing, because deadlines would otherwise count from
+// the zero time.
 func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
 	case !m.SubmittedAt.IsZero():
@@ -135,9 +138,9 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// adoptDriverFacts trusts a running driver more than the status. The application is running even if the state says that
-// the attempt has ended: the other operator concludes that from a driver that it did not find, or from a second
-// submission that met the first one.
+// adoptDriverFacts corrects the memory by the facts about the driver. If a driver is running, the application is
+// running, even if the other operator's state says that the attempt has ended. That operator concludes an end if it
+// does not find the driver, or if a second submission fails because the driver of the first one exists.
 func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
@@ -154,13 +157,14 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	}
 }
 
-// Adopt returns the candidates that another operator of this API created for the application. It returns copies with
-// the labels and the owner that identify our own pods. Candidates are pods without our labels that name the application
-// (LabelAppName).
+// Adopt returns copies of those candidates that another operator of this API created for the application. The copies
+// have the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
+// application (LabelAppName).
 //
-// A driver must be controlled by the application. Versions of that operator that set no owner have the driver's name in
-// the status instead. Its attempt number is that of the attempt in the status, the next one if its launch was not
-// stored, or 0 for an earlier attempt, whose driver only has to end. Executors belong to their driver's attempt.
+// A driver must be controlled by the application, or have the driver's name in the status, because some versions of
+// that operator set no owner. Its attempt number is the number of the attempt in the status, the next number if its
+// launch was not stored, or 0 if it belongs to an earlier attempt and only has to end. Executors belong to their
+// driver's attempt.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}
@@ -190,8 +194,9 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 }
 
 // InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, with
-// the labels that it lacks. It is nil if the batch scheduler uses none, or while the attempt may still need it. That
-// operator deletes the PodGroup when the driver has ended, so it is deleted with the attempt here too.
+// our labels, which the PodGroup lacks. It returns nil if the batch scheduler uses no PodGroup, or while the attempt
+// may still need it. That operator deletes the PodGroup when the driver has ended; our operator deletes it with the
+// attempt.
 func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
 	attempt := inheritedAttempt(&app.Status)
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
@@ -217,8 +222,9 @@ func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Ob
 	return group
 }
 
-// current reports whether a driver belongs to the attempt in the status. The other operator identifies its driver by
-// name alone, whatever its labels are; our operator identifies it by the id that was taken over.
+// current reports whether a driver belongs to the attempt in the status. If the other operator wrote the status, the
+// driver's name is enough, since that operator identifies its driver only by name. If our operator wrote the status,
+// the submission id must be the inherited one.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	if inheritedAttempt(s) == 0 {
 		return false
@@ -226,8 +232,8 @@ func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return pod.Labels[sparkoperator.LabelSubmissionID] == s.SubmissionID || s.Operator == nil && pod.Name == s.DriverInfo.PodName
 }
 
-// unrecorded reports whether a driver that is not current has a launch that was not stored, rather than being the rest
-// of an earlier attempt.
+// unrecorded reports whether a driver that is not current belongs to an attempt whose launch was not stored. Otherwise
+// the driver belongs to an earlier attempt.
 func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil || s.Operator == nil && s.SubmissionID != "" && ended {
@@ -247,7 +253,8 @@ func ownsDriver(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	return len(pod.OwnerReferences) == 0 && pod.Name == app.Status.DriverInfo.PodName && pod.Labels[sparkoperator.LabelSubmissionID] == app.Status.SubmissionID
 }
 
-// withIdentity returns a copy of a pod with the labels of an attempt. A driver also gets its owner.
+// withIdentity returns a copy of a pod with the labels of an attempt. If the pod is a driver, the copy also has the
+// application as its owner.
 func withIdentity(pod *corev1.Pod, app *v1beta2.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[sparkoperator.LabelAppUID], out.Labels[sparkoperator.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))

@@ -25,8 +25,8 @@ var (
 	endedThen     = t0.Add(-time.Minute)
 )
 
-// leftIn is an application as the other operator leaves it in a state: its second submission, its first run that failed
-// before.
+// leftIn returns an application whose status the other operator last wrote in the given state. It is in its second
+// submission, after a first run that failed.
 func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := sample()
 	s := &app.Status
@@ -52,7 +52,7 @@ func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApp
 	return app
 }
 
-// theirPod is a pod as the other operator's spark-submit labels it.
+// theirPod returns a pod with the labels of the other operator's spark-submit.
 func theirPod(name, role, id string, phase corev1.PodPhase, change ...func(*corev1.Pod)) corev1.Pod {
 	app := sample()
 	pod := corev1.Pod{
@@ -89,7 +89,7 @@ func before(pod *corev1.Pod) {
 	pod.CreationTimestamp = metav1.NewTime(submittedThen.Add(-time.Minute))
 }
 
-// seenOf reads pods as the controller does.
+// seenOf returns the facts that the controller reads from pods.
 func seenOf(pods []corev1.Pod) lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range pods {
@@ -102,7 +102,8 @@ func seenOf(pods []corev1.Pod) lifecycle.Observed {
 	return seen
 }
 
-// TestTakeOverStates is the table of what another operator leaves and what becomes of it, in one decision.
+// TestTakeOverStates checks, for each state that another operator may have written, what one decision makes of the
+// application.
 func TestTakeOverStates(t *testing.T) {
 	const (
 		runs = corev1.PodRunning
@@ -208,7 +209,8 @@ func actions(plan lifecycle.Plan) string {
 	return strings.Join(out, ", ")
 }
 
-// TestTakeOverCounts: retries, timers and ids go on from where the other operator was.
+// TestTakeOverCounts checks that the counts of retries, the timers and the ids continue from the other operator's
+// status.
 func TestTakeOverCounts(t *testing.T) {
 	retries := func(runs, submissions int32) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) {
@@ -284,7 +286,7 @@ func TestTakeOverCounts(t *testing.T) {
 	})
 }
 
-// TestAdopt is the table of pods that carry none of our labels.
+// TestAdopt checks which pods without our labels an application adopts, and with which attempt number.
 func TestAdopt(t *testing.T) {
 	ours := func(a *v1beta2.SparkApplication) { // taken over, and in its third attempt
 		a.Status.Operator = &v1beta2.OperatorStatus{Phase: "Running", Attempt: 3}
@@ -351,8 +353,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestGroupLeft: the group is that of the other operator's attempt, by the name that it gives it, once the driver needs
-// it no more.
+// TestGroupLeft checks that the inherited PodGroup is the one of the other operator's attempt, with the name that this
+// operator gives it, and only after the driver no longer needs it.
 func TestGroupLeft(t *testing.T) {
 	scheduledBy := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }
@@ -403,8 +405,8 @@ func TestGroupLeft(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatWasOurs: the other operator writes a status without the fields that it does not know. Our drivers
-// are found again by their numbers, whatever it counts.
+// TestTakeOverOfWhatWasOurs checks an application that was ours before another operator wrote its status without the
+// fields that it does not know. Our drivers are found by their attempt numbers, whatever number that operator wrote.
 func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
@@ -416,7 +418,7 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	}
 }
 
-// TestUnknownState: what is in a state that nobody knows is left alone, with a word why.
+// TestUnknownState checks that an application in an unknown state is ignored, with a condition that gives the reason.
 func TestUnknownState(t *testing.T) {
 	app := leftIn("ANOTHER")
 	before := app.DeepCopy()
@@ -436,7 +438,7 @@ func TestUnknownState(t *testing.T) {
 	}
 }
 
-// TestTakeOverIsTold once, and what was left stays in the status.
+// TestTakeOverIsTold checks that one event reports the take-over and that the status keeps the other operator's values.
 func TestTakeOverIsTold(t *testing.T) {
 	app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) {
 		a.Status.ExecutorState = map[string]v1beta2.ExecutorState{"pi-theirs-exec-1": "RUNNING", "pi-theirs-exec-2": "FAILED"}
@@ -458,9 +460,9 @@ func TestTakeOverIsTold(t *testing.T) {
 	}
 }
 
-// TestTakeOverFromAnything: whatever another operator left, in whatever state and with whatever pods, one decision
-// makes it an application of ours: the law holds for what is stored, a running driver that is wanted is never deleted,
-// and the next look finds nothing else.
+// TestTakeOverFromAnything checks take-overs from random states of another operator, with random pods. After one
+// decision, the application is ours: the stored status follows the rules (checkShape), a wanted running driver is never
+// deleted, and the next pass changes nothing.
 func TestTakeOverFromAnything(t *testing.T) {
 	var states []v1beta2.ApplicationStateType
 	for state := range adopted {

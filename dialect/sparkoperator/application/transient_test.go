@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestTransientErrorIsReported: what keeps the operator from going on is why an application is not Ready, or what
-// degrades it, and says nothing of one at rest.
+// TestTransientErrorIsReported checks that a transient error is the reason why an application is not Ready or is
+// Degraded. It does not change the conditions of an application for which nothing has to be done.
 func TestTransientErrorIsReported(t *testing.T) {
 	for _, test := range []struct {
 		memory lifecycle.Memory
@@ -44,8 +44,9 @@ func TestTransientErrorIsReported(t *testing.T) {
 	}
 }
 
-// TestTransientErrorBeforeLaunch: a new application has no state before it is launched, and is not mistaken for one of
-// another operator. Its condition does not change until the reason changes or the transient error ends.
+// TestTransientErrorBeforeLaunch checks a transient error before the first launch. The new application has no state,
+// and is not mistaken for an application of another operator. Its condition does not change until the reason changes or
+// the transient error ends.
 func TestTransientErrorBeforeLaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, transient *lifecycle.TransientError) v1beta2.SparkApplicationStatus {

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Names and keys of a UI's Service.
+// Name and default number of the port of the web UI's Service.
 const (
 	uiPortName    = "spark-driver-ui-port"
 	defaultUIPort = int32(4040) // spark.ui.port
@@ -29,7 +29,8 @@ func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) spa
 	return e
 }
 
-// exposeUI adds the web UI's Service and what leads to it from outside.
+// exposeUI adds the Service of the web UI, and the Ingress and the route that make it reachable from outside the
+// cluster.
 func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, id string, attempt int32) {
 	options := v1beta2.SparkUIConfiguration{}
 	if app.Spec.SparkUIOptions != nil {
@@ -65,7 +66,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 	d.uiRoute(e, app, &options, id, attempt)
 }
 
-// service returns what all Services of an attempt's driver share.
+// service returns the part that all Services of an attempt's driver have in common.
 func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32) expose.Service {
 	return expose.Service{
 		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
@@ -73,16 +74,16 @@ func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32
 	}
 }
 
-// auxiliaryLabels returns the labels of an attempt's auxiliary objects, with the one by which tools of this API find
-// an operator's objects.
+// auxiliaryLabels returns the labels of an attempt's auxiliary objects. They include the label by which tools of this
+// API find the objects that the operator created.
 func auxiliaryLabels(app *v1beta2.SparkApplication, id string, attempt int32) map[string]string {
 	labels := attemptLabels(app, attempt, id)
 	labels[sparkoperator.LabelCreatedBy] = "true"
 	return labels
 }
 
-// serviceType returns the type of a Service that an application asks for, as far as the operator's configuration allows
-// it. It returns false if no Service can exist.
+// serviceType returns the type of a Service that an application requests, as far as the operator's configuration allows
+// this type, and ClusterIP otherwise. It returns false if no Service can be created.
 func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
 	switch {
 	case asked == nil || expose.IsInternal(*asked):
@@ -98,12 +99,13 @@ func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *cor
 	return *asked, true
 }
 
-// uiEnabled reports whether the driver serves a web UI (spark.ui.enabled, which is true unless said otherwise).
+// uiEnabled reports whether the driver serves a web UI (spark.ui.enabled, which is true by default).
 func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return !strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.ui.enabled"]), "false")
 }
 
-// exposedUIPort returns the port of the driver's UI.
+// exposedUIPort returns the port of the driver's UI. It returns false, and records the problem, if the port is invalid
+// or unknown.
 func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
 	const field = "spec.sparkConf[spark.ui.port]"
 	text, set := app.Spec.SparkConf["spark.ui.port"]

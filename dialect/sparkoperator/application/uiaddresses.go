@@ -13,7 +13,7 @@ import (
 
 const routeField = "spec.sparkUIOptions.route"
 
-// uiIngress adds the Ingress of the UI's Service if the operator's configuration has an address for it.
+// uiIngress adds the Ingress of the web UI's Service if the operator's configuration contains an address for it.
 func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
 	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
 		return
@@ -30,8 +30,8 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	e.Links = append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// ingress returns what all Ingresses of an attempt's driver share. The settings of the application replace those of the
-// operator; the two are not merged.
+// ingress returns the part that all Ingresses of an attempt's driver have in common. The annotations and TLS settings
+// of the application replace those of the operator; they are not merged.
 func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
 	i := expose.Ingress{
 		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
@@ -46,7 +46,7 @@ func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]s
 	return i
 }
 
-// uiRoute adds the HTTPRoute of the UI's Service if the application or the operator's configuration asks for one.
+// uiRoute adds the HTTPRoute of the web UI's Service if the application or the operator's configuration requests one.
 func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
 	d.UI.AddRoute(e, sparkoperator.RouteRequest{
 		Spec: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
@@ -56,15 +56,15 @@ func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplicatio
 	})
 }
 
-// addressNames returns the values of the placeholders in an address. The id is the one that the operator chooses, even
-// if spark-submit makes another one: it is known before the launch, and the path that the driver gets must be the path
-// that leads to it.
+// addressNames returns the values of the placeholders in an address. The id is always the one that the operator
+// computes, even if spark-submit generates another one. It has to be known before the launch, since the driver is
+// configured with the path at which clients reach it.
 func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
 }
 
-// uiConf sets the path under which the driver's UI is reached, so that its links and redirects lead there
-// (UIUtils.uiRoot, ProxyRedirectHandler). A value of the user's is kept.
+// uiConf sets the path at which clients reach the driver's UI, so that the UI's links and redirects contain it
+// (UIUtils.uiRoot, ProxyRedirectHandler). A value that the user sets is kept.
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
 	var e sparkoperator.Exposure
 	d.exposeUI(&e, app, id, attempt)
@@ -109,7 +109,8 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 }
 
-// portIngress adds the Ingress of an entry of driverIngressOptions. Addresses holds those of the entries before it.
+// portIngress adds the Ingress of an entry of driverIngressOptions. addresses contains the addresses of the previous
+// entries, which must not be used again.
 func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, field string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {

@@ -32,8 +32,8 @@ var rules = []rule{
 	validMonitoring,
 }
 
-// Validate returns everything about an application that can never work, without looking at a cluster. These faults end
-// an application. submit.Build finds other faults of values.
+// Validate returns all faults of an application that make it impossible to run, as far as they can be found without a
+// cluster. Such an application ends as failed. submit.Build finds other faults of values.
 func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -45,7 +45,7 @@ func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validName checks that the name is a DNS label (RFC 1035): names of Services are made from it.
+// validName checks that the name is a DNS label (RFC 1035), since it becomes a part of the names of Services.
 func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
 		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
@@ -53,9 +53,9 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return nil
 }
 
-// denied are the Spark configuration keys that only the operator may set, or that have a field of their own, with what
-// to do instead. Tenants never choose the namespace, owner, pod name, master and credentials of a submission: the
-// operator acts with rights that the tenant lacks.
+// denied contains the Spark configuration keys that users may not set, with the advice what to do instead: keys that
+// only the operator may set, and keys that have a typed field. Users never choose the namespace, owner, pod name,
+// master and credentials of a submission, because the operator acts with rights that users lack.
 var denied = map[string]string{
 	"spark.master":                                              "the operator sets it",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
@@ -68,13 +68,13 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
 }
 
-// Credentials of every kind begin with credentialPrefix. Tenants may choose files that are mounted into the driver's
-// own pod, and the account of the pod that runs spark-submit (submit.RunnerAccountKey): it is in the tenant's
-// namespace, like the driver's.
+// mountedPrefix is the prefix of credential keys that users may set, because they name files that are mounted into the
+// driver's own pod. All credential keys begin with CredentialPrefix. Users may also set the service account of the pod
+// that runs spark-submit (submit.RunnerAccountKey), because it is in the user's namespace, like the driver's.
 const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 
-// validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive, but a
-// variant is never meant well.
+// validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive, so a
+// variant in another case is either a mistake or an attempt to circumvent the check.
 func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
 		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
@@ -93,7 +93,8 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Field
 	return wrong
 }
 
-// validNodeSelectors rejects the old field beside the new ones, since it is unclear which one should win.
+// validNodeSelectors rejects specs that set both the old field and one of the new fields, since it is unclear which of
+// them should have precedence.
 func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	if len(app.Spec.NodeSelector) == 0 {
 		return nil
@@ -107,14 +108,14 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 	return wrong
 }
 
-// validTemplates decodes the pod templates, which the API server stores without checking them.
+// validTemplates rejects pod templates that cannot be decoded. The API server stores them without a check.
 func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return append(sparkoperator.CheckTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.CheckTemplate("spec.executor.template", app.Spec.Executor.Template)...)
 }
 
-// validLabels rejects the operator's own labels wherever a user's label gets onto an object: the operator finds and
-// deletes objects by them. Labels of sparkUIOptions and driverIngressOptions are overwritten instead, since nothing in
-// these fields fails an application.
+// validLabels rejects the operator's own labels in every field whose labels get onto an object, because the operator
+// finds and deletes objects by these labels. In sparkUIOptions and driverIngressOptions, they are overridden instead,
+// since nothing in these fields makes an application fail.
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
@@ -138,7 +139,7 @@ func templateLabels(template *runtime.RawExtension) []string {
 	return slices.Sorted(maps.Keys(labels))
 }
 
-// validMode rejects modes that the schema rejects too, but that the type of a Go client allows.
+// validMode rejects invalid modes. The schema rejects them too, but a program that uses the Go types can set them.
 func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	switch app.Spec.Mode {
 	case "", v1beta2.DeployModeCluster, v1beta2.DeployModeClient:
@@ -147,8 +148,8 @@ func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return []*sparkoperator.FieldError{{Field: "spec.mode", Message: fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
 }
 
-// validMaster checks that the driver's client can connect to the given API server; otherwise the driver would fail
-// after its start.
+// validMaster rejects the address of an API server to which the driver's client cannot connect, because the driver
+// would fail after its start.
 func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	master := sparkoperator.StringValue(app.Spec.Driver.KubernetesMaster)
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {

@@ -15,17 +15,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Range of the exporter's port in the CRD.
+// Range of the exporter's port in the custom resource definition.
 const (
 	minAgentPort = 1024
 	maxAgentPort = 49151
 )
 
-// sparkPortNames are the names of the ports that Spark itself declares (Constants). Kubernetes rejects a pod with two
-// ports of one name.
+// sparkPortNames contains the names of the ports that Spark itself declares (Constants). Kubernetes rejects a pod that
+// has two ports with the same name.
 var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "spark-connect"}
 
-// validMonitoring rejects settings with which no JVM could start, or for which Kubernetes would reject every executor.
+// validMonitoring rejects settings with which no JVM could start, and settings for which Kubernetes would reject every
+// executor pod.
 func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	m := monitoringOf(&app.Spec)
 	refuse := func(field, format string, args ...any) {
@@ -67,7 +68,7 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 	return wrong
 }
 
-// notInImage returns why a path cannot be a file of the image; "" if it can. The path becomes part of a JVM option,
+// notInImage returns why a path cannot be a file of the image, or "" if it can. The path becomes part of a JVM option,
 // which ends at a blank.
 func notInImage(text string) string {
 	switch text = imagePath(text); {
@@ -89,12 +90,12 @@ func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
 	return ports[at].ContainerPort, true
 }
 
-// ConditionMonitoringImpaired is True while spec.monitoring asks for metrics that nobody will see, or that appear
-// elsewhere than expected. Its message says why and what to do. It is absent otherwise. The application runs anyway.
-// Each attempt emits one warning event.
+// ConditionMonitoringImpaired is True while spec.monitoring requests metrics that no process can read, or that are
+// served at another place than expected. Its message contains the reason and what to do. Otherwise the condition is
+// absent. The application runs in any case. Each attempt emits one warning event.
 const ConditionMonitoringImpaired = "MonitoringImpaired"
 
-// Reasons of ConditionMonitoringImpaired. Of several problems the first one sets the reason.
+// Reasons of ConditionMonitoringImpaired. If there are several problems, the first one determines the reason.
 const (
 	reasonNoExporter      = "NoExporter"     // no exporter serves the metrics
 	reasonNothingExposed  = "NothingExposed" // neither role exposes metrics
@@ -104,14 +105,14 @@ const (
 	firstLineWithServlets = 3
 )
 
-// mostTroubles is the maximum number of containers that are named for using the exporter's port. It limits the size of
-// messages and the number of events.
+// mostTroubles is the largest number of containers that are named because they use the exporter's port. It limits the
+// size of messages and the number of events.
 const mostTroubles = 10
 
-// problem is a problem of the monitoring settings.
+// problem is one problem of the monitoring settings.
 type problem struct{ reason, message string }
 
-// monitoringProblems returns the problems of a valid application.
+// monitoringProblems returns the problems of a valid application's monitoring settings.
 func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
 	m := monitoringOf(&app.Spec)
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
@@ -141,7 +142,7 @@ func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
 	return found
 }
 
-// impairment returns the condition's reason and message for at least one problem.
+// impairment returns the reason and message of the condition. There must be at least one problem.
 func impairment(troubles []problem) (reason, message string) {
 	var all []string
 	for _, t := range troubles {
@@ -163,8 +164,8 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 	return nil
 }
 
-// portProblems returns a problem for each other listener on the exporter's port. The JVM starts the exporter first, so
-// Spark takes the next port, and a sidecar gets none.
+// portProblems returns a problem for each other listener on the exporter's port. The exporter gets the port, since the
+// JVM starts it first. Spark then uses the next port, and a sidecar gets no port.
 func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {
@@ -199,7 +200,7 @@ func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	return found
 }
 
-// ownPort is a port of Spark's. The first of its keys that is set holds the number.
+// ownPort is a port on which Spark listens. Its number is the value of the first of its keys that is set.
 type ownPort struct {
 	keys      []string
 	otherwise int

@@ -13,9 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// validSizes reads the sizes of driver and executors as Spark does. The driver reads the executors' sizes only after
-// its start: the application would wait for executors that never come. A value with a reference ("${...}") is known
-// only to the driver.
+// validSizes rejects sizes of driver and executors that Spark does not accept. Without this check, the driver would
+// read the executors' sizes after its start, and the application would wait for executors that are never created. A
+// value with a reference ("${...}") is not checked, since only the driver knows it.
 func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	check := func(field string, value *string, read func(string) error) {
 		if value == nil || *value == "" || strings.Contains(*value, "${") {

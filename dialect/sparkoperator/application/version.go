@@ -10,15 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionSparkVersionMismatch is True while the attempt's pods show that the image runs another line of Spark than
-// spec.sparkVersion. It is absent otherwise. An event with the same reason is emitted once.
+// ConditionSparkVersionMismatch is True while the attempt's pods show that the image contains another line of Spark
+// (such as 4.1) than spec.sparkVersion. Otherwise the condition is absent. One event with the same reason is emitted.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
 // reasonAnotherVersion is the reason of ConditionSparkVersionMismatch.
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
-// versionLine matches the line of a Spark version, such as 4.1 of 4.1.4. The driver pod is built for that line
-// (submit.Build).
+// versionLine matches a Spark version and captures its line, such as 4.1 of 4.1.4. The driver pod is built for that
+// line (submit.Build).
 var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
 
 func lineOf(version string) string {
@@ -28,9 +28,9 @@ func lineOf(version string) string {
 	return ""
 }
 
-// versionMismatch returns a message if the image runs another line of Spark than declared. Executors show the real
-// version, since the Spark in the driver creates them. A driver that spark-submit created shows it too, but a driver
-// that the operator created carries the declared version. While no pod shows a version, the message of this attempt
+// versionMismatch returns a message if the image contains another line of Spark than the spec declares. Executors show
+// the real version, since the Spark in the driver creates them. A driver shows it only if spark-submit created it. A
+// driver that the operator created has the declared version. While no pod shows a version, the message of this attempt
 // stays.
 func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
 	if !hasAttempt(m) {
@@ -60,7 +60,7 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 		declared, runs, runs)
 }
 
-// mismatchNotice returns a notice about a mismatch that is new. Before is the previous status.
+// mismatchNotice returns a notice if a mismatch is new. before is the previous status.
 func mismatchNotice(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
 	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
 		return nil

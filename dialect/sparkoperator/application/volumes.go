@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// localVolumePrefix marks volumes that Spark uses as local directories. They are passed as Spark configuration, not as
-// pod volumes (LocalDirsFeatureStep).
+// localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. They are passed as
+// Spark configuration and not as pod volumes (LocalDirsFeatureStep).
 const localVolumePrefix = "spark-local-dir-"
 
 // localVolumes converts the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
@@ -60,7 +60,8 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 	return nil
 }
 
-// volumePlaces returns the index of each volume by its name; of volumes with one name, the first.
+// volumePlaces returns the index of each volume by its name. If several volumes have the same name, it is the index of
+// the first.
 func volumePlaces(volumes []corev1.Volume) map[string]int {
 	places := make(map[string]int, len(volumes))
 	for i := range slices.Backward(volumes) {
@@ -69,8 +70,9 @@ func volumePlaces(volumes []corev1.Volume) map[string]int {
 	return places
 }
 
-// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark
-// does not support. A read-only source has no option: Spark only reads mount.readOnly.
+// localVolumeOptions returns Spark's volume type and options for a volume (MountVolumesFeatureStep), or "" if Spark
+// does not support the volume's source. If the source is read-only, only the result readOnly says so, because Spark
+// reads mount.readOnly and has no such option of the source.
 func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {
@@ -98,8 +100,8 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 	return "", nil, false
 }
 
-// mounts adds the volumes that a pod mounts, each once. Volumes of the template are only mounted. localVolumes has
-// rejected mounts of unknown volumes.
+// mounts adds the mounts of a pod to an overlay, and each mounted volume once. It adds no volume for a mount whose
+// volume the template defines. Mounts of unknown volumes have already been rejected by localVolumes.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
 	if len(pod.VolumeMounts) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // TestOwnAccountIsRefused checks that no server pod in the operator's namespace may use the operator's service account.
-// In other namespaces the name belongs to somebody else.
+// In other namespaces, an account with that name belongs to somebody else and is accepted.
 func TestOwnAccountIsRefused(t *testing.T) {
 	c := Connects{Options{Own: dialect.ServiceAccount{Namespace: "team", Name: "operator"}}}
 	for _, key := range []string{"driver", "executor"} {

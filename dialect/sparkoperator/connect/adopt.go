@@ -13,13 +13,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Adopt returns the candidates that another operator of this API created for the SparkConnect. It returns copies with
-// the labels that identify our own pods. Candidates are pods without our labels that name the SparkConnect
+// Adopt returns copies of those candidates that another operator of this API created for the SparkConnect. The copies
+// have the labels that identify our own pods. Candidates are pods without our labels that name the SparkConnect
 // (LabelConnectName).
 //
-// A server pod must be controlled by the SparkConnect. Its id is its UID. A stored id is the attempt of the memory; any
-// other is the next attempt, whose launch was not stored. The pod has no hash of a spec, so nothing restarts until
-// somebody edits the spec. Executors belong to their server's attempt.
+// A server pod must be controlled by the SparkConnect. Its id is its UID. If that id is stored in the status, the pod
+// belongs to the stored attempt. Otherwise it belongs to the next attempt, whose launch was not stored. The pod has no
+// hash of a spec, so nothing restarts until somebody edits the spec. Executors belong to their server's attempt.
 func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
 	m := decodeConnect(&sc.Status)
 	attempts := map[string]int32{} // by the server's UID

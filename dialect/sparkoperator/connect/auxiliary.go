@@ -18,16 +18,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// connectServiceField is the field with the spec of a SparkConnect's Service.
+// connectServiceField is the field that contains the spec of a SparkConnect's Service.
 const connectServiceField = "spec.server.service.spec"
 
 // reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
-// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide wrote. Its Service exists in every
-// phase, so that clients keep their address while servers are replaced or missing. The others are the web UI's Service
-// and what the spec asks for to reach it from outside. If the spec describes no valid Service, the existing one stays,
-// because clients may be connected through it.
+// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide has written. The Service for clients
+// exists in every phase, so that clients keep their address while servers are replaced or missing. The other objects
+// are the web UI's Service, the Ingress and route that the spec requests for the UI, and the NetworkPolicy. If the spec
+// describes no valid Service, the existing Service stays, because clients may be connected through it.
 func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return sparkoperator.AuxiliaryObjects{Unsettled: true}
@@ -56,7 +56,7 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.Auxi
 	}}
 }
 
-// service returns the Service by which clients find the current server.
+// service returns the Service through which clients connect to the current server.
 func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	// connect.Service rejects the type ExternalName.
 	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
@@ -76,8 +76,8 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	return service, nil
 }
 
-// encodeService sets ServiceReady to False if the spec describes no valid Service, and returns a notice if that is new.
-// Otherwise the condition stays until the state of the Service is known (recordService).
+// encodeService sets ServiceReady to False if the spec describes no valid Service, and returns a notice if this cause
+// is new. If the Service is valid, the condition stays as it is until recordService knows the state of the Service.
 func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
@@ -95,8 +95,9 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// recordService writes the state of the Service, and returns a warning event if something is wrong. While the Service
-// is being created or updated, the condition stays. If the wanted Service cannot exist, the previous one stays in use.
+// recordService writes the state of the Service into the status, and returns a warning event if the wanted Service
+// cannot be created or updated. In that case the previous Service stays in use. While the Service is being created or
+// updated, the condition stays as it is.
 func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
 	service := dialect.FindObject(live, "Service", name)
 	switch {
@@ -119,8 +120,8 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	return notices
 }
 
-// serving returns the name of the Service that leads clients to the server, even if it differs from the wanted one;
-// empty if there is none. The web UI's Service does not count.
+// serving returns the name of the Service that leads clients to the server, even if it differs from the wanted Service.
+// It is empty if there is none. The web UI's Service, named ui, does not count.
 func serving(live []lifecycle.AuxiliaryObject, ui string) string {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
@@ -131,7 +132,7 @@ func serving(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNewCause reports whether a condition was not False for the same cause before.
+// isNewCause reports whether a cause is new: the stored condition was not False for the same cause.
 func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

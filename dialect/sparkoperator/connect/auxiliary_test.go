@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestServiceThatServes checks that Ready and the Service's name follow the Service in use, and ServiceReady the wanted
-// one.
+// TestServiceThatServes checks that the condition Ready and the Service's name in the status describe the Service in
+// use, and that the condition ServiceReady describes the wanted Service.
 func TestServiceThatServes(t *testing.T) {
 	refused := lifecycle.Cause{Reason: "Invalid", Message: "no"}
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "sql", Current: true}

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Types of a SparkConnect's conditions besides those of SparkApplications and v1alpha1.ConditionServerPodReady.
+// Types of a SparkConnect's conditions, in addition to those of SparkApplications and v1alpha1.ConditionServerPodReady.
 const (
 	// ConditionProgressing is True while a server starts: the first one, one for an edited spec, or the next after one
 	// that ended.
@@ -25,24 +25,24 @@ const (
 	ConditionServiceReady = "ServiceReady"
 )
 
-// Reasons of the condition Progressing. In a back-off, the reason is why the last server ended.
+// Reasons of the condition Progressing. During a back-off, the reason is the cause of the last server's end instead.
 const (
 	reasonStarting   = "ServerStarting" // the first server, or the next after one that ended
 	reasonRollingOut = "RollingOut"     // the server of an edited spec
 	reasonComplete   = "ServerReady"
 )
 
-// passing are the conditions that are absent unless they are True.
+// passing contains the types of conditions that are absent unless they are True.
 var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
 
-// ownConditions are all conditions of a server.
+// ownConditions contains the types of all conditions of a server.
 var ownConditions = append([]string{
 	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
 }, passing...)
 
-// encodeConnectConditions sets the conditions of a phase. It returns a notice if an edited spec is newly found to be
-// invalid while the server of the previous spec continues (keptDespite). Others set the conditions about auxiliary
-// objects (Connects.AuxiliaryObjects).
+// encodeConnectConditions sets the conditions of a phase. outlived is the fault of an edited spec while the server of
+// the previous spec continues (keptDespite). If this fault is new, encodeConnectConditions returns a notice. Other
+// functions set the conditions about auxiliary objects (Connects.AuxiliaryObjects).
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
@@ -89,8 +89,8 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	return notices
 }
 
-// encodeReady sets the condition Ready: the server accepts sessions and a Service leads to it. It is set again when the
-// state of the Service is known; until then the last known state counts.
+// encodeReady sets the condition Ready, which is True if the server accepts sessions and a Service leads to it. Until
+// the state of the Service is known in this pass, the last known state counts; then the condition is set again.
 func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
 	if m.Phase == lifecycle.Running {
 		encodeServing(sc, now)
@@ -100,7 +100,7 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 }
 
 // encodeServing sets the condition Ready of a server that accepts sessions. It is True if any Service leads to the
-// server, even if it differs from the wanted one.
+// server, even if that Service differs from the wanted one.
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
@@ -114,10 +114,11 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
 }
 
-// underWay are the phases in which a server starts.
+// underWay contains the phases in which a server starts.
 var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
 
-// encodeProgress sets the condition Progressing. A roll-out lasts until its server is Ready or has ended.
+// encodeProgress sets the condition Progressing. It is True from the start of a roll-out until its server is Ready or
+// has ended.
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, outlived *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
@@ -144,7 +145,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 	setCondition(sc, ConditionProgressing, status, why, now)
 }
 
-// awaitedServer is what a server waits for in each phase if nothing is wrong.
+// awaitedServer contains the message for each phase: what the server waits for if there is no error.
 var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.New:        "the server will be created",
 	lifecycle.Launched:   "the server's pod has not started yet",
@@ -158,9 +159,9 @@ var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.Editing:    "the server of the previous spec is being stopped",
 }
 
-// connectAccount returns why a server is not Ready, or what degrades a Ready one; the zero Cause if nothing does. A
-// transient error keeps its message while its reason stays: each answer of the API server may be worded differently,
-// and that is no news.
+// connectAccount returns why a server is not Ready, or why a Ready server is Degraded, or the zero Cause if neither
+// applies. The message of a transient error stays as long as its reason, because the API server may word each answer
+// differently, and such a difference is no change.
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause

@@ -19,8 +19,9 @@ import (
 
 const hadoopPrefix = "spark.hadoop."
 
-// connectConf returns the configuration of a server: sparkConf, over it hadoopConf, and over both the typed fields.
-// Keys that connect.Build sets itself override all of it.
+// connectConf returns the configuration of a server. Later sources override earlier ones: sparkConf without foreign
+// credentials, hadoopConf, the labels of the SparkConnect, and the typed fields. Keys that connect.Build sets itself
+// override all of them.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -40,7 +41,7 @@ func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	return c
 }
 
-// connectTyped returns the configuration that the typed fields set.
+// connectTyped returns the configuration keys that the typed fields set.
 func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 	c := conf.FromMap(nil)
 	server, executor := &spec.Server, &spec.Executor
@@ -56,8 +57,8 @@ func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 // sparkInstances is Spark's default number of executors (spark.executor.instances).
 const sparkInstances = 2
 
-// connectExecutors returns how many executors a server always wants. With dynamic allocation, those are the ones that
-// Spark never releases.
+// connectExecutors returns the number of executors that a server always wants. With dynamic allocation, it is the
+// number below which Spark never goes.
 func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	number := func(field *int32, key string, otherwise int32) int32 {
 		if field != nil {
@@ -78,9 +79,9 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
 }
 
-// foreignCredentials returns the keys of sparkConf with which a server would use other credentials for the API server
-// than its pod's service account. They would be visible in its command line, and the operator chooses the master that
-// they are for.
+// foreignCredentials returns the keys of sparkConf that set credentials for the API server other than the service
+// account of the server's pod. Such credentials would be visible in the server's command line, and they are useless
+// because the operator chooses the master.
 func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
 		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
@@ -90,7 +91,7 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	return keys
 }
 
-// connectWarnings returns warnings about a spec that can be served.
+// connectWarnings returns warnings about a spec that is valid.
 func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
@@ -108,11 +109,11 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
 }
 
-// EventWarning is the reason of events about fields without effect.
+// EventWarning is the reason of events about fields that have no effect.
 const EventWarning = "SubmissionWarning"
 
-// serviceWarnings returns a notice for each part of spec.server.service that has no effect. They are reported once per
-// generation, because that field may be edited while no server is created.
+// serviceWarnings returns a notice for each part of spec.server.service that has no effect. Each is reported once per
+// generation, because that field may be edited without creating a server.
 func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycle.Notice) {
 	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
@@ -124,8 +125,8 @@ func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycl
 	return notices
 }
 
-// includesConnect reports whether a configuration names the artifact of the Connect server, or jars whose content is
-// unknown.
+// includesConnect reports whether a configuration adds the artifact of the Connect server, or adds jars with unknown
+// content that may include it.
 func includesConnect(sparkConf map[string]string) bool {
 	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
 }

@@ -1,5 +1,6 @@
-// Package connect is the dialect of SparkConnects of sparkoperator.k8s.io. It reads a custom resource into the input of
-// lifecycle/connect and spark/connect, and writes the decision into its status. It is pure.
+// Package connect is the dialect of SparkConnects of sparkoperator.k8s.io. It converts a custom resource into the input
+// of the packages lifecycle/connect and spark/connect, and writes the decision into the custom resource's status. It is
+// pure.
 package connect
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// LabelConnectName is a label with the name of the SparkConnect, on every object of a server.
+// LabelConnectName is a label on every object of a server. Its value is the name of the SparkConnect.
 const LabelConnectName = "sparkoperator.k8s.io/connect-name"
 
 // Options are the settings of the operator's configuration that apply to every Spark Connect server.
@@ -46,8 +47,8 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Policy chooses the NetworkPolicy of servers. Every value but the empty one closes the ports for executors to all
-// other pods.
+// Policy selects the NetworkPolicy of servers. Every value except the empty one closes the ports that are meant for
+// executors to all other pods.
 type Policy string
 
 // Values of Policy. The empty value creates no NetworkPolicy.
@@ -56,11 +57,12 @@ const (
 	ClientsNamespace Policy = "Namespace"
 )
 
-// Connects decides about and renders SparkConnects. It is pure: its methods read nothing but their arguments.
+// Connects decides about SparkConnects and renders their objects. It is pure: its methods read nothing but their
+// arguments.
 type Connects struct{ Options }
 
-// Decide reads the SparkConnect, runs the state machine, and writes the result into its status, in memory. A
-// SparkConnect that is being deleted keeps its status.
+// Decide reads the SparkConnect, runs the state machine, and writes the result into the status of sc, in memory. It
+// does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
@@ -93,8 +95,8 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	return plan
 }
 
-// keptDespite returns what is wrong with an edited spec while the server of the previous one continues; nil if nothing
-// is.
+// keptDespite returns the fault of an edited spec while the server of the previous spec continues. It returns nil if
+// there is no such fault.
 func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	if m.Phase.Live() && lifecycle.Edited(m.SpecHash, wanted.SpecHash) {
 		return wanted.Invalid
@@ -102,7 +104,8 @@ func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	return nil
 }
 
-// app reads the SparkConnect's wishes, without validating them: Decide does that when it matters.
+// app returns what the spec of the SparkConnect requests, without validating it. Decide validates the spec when it is
+// about to create a server.
 func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	return lifecycle.App{
 		UID:          string(sc.UID),
@@ -115,8 +118,8 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	}
 }
 
-// invalid returns what keeps the spec from ever starting a server, or its server from creating executors, which would
-// show on no pod; nil if nothing does. It depends on neither the attempt nor the time.
+// invalid returns the reason if the spec can never start a server, or if the server could never create executors, which
+// no pod would show. Otherwise it returns nil. The reason depends neither on the attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	if invalid := dialect.Invalid(ValidateConnect(sc)); invalid != nil {
 		return invalid
@@ -134,10 +137,11 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.
 const connectHashVersion = 1
 
-// Hash returns a hash of what a server is made from: the spec without the fields that may change while a server
-// continues (suspend, ui, server.service). Different spellings of the same value have one hash, because tools write
-// them differently without meaning a change: an empty template and none, the creationTimestamp of typed clients, 1000m
-// and 1, an empty field and none, a dynamicAllocation that is off and none.
+// Hash returns a hash of the part of the spec from which a server is created. It leaves out the fields that may change
+// while a server continues (suspend, ui, server.service). Different spellings of the same value have the same hash,
+// because tools write different spellings without intending a change. Examples are an empty template and none, the
+// creationTimestamp that typed clients write, 1000m and 1, an empty field and none, and a disabled dynamicAllocation
+// and none.
 func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
@@ -158,8 +162,8 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
 }
 
-// plainTemplate returns a template without the fields that it cannot set, each value in one spelling; nil if nothing is
-// left. A template that cannot be read is returned as it is.
+// plainTemplate returns a template with each value in one spelling and without the fields that a template cannot set.
+// It returns nil if no field remains. It returns a template that cannot be read unchanged.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	read, err := podtemplate.Read(sparkoperator.RawBytes(template))
 	if err != nil {
@@ -188,8 +192,8 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: text}
 }
 
-// Render returns the objects of a Create action: the server's pod as Objects.Driver, and before it the ConfigMap and,
-// if there is one, the Secret. An error is a *FieldError that names the user's field.
+// Render returns the objects of a Create action: the server's pod as Objects.Driver, and in Objects.Before the
+// ConfigMap and, if there is one, the Secret. An error is a *FieldError that names the user's field.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
@@ -218,8 +222,9 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	return made, c.Own.Reject("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
-// Executor returns the executor pod that the server of an attempt would create, as far as it can be known without the
-// server (connect.Executor). The arguments are the executor's id and the server's UID. Nobody creates this pod.
+// Executor returns the executor pod that the server of an attempt would create, as far as it can be computed without
+// the server (connect.Executor). The operator never creates this pod. id is the executor's id, and server is the UID of
+// the server's pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
 	pod, err := connect.Executor(c.request(sc, attempt), id, server)
 	if err != nil {
@@ -228,7 +233,7 @@ func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	return pod, c.Own.Reject("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
 }
 
-// asConnectError converts a rejection of a rendering into an error that names the field of the SparkConnect.
+// asConnectError converts an error of rendering into an error that names the field of the SparkConnect.
 func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	refused, ok := errors.AsType[*submit.Error](err)
 	if !ok {

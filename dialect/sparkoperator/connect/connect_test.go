@@ -23,7 +23,7 @@ import (
 
 var connectBegan = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// aConnect returns a SparkConnect as users write it.
+// aConnect returns a small SparkConnect, as users write it, after the given changes.
 func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	sc := &v1alpha1.SparkConnect{
 		ObjectMeta: metav1.ObjectMeta{Name: "hub", Namespace: "team", UID: "3f0c", Generation: 1},
@@ -38,7 +38,7 @@ func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	return sc
 }
 
-// stay is the life of one SparkConnect, whose status is stored between passes.
+// stay simulates the life cycle of one SparkConnect, whose status is stored between passes.
 type stay struct {
 	t        *testing.T
 	connects Connects
@@ -52,8 +52,8 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// pass makes a pass after some time; around are the states of the auxiliary objects, and if there are none, all wanted
-// ones exist. A second pass with the same facts must change nothing.
+// pass makes a pass after the duration d. around contains the states of the auxiliary objects; if there are none, all
+// wanted objects exist. A second pass with the same facts must change nothing.
 func (s *stay) pass(d time.Duration, seen lifecycle.Observed, around ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -95,7 +95,7 @@ func (s *stay) recordStates(around []lifecycle.AuxiliaryObject) (reported []stri
 	return reported
 }
 
-// store converts the status to JSON and back.
+// store converts the status to JSON and back, as the API server does.
 func (s *stay) store() {
 	s.t.Helper()
 	text, err := json.Marshal(s.sc.Status)
@@ -111,7 +111,7 @@ func (s *stay) store() {
 	}
 }
 
-// expect compares the state and the conditions, each as "Type=Status Reason".
+// expect checks the state and the conditions, each written as "Type=Status Reason".
 func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *stay {
 	s.t.Helper()
 	var got []string
@@ -129,7 +129,7 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 	return s
 }
 
-// wantEvents compares the reasons of the events.
+// wantEvents checks the reasons of the last pass's events.
 func (s *stay) wantEvents(want ...string) *stay {
 	s.t.Helper()
 	if diff := cmp.Diff(want, s.reported); diff != "" {
@@ -138,7 +138,7 @@ func (s *stay) wantEvents(want ...string) *stay {
 	return s
 }
 
-// wantMessage checks a part of a condition's message.
+// wantMessage checks that a condition's message contains a text.
 func (s *stay) wantMessage(kind, part string) *stay {
 	s.t.Helper()
 	c := meta.FindStatusCondition(s.sc.Status.Conditions, kind)
@@ -148,7 +148,7 @@ func (s *stay) wantMessage(kind, part string) *stay {
 	return s
 }
 
-// aServer returns the observed facts of a server.
+// aServer returns the facts of a pass with a server in a phase.
 func aServer(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan, Address: "10.0.0.7"}
 	for _, mod := range mods {
@@ -173,7 +173,7 @@ const (
 	progressing = "Progressing=True "
 )
 
-// runs returns a server that accepts sessions.
+// runs returns a SparkConnect whose server accepts sessions.
 func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 	s := stays(t, aConnect(mods...)).pass(0, noServer).wantEvents(EventServerCreated)
 	return s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
@@ -212,7 +212,7 @@ func TestConnectComesUp(t *testing.T) {
 	}
 }
 
-// TestConnectEnds checks a server that ends, its back-off, and the next server.
+// TestConnectEnds checks a server that ends, the back-off after it, and the next server.
 func TestConnectEnds(t *testing.T) {
 	s := runs(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		wantEvents(EventServerFailed, EventServerBackOff)
@@ -239,7 +239,7 @@ func TestConnectNotReady(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
 }
 
-// TestConnectRollsOut checks an edit up to the server of the edited spec.
+// TestConnectRollsOut checks the passes from an edit of the spec until the server of the edited spec is ready.
 func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
@@ -289,8 +289,8 @@ func TestConnectInvalid(t *testing.T) {
 	s.pass(time.Minute, noServer).wantEvents(EventConnectSpecChanged, EventServerCreated)
 }
 
-// TestConnectUnusableEdit checks that an invalid edit leaves the running server alone and names the field, and that the
-// next valid edit is rolled out.
+// TestConnectUnusableEdit checks that an invalid edit does not affect the running server and that its fault is reported
+// with the field. The next valid edit is rolled out.
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runs(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -326,7 +326,8 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectEndsWithAnUnusableSpec checks that the end is reported and that no other server follows.
+// TestConnectEndsWithAnUnusableSpec checks that the end of a server with an invalid spec is reported, and that no other
+// server follows.
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Memory = new("most")
@@ -349,8 +350,8 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.wantMessage(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
-// TestConnectExecutorFails checks that a failed executor is reported once, and one with the same number in the next
-// server again.
+// TestConnectExecutorFails checks that a failed executor is reported once, and that a failed executor with the same
+// number in the next server is reported again.
 func TestConnectExecutorFails(t *testing.T) {
 	failing := func(attempt int32) lifecycle.Observed {
 		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
@@ -387,7 +388,7 @@ func TestConnectTransientError(t *testing.T) {
 	s.pass(time.Minute, bad).wantMessage(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
-// TestConnectService checks that Ready is False if the Service cannot be created, with its reason.
+// TestConnectService checks that Ready is False if the Service cannot be created, and that its reason is the Service's.
 func TestConnectService(t *testing.T) {
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -407,8 +408,8 @@ func TestConnectService(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectInvalidService checks that an invalid Service spec leaves the existing Service and the running server
-// alone.
+// TestConnectInvalidService checks that an invalid Service spec does not affect the existing Service and the running
+// server.
 func TestConnectInvalidService(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
@@ -422,8 +423,8 @@ func TestConnectInvalidService(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that its auxiliary objects
-// are left to the garbage collector.
+// TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that the operator leaves
+// its auxiliary objects to the garbage collector.
 func TestConnectDeleted(t *testing.T) {
 	s := runs(t)
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))

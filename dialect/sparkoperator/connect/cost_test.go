@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestListsOfServersCostLinearTime fills every list and map of a SparkConnect with many items.
+// TestListsOfServersCostLinearTime checks that the cost of passes grows linearly with the number of items in each list
+// and map of a SparkConnect.
 func TestListsOfServersCostLinearTime(t *testing.T) {
 	c := Connects{Options{MissingGrace: 10 * time.Second}}
 	for _, field := range worst.Fields(reflect.TypeFor[v1alpha1.SparkConnect]()) {
@@ -49,7 +50,8 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 	}
 }
 
-// TestConfigurationsOfServersCostLinearTime gives a server many keys of each family that is read.
+// TestConfigurationsOfServersCostLinearTime checks that the cost of passes grows linearly with the number of
+// configuration keys of each family that the operator reads.
 func TestConfigurationsOfServersCostLinearTime(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		worst.Linear(t, "sparkConf "+key, func(n int) func() {
@@ -60,7 +62,8 @@ func TestConfigurationsOfServersCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfServersCostLinearTime gives the pod templates of both roles long lists.
+// TestTemplatesOfServersCostLinearTime checks that the cost of passes grows linearly with the length of lists in the
+// pod templates of both roles.
 func TestTemplatesOfServersCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "SparkConnect template"+field.Path, func(n int) func() {

@@ -12,7 +12,7 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestConnectIsDocumented checks that docs/connect.md has the names and numbers that users see.
+// TestConnectIsDocumented checks that docs/connect.md contains the names and numbers that users see.
 func TestConnectIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/connect.md")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestConnectIsDocumented(t *testing.T) {
 	}
 }
 
-// TestConnectExample checks that the example, and the one on the page, can run.
+// TestConnectExample checks that the SparkConnects in examples/spark-connect.yaml and on docs/connect.md are valid.
 func TestConnectExample(t *testing.T) {
 	file, err := os.ReadFile("../../../examples/spark-connect.yaml")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// decodeConnect reads what rememberConnect stored. The status of another operator holds no memory of ours, and its
-// server is found by its pod (Adopt).
+// decodeConnect returns the memory that rememberConnect stored. A status of another operator contains no memory of
+// ours; its server is found by the server's pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
 		dialect.DecodeMemory(&m, &o.OperatorStatus)
@@ -23,7 +23,7 @@ func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	return m
 }
 
-// rememberConnect stores a memory. decodeConnect reads it back unchanged.
+// rememberConnect stores a memory in the status, from which decodeConnect reads the same memory.
 func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
@@ -32,7 +32,7 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
-// stampChange calls change, and sets lastUpdateTime if that changes the status.
+// stampChange calls the function change, and sets lastUpdateTime if that call changes the status.
 func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 	before := sc.Status.DeepCopy()
 	change()
@@ -42,7 +42,7 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 }
 
 // encodeConnect writes a decision into the status: the fields of this API, and the operator's memory. It returns a
-// notice for each executor that failed since the last time.
+// notice for each executor that has failed since the last pass.
 func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
 	reported := reportedFailures(s, m)
@@ -68,7 +68,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	return noticeFailures(s.Operator, m, seen, reported)
 }
 
-// reportedFailures returns the executors of the current attempt whose failure was reported.
+// reportedFailures returns the ids of the executors of the current attempt whose failure has already been reported.
 func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
@@ -76,8 +76,8 @@ func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialec
 	return dialect.ParseIDs(s.Operator.Executors.Failed)
 }
 
-// noticeFailures returns notices about executors that have failed and were not reported, a few of them if many failed
-// at once. It stores which failed executors exist.
+// noticeFailures returns notices about failed executors that have not been reported yet. If many executors failed at
+// once, it returns only a few notices. It stores the ids of the failed executors whose pods exist.
 func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) (notices []lifecycle.Notice) {
 	var failed dialect.IDSet
 	for i := range seen.Executors {
@@ -98,8 +98,8 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 	return notices
 }
 
-// connectState returns this API's state of a server; before is the stored state. A pod that was Ready once and has lost
-// that condition is NotReady. A pod that was never Ready is Provisioning.
+// connectState returns the state of this API for a server; before is the stored state. While the server's pod runs and
+// is not Ready, the state is NotReady if the server was Ready before, and Provisioning otherwise.
 func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
 	switch m.Phase {
 	case lifecycle.Running:
@@ -120,12 +120,13 @@ func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha
 	return v1alpha1.SparkConnectStateProvisioning
 }
 
-// backsOff reports whether a server has ended and the next one waits for its time.
+// backsOff reports whether a server has ended and the time for the next server has not come yet.
 func backsOff(m lifecycle.Memory) bool {
 	return m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero()
 }
 
-// executorPhases maps a pod's phase to this API's word, which is Kubernetes' own in lower case.
+// executorPhases contains the name that this API uses for each phase of an executor pod, which is Kubernetes' name in
+// lower case.
 var executorPhases = map[lifecycle.DriverPhase]string{
 	lifecycle.DriverPending:   "pending",
 	lifecycle.DriverRunning:   "running",
@@ -134,7 +135,7 @@ var executorPhases = map[lifecycle.DriverPhase]string{
 	lifecycle.DriverUnknown:   "unknown",
 }
 
-// executorsByPhase counts the existing executors of a server; nil if there are none.
+// executorsByPhase returns the number of existing executors of a server in each phase, or nil if there are none.
 func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]int {
 	var counts map[string]int
 	for i := range seen.Executors {
@@ -150,7 +151,7 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 	return counts
 }
 
-// setCondition sets a condition. The transition time changes only if the status changes.
+// setCondition sets a condition. It changes the transition time only if the condition's status changes.
 func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(why.Reason), Message: why.Message,

@@ -31,7 +31,7 @@ const (
 	EventServerBackOff      = "SparkServerBackOff"
 )
 
-// Events returns the events of a plan of a SparkConnect as Decide left it, oldest first.
+// Events returns the events of a plan, oldest first. sc is the SparkConnect with the status that Decide wrote.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Transitions {
@@ -72,7 +72,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	return sparkoperator.Event{}, false
 }
 
-// liveEvent returns the event of a transition while the server's pod exists.
+// liveEvent returns the event of a transition to a phase in which the server's pod exists.
 func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	pod := connect.ServerName(sc.Name)
 	switch {
@@ -91,8 +91,8 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	return sparkoperator.Event{}, false
 }
 
-// rolledOut reports whether a server that became ready is the first one of an edited spec. The history holds what came
-// before its launch.
+// rolledOut reports whether a server that became ready is the first one of an edited spec. This follows from the
+// history, which contains the phase before the server's launch.
 func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {
 		return false

@@ -20,10 +20,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// A connectSample is a value of a field, and what else it needs to have an effect.
+// connectSample is a value of a field, and the other fields that must be set for the value to have an effect (with).
 type connectSample struct{ value, with string }
 
-// connectSamples are the fields of a SparkConnect's spec, each as YAML of the spec.
+// connectSamples contains a sample for each field of a SparkConnect's spec, as YAML of the spec.
 var connectSamples = map[string]connectSample{
 	"sparkVersion":       {value: `sparkVersion: 4.0.1`},
 	"image":              {value: `image: other`},
@@ -52,7 +52,7 @@ var connectSamples = map[string]connectSample{
 	"ui.route.hostnames":    {value: `ui: {route: {hostnames: [b.example.com]}}`, with: `ui: {route: {parentRefs: [{name: g}]}, ingressURLFormat: "a.example.com"}`},
 }
 
-// connectOf returns a small SparkConnect with pieces of YAML applied over its spec.
+// connectOf returns a small SparkConnect with pieces of YAML merged into its spec.
 func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
 	t.Helper()
 	whole := fieldtable.Plain(t, aConnect())
@@ -70,7 +70,7 @@ func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
 	return sc
 }
 
-// served is everything that a SparkConnect is rendered into.
+// served contains all objects that are rendered for a SparkConnect.
 type served struct {
 	conf                           map[string]string
 	server, executor               map[string]any
@@ -112,7 +112,8 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	return s
 }
 
-// connectPlace returns where a field ends up: configuration, server, executors, auxiliary objects.
+// connectPlace returns the parts of the rendered objects that a field affects: in the configuration, the server, the
+// executors, and the auxiliary objects.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
 	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, connectOf(t, s.with, s.value))
@@ -136,8 +137,8 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 
 var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")
 
-// TestFieldsDocument lists the fields of a SparkConnect's spec. A field without an effect, or missing in the table,
-// fails.
+// TestFieldsDocument compares the list of the fields of a SparkConnect's spec in the document with its expected text,
+// or writes it with -update. It fails if a field has no effect or no sample.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// namesField matches the beginning of a message that names a field of the custom resource or of the configuration.
+// namesField matches the beginning of a message that names a field of the custom resource or of the operator's
+// configuration.
 var namesField = regexp.MustCompile(`^(spec|metadata|ui)\.[a-zA-Z]`)
 
 // FuzzConnectSpecs checks that no spec makes the operator panic, that every fault names a field, and that a second pass

@@ -26,7 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestConnectConf checks which key a field becomes, and which of two settings of the same key wins.
+// TestConnectConf checks which configuration key each field sets, and which source has precedence if two of them set
+// the same key.
 func TestConnectConf(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q"}
@@ -77,7 +78,7 @@ func TestConnectExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestConnectInvalidSpecs checks that the message of every fault begins with the field.
+// TestConnectInvalidSpecs checks that the message of every fault begins with the name of the field.
 func TestConnectInvalidSpecs(t *testing.T) {
 	template := func(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 	for name, tc := range map[string]struct {
@@ -153,7 +154,7 @@ func TestConnectInvalidSpecs(t *testing.T) {
 	}
 }
 
-// TestConnectValidSpecs checks specs that look wrong and are valid.
+// TestConnectValidSpecs checks that some specs that look wrong are accepted.
 func TestConnectValidSpecs(t *testing.T) {
 	for name, mod := range map[string]func(*v1alpha1.SparkConnect){
 		"the longest name": func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 56) },
@@ -211,7 +212,8 @@ func TestConnectVersionWarning(t *testing.T) {
 	}
 }
 
-// TestHashOfSpellings checks that a template has one hash in the spellings of people, kubectl, Helm and typed clients.
+// TestHashOfSpellings checks that a template has the same hash in the spellings of people, kubectl, Helm and typed
+// clients.
 func TestHashOfSpellings(t *testing.T) {
 	hash := func(text string) string {
 		spec := aConnect().Spec
@@ -236,7 +238,7 @@ func TestHashOfSpellings(t *testing.T) {
 	}
 }
 
-// TestConnectWarnings checks that each field without effect is named once.
+// TestConnectWarnings checks that one warning names each field that has no effect.
 func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{LabelConnectName: "other"}
@@ -289,7 +291,7 @@ func TestConnectServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestHash checks that the hash changes with what a server is made from, and with nothing else.
+// TestHash checks that the hash changes with each field from which a server is created, and with no other field.
 func TestHash(t *testing.T) {
 	same := map[string]func(*v1alpha1.SparkConnectSpec){
 		"suspend": func(s *v1alpha1.SparkConnectSpec) { s.Suspend = new(true) },
@@ -361,7 +363,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestConnectAdopt checks that another operator's pods get the identity that they lack.
+// TestConnectAdopt checks that another operator's pods get the labels that identify our own pods.
 func TestConnectAdopt(t *testing.T) {
 	sc := aConnect()
 	controlled := func(kind, uid string) []metav1.OwnerReference {
@@ -408,7 +410,8 @@ func TestConnectAdopt(t *testing.T) {
 	}
 }
 
-// TestConnectTakeOver checks that another operator's server continues, and is replaced by ours when the spec is edited.
+// TestConnectTakeOver checks that a server of another operator continues, and that our server replaces it when the spec
+// is edited.
 func TestConnectTakeOver(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Status = v1alpha1.SparkConnectStatus{
@@ -431,8 +434,8 @@ func TestConnectTakeOver(t *testing.T) {
 	}
 }
 
-// TestConnectServiceEverywhere checks that the Service is wanted in every phase, equal for all attempts, and that its
-// selector has no label of a single server.
+// TestConnectServiceEverywhere checks that the Service is wanted in every phase, is the same for all attempts, and has
+// a selector that does not depend on the attempt.
 func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
@@ -468,9 +471,9 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	}
 }
 
-// TestConnectServiceInside checks that a server's Service is ClusterIP while exposure is switched off, and that the
-// condition reports it. A Service that redirects traffic is rejected in every configuration, and the existing Service
-// stays.
+// TestConnectServiceInside checks that the type of a server's Service is ClusterIP while the configuration does not
+// allow exposure, and that the condition reports it. A Service spec that redirects traffic is rejected with every
+// configuration, and the existing Service stays.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
@@ -512,7 +515,7 @@ func TestConnectServiceInside(t *testing.T) {
 	}
 }
 
-// linksOf returns what leads to the UI, and what is wrong.
+// linksOf returns the Ingress and the route that lead to the UI, and the problems with them.
 func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []string) {
 	service, err := c.service(sc)
 	if err != nil {
@@ -581,7 +584,7 @@ func TestConnectUI(t *testing.T) {
 	}
 }
 
-// TestConnectUIObjects checks the UI's objects, and that the server gets its path.
+// TestConnectUIObjects checks the auxiliary objects of the UI, and that the server is configured with the UI's path.
 func TestConnectUIObjects(t *testing.T) {
 	c := Connects{Options{UI: sparkoperator.UI{
 		Ingress: &sparkoperator.UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"x": "operator"}},
@@ -620,7 +623,8 @@ func TestConnectUIObjects(t *testing.T) {
 	}
 }
 
-// TestConnectUIService checks that the web UI has its own Service, unless there is no UI or no Service is wanted.
+// TestConnectUIService checks that the web UI has its own Service, unless there is no web UI or the configuration
+// enables no Service.
 func TestConnectUIService(t *testing.T) {
 	on := sparkoperator.UI{Service: true}
 	for name, tc := range map[string]struct {
@@ -658,7 +662,8 @@ func TestConnectUIService(t *testing.T) {
 	}
 }
 
-// TestConnectExposed checks the condition about what leads to the UI; a server runs without it.
+// TestConnectExposed checks the condition Exposed, which reports whether an Ingress or a route leads to the UI. A
+// server runs even if none does.
 func TestConnectExposed(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}
@@ -681,7 +686,7 @@ func TestConnectExposed(t *testing.T) {
 	}
 }
 
-// FuzzConnectMemory checks the law of every dialect: the next decision reads the memory that was stored.
+// FuzzConnectMemory checks a rule of every dialect: the next decision reads the same memory that the last one stored.
 func FuzzConnectMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
 	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))
@@ -716,7 +721,7 @@ func FuzzConnectMemory(f *testing.F) {
 	})
 }
 
-// asStored returns a text as it is after JSON.
+// asStored returns a text as it is after JSON encoding and decoding.
 func asStored(text string) string {
 	quoted, _ := json.Marshal(text)
 	_ = json.Unmarshal(quoted, &text)

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// connectFields maps fields of a connect.Request to the fields of a SparkConnect that they come from.
+// connectFields maps the fields of a connect.Request to the fields of a SparkConnect that set them.
 var connectFields = map[string]string{
 	"Name":             "metadata.name",
 	"SparkVersion":     "spec.sparkVersion",
@@ -25,8 +25,8 @@ var connectFields = map[string]string{
 	"Service":          "spec.server.service",
 }
 
-// connectKeyFields maps Spark configuration keys to the typed fields that set them. They apply if sparkConf lacks the
-// key.
+// connectKeyFields maps Spark configuration keys to the typed fields that set them. A typed field is responsible for a
+// key if sparkConf does not contain the key.
 var connectKeyFields = map[string]string{
 	"spark.driver.cores":                              "spec.server.cores",
 	"spark.driver.memory":                             "spec.server.memory",
@@ -45,7 +45,7 @@ var connectKeyFields = map[string]string{
 	"spark.dynamicAllocation.shuffleTracking.timeout": "spec.dynamicAllocation.shuffleTrackingTimeout",
 }
 
-// connectKeyField returns the field that set a key.
+// connectKeyField returns the field of a SparkConnect that set a configuration key.
 func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	typed := connectKeyFields[key]
 	if text, written := spec.SparkConf[key]; written && typed != "" {
@@ -69,7 +69,8 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
 }
 
-// inConnectFields returns warnings of a rendering with the fields of a SparkConnect, each once.
+// inConnectFields returns the warnings of a rendering with the names of the SparkConnect's fields. It returns equal
+// warnings only once.
 func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
 	var out []string
 	for _, warning := range warnings {
@@ -84,8 +85,8 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 	return out
 }
 
-// request converts an attempt of a SparkConnect into a request to build a server. It lacks the annotation with the
-// spec's hash, which costs as much as the rest.
+// request converts an attempt of a SparkConnect into a request to build a server. It leaves out the annotation with the
+// spec's hash, because the hash costs as much as all the rest.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
@@ -94,7 +95,8 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	return r
 }
 
-// standingRequest returns the part of a request that is the same for every attempt. The Service is built from it.
+// standingRequest returns the part of a request that is the same for every attempt. The Service for clients is built
+// from this part.
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{

@@ -26,13 +26,14 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// uiServiceName returns the name of the Service of a server's web UI. The Service for clients never leads to the UI.
+// uiServiceName returns the name of the Service of a server's web UI. It differs from the Service for clients, which
+// never leads to the web UI.
 func uiServiceName(sc *v1alpha1.SparkConnect) string {
 	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)
 }
 
-// exposure returns the auxiliary objects for a server's web UI: a Service in the cluster, and what leads to it from
-// outside. The argument clients is the name of the Service for clients.
+// exposure returns the auxiliary objects for a server's web UI: its Service, and the Ingress and route that make it
+// reachable from outside the cluster. clients is the name of the Service for clients.
 func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
 	defer c.rejectOutside(&e, sc)
 	ui := sc.Spec.UI
@@ -65,14 +66,14 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	return e
 }
 
-// rejectOutside rejects a type of the Service that the operator's configuration does not allow.
+// rejectOutside records a problem if the operator's configuration does not allow the type of the Service for clients.
 func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
 	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
 		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
 }
 
-// ingress adds the Ingress that leads to the UI, at the address of the spec or of the operator's configuration.
+// ingress adds the Ingress of the web UI. Its address is set by the spec, or else by the operator's configuration.
 func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
 	format, field := ui.IngressURLFormat, connectFormatField
 	switch {
@@ -106,8 +107,8 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// routeRequest returns what the spec says about the route. The address is the Ingress's, if the spec sets one, or that
-// of the operator's configuration.
+// routeRequest returns the settings of the HTTPRoute. Its address is the Ingress's address in the spec, if it is set,
+// or else the address of routes in the operator's configuration.
 func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
 	w := sparkoperator.RouteRequest{
 		Spec: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
@@ -121,14 +122,14 @@ func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfigu
 	return w
 }
 
-// serverNames returns the values of the placeholders in an address. A server has no permanent id, so {{$appId}} is its
-// name.
+// serverNames returns the values of the placeholders in an address. A server has no permanent application id, so the
+// value of {{$appId}} is the server's name.
 func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
 	return expose.Names{Application: sc.Name, Namespace: sc.Namespace, ID: sc.Name}
 }
 
-// uiPath sets the path under which the server's UI is reached (see Dialect.uiConf). If an edit of spec.ui changes the
-// path, only the next server uses it.
+// uiPath sets the path at which clients reach the server's UI, as Dialect.uiConf does for applications. If an edit of
+// spec.ui changes the path, the running server keeps the old one; only the next server uses the new path.
 func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
@@ -140,8 +141,8 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	}
 }
 
-// recordServerExposed sets the condition Exposed from the state of what leads to the UI, and returns a warning event if
-// something is wrong. If the spec asks for nothing, there is no condition.
+// recordServerExposed sets the condition Exposed from the states of the objects that lead to the UI. It returns a
+// warning event if an object is rejected or faulty. If the spec requests no such object, there is no condition.
 func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""

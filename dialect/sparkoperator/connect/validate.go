@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ValidateConnect returns everything about a SparkConnect that can never work, without looking at a cluster.
-// connect.Build finds other faults of values. The auxiliary objects (spec.server.service, spec.ui) are not checked
-// here: they never keep a server from running.
+// ValidateConnect returns all faults of a SparkConnect that make it impossible to run, as far as they can be found
+// without a cluster. connect.Build finds other faults of values. ValidateConnect does not check the fields of the
+// auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
@@ -45,12 +45,13 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return nil
 }
 
-// validConnectTemplates decodes the pod templates, which the API server stores without checking them.
+// validConnectTemplates rejects pod templates that cannot be decoded. The API server stores them without a check.
 func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return append(sparkoperator.CheckTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.CheckTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
-// validConnectMetadata rejects the operator's own labels and annotations: it finds and deletes objects by them.
+// validConnectMetadata rejects the operator's own labels and annotations, because the operator finds and deletes
+// objects by them.
 func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.ReservedConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
@@ -69,8 +70,8 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError
 	return wrong
 }
 
-// validConnectSizes reads the sizes of server and executors as Spark does. A bad size would end the server right after
-// its start, or, for executors, make it wait for them.
+// validConnectSizes rejects sizes of the server and its executors that Spark does not accept. A bad size of the server
+// would end it right after its start. With a bad size of executors, the server would wait for them forever.
 func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldError) {
 	check := func(field, value string) {
 		if value == "" || strings.Contains(value, "${") {

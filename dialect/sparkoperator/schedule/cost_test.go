@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestListsOfSchedulesCostLinearTime fills every list and map of a ScheduledSparkApplication with many items.
+// TestListsOfSchedulesCostLinearTime checks that the cost of passes grows linearly with the number of items in each
+// list and map of a ScheduledSparkApplication.
 func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[v1beta2.ScheduledSparkApplication]()) {
 		if strings.HasPrefix(field.Path, ".spec.template.") {

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleDoubts checks settings that the user may have meant differently. They keep no run from starting. Each is
-// reported once, by its field, and stays in a condition until it is edited.
+// TestScheduleDoubts checks doubtful settings: valid settings that the user may have meant differently. They do not
+// prevent runs. One event names the field of each, and a condition reports them until the schedule is edited.
 func TestScheduleDoubts(t *testing.T) {
 	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
 	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }
@@ -69,7 +69,7 @@ func TestScheduleDoubts(t *testing.T) {
 	}
 }
 
-// TestDoubtComesLater checks that a second doubt is reported without repeating the first.
+// TestDoubtComesLater checks that a second doubtful setting is reported without a repetition of the first.
 func TestDoubtComesLater(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
@@ -83,8 +83,8 @@ func TestDoubtComesLater(t *testing.T) {
 	}
 }
 
-// TestLocalIsNoEdit checks that UTC, Local and no time zone are equal, so that changing one to another drops no due
-// run.
+// TestLocalIsNoEdit checks that the time zones UTC, Local and none are equal, so that a change between them drops no
+// due run.
 func TestLocalIsNoEdit(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)

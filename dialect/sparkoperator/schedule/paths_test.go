@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestInTemplate checks that only the beginning of a path becomes the schedule's template; a pod's spec, keys and
-// quoted text stay.
+// TestInTemplate checks that only the beginning of a path is changed to a path of the schedule's template. The spec
+// inside a pod template, configuration keys and quoted texts stay unchanged.
 func TestInTemplate(t *testing.T) {
 	for _, test := range []struct{ field, message, wantField, wantMessage string }{
 		{"spec", "x", "spec.template", "x"},
@@ -39,7 +39,8 @@ func TestInTemplate(t *testing.T) {
 	}
 }
 
-// TestPodTemplateIsRefusedByItsOwnPath checks that the decoder's message about a pod's spec stays as it is.
+// TestPodTemplateIsRefusedByItsOwnPath checks that the decoder's message about the spec of a pod template stays
+// unchanged.
 func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}
@@ -56,8 +57,8 @@ func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	}
 }
 
-// TestAScheduleBeyondTheLimits checks that a schedule that cannot be read starts and deletes no run and keeps its
-// times.
+// TestAScheduleBeyondTheLimits checks that a schedule whose spec could not be read starts and deletes no run and keeps
+// the times in its status.
 func TestAScheduleBeyondTheLimits(t *testing.T) {
 	var s v1beta2.ScheduledSparkApplication
 	text := fmt.Sprintf(`{"metadata":{"name":"s","generation":2},"spec":{"schedule":"@every 1s","template":{"driver":{"coreLimit":"1"},"volumes":[{"name":"v","emptyDir":{"sizeLimit":%q}}]}},`+

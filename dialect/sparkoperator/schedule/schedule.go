@@ -1,5 +1,6 @@
-// Package schedule is the dialect of ScheduledSparkApplications of sparkoperator.k8s.io. It reads a custom resource
-// into the input of lifecycle/schedule, writes the decision into its status, and renders its runs. It is pure.
+// Package schedule is the dialect of ScheduledSparkApplications of sparkoperator.k8s.io. It converts a custom resource
+// into the input of the package lifecycle/schedule, writes the decision into the custom resource's status, and renders
+// the schedule's runs. It is pure.
 package schedule
 
 import (
@@ -36,12 +37,12 @@ type Options struct {
 // their arguments.
 type Schedules struct{ Options }
 
-// Decide reads the schedule, runs the state machine, and writes the result into the schedule's status, in memory. The
-// plan has Actions, Notices and RequeueAfter; a schedule has no phases. A schedule that is being deleted keeps its
-// status, and nothing is done.
+// Decide reads the schedule, runs the state machine, and writes the result into the status of s, in memory. The plan
+// contains only Actions, Notices and RequeueAfter, because a schedule has no phases. If the schedule is being deleted,
+// Decide does not change the status, and the plan is empty.
 //
-// A running run is deleted in the foreground: with the policy Replace, the next run starts when the previous one and
-// its driver pod are gone.
+// A running run is deleted in the foreground. With the policy Replace, the next run therefore starts when the previous
+// run and its driver pod no longer exist.
 func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	if s.DeletionTimestamp != nil {
 		return lifecycle.Plan{}
@@ -57,8 +58,8 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	return lifecycle.Plan{Actions: plan.Actions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter}
 }
 
-// schedule reads the custom resource's wishes. Doubts are about settings that the user may have meant differently; they
-// keep no run from starting.
+// schedule returns what the spec of the custom resource requests. doubts are the doubtful settings, which the user may
+// have meant differently; they do not prevent runs.
 func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
 	spec := &s.Spec
 	want = schedule.Schedule{
@@ -93,7 +94,8 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	return want, doubts
 }
 
-// unreadSchedule is a schedule whose spec could not be read: no run is started or deleted, and the stored times stay.
+// unreadSchedule returns the schedule to use if the spec could not be read: it starts and deletes no run, and the
+// stored times stay.
 func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
 	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
 	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
@@ -104,7 +106,8 @@ func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return want
 }
 
-// localZoneDoubt returns a warning about a time zone that has no meaning and is read as if it were not set.
+// localZoneDoubt returns the warning about the time zone Local, which names no place and is read as UTC, as if no time
+// zone were set.
 func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	field := "spec.timeZone"
 	if strings.Contains(spec.Schedule, "TZ=") { // the zone in the schedule wins
@@ -114,7 +117,8 @@ func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	return doubt.Error()
 }
 
-// kept returns a history limit. A limit that makes no sense deletes no run.
+// kept returns the number of runs to keep for a history limit. For a negative limit, which is invalid, it keeps all
+// runs.
 func kept(limit *int32) int {
 	switch {
 	case limit == nil:
@@ -125,8 +129,8 @@ func kept(limit *int32) int {
 	return int(*limit)
 }
 
-// policy reads a concurrency policy. An unknown one is read as Forbid: no two runs are active at the same time, and no
-// run is stopped. Whatever the user meant, that does no harm.
+// policy returns the concurrency policy. An unknown policy is read as Forbid, which does no harm whatever the user
+// meant: no two runs are active at the same time, and no run is stopped.
 func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldError) {
 	switch p {
 	case "", v1beta2.ConcurrencyAllow:
@@ -139,7 +143,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and is read as Forbid; write one of the three"}
 }
 
-// RunFacts returns what a schedule's decisions need to know about a run.
+// RunFacts returns the facts about a run that the schedule's decisions need.
 func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	run := lifecycle.Run{Name: app.Name, UID: string(app.UID), CreatedAt: app.CreationTimestamp.UTC(), Deleting: app.DeletionTimestamp != nil}
 	switch app.Status.AppState.State {
@@ -154,8 +158,9 @@ func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	return run
 }
 
-// RenderRun returns the application of a Create action: the template with the labels of the schedule, and the schedule
-// as its owner. It is deleted with the schedule, unless that is deleted with --cascade=orphan.
+// RenderRun returns the SparkApplication of a Create action. It consists of the template and the labels of the
+// schedule, and the schedule is its owner. Therefore it is deleted with the schedule, unless the schedule is deleted
+// with --cascade=orphan.
 func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
 	run := &v1beta2.SparkApplication{}
 	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
@@ -185,7 +190,7 @@ func (d Schedules) RunLabels(s *v1beta2.ScheduledSparkApplication) map[string]st
 	return map[string]string{sparkoperator.LabelScheduledAppName: s.Name}
 }
 
-// normalNews are the reasons of notices that report nothing wrong.
+// normalNews contains the reasons of notices that become Normal events. All other notices become Warning events.
 var normalNews = []string{
 	schedule.ReasonStarted, schedule.ReasonCompleted, schedule.ReasonReplaced, schedule.ReasonWaiting, schedule.ReasonEdited, schedule.ReasonValid,
 	schedule.ReasonSuspended, schedule.ReasonResumed, schedule.ReasonTakenOver, schedule.ReasonHonored,

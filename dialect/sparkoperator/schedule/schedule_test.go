@@ -31,7 +31,7 @@ import (
 
 var morning = time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC)
 
-// nightly returns a schedule that can run, with changes.
+// nightly returns a valid schedule after the given changes.
 func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	s := &v1beta2.ScheduledSparkApplication{}
 	s.Name, s.Namespace, s.UID, s.Generation = "nightly", "jobs", "aaaaaaaa-2222-4333-8444-555555555555", 1
@@ -56,7 +56,7 @@ func storedSchedule(t testing.TB, s *v1beta2.ScheduledSparkApplication) {
 	}
 }
 
-// toldBy returns a plan's events, one per line.
+// toldBy returns the events of a plan as text, one in each line.
 func toldBy(d Schedules, s *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) string {
 	var out []string
 	for _, e := range d.Events(s, plan) {
@@ -65,7 +65,7 @@ func toldBy(d Schedules, s *v1beta2.ScheduledSparkApplication, plan lifecycle.Pl
 	return strings.Join(out, "\n")
 }
 
-// conditionsOf returns which conditions hold, and why.
+// conditionsOf returns the types, statuses and reasons of conditions as text.
 func conditionsOf(conditions []metav1.Condition) string {
 	var out []string
 	for _, c := range conditions {
@@ -74,7 +74,8 @@ func conditionsOf(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestScheduleLife checks the status of an ordinary life against what tools of this API know.
+// TestScheduleLife checks the status in the life cycle of an ordinary schedule. It must have the fields and values that
+// tools of this API expect.
 func TestScheduleLife(t *testing.T) {
 	d, s := Schedules{}, nightly()
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
@@ -185,8 +186,8 @@ func TestRunFacts(t *testing.T) {
 	}
 }
 
-// TestScheduleRefusals checks that every bad input has a state, conditions and an event that name the field, and that
-// the schedule recovers when it is fixed.
+// TestScheduleRefusals checks that a state, conditions and an event report every invalid field by name, and that the
+// schedule recovers when the field is corrected.
 func TestScheduleRefusals(t *testing.T) {
 	for _, test := range []struct {
 		about  string
@@ -243,8 +244,8 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 }
 
-// TestScheduleIsNotRefusedForTheLongestName checks that the runs of the longest name, and their objects, have valid
-// names. The next longer name is rejected.
+// TestScheduleIsNotRefusedForTheLongestName checks that the runs of a schedule with the longest allowed name, and the
+// objects of these runs, have valid names. A name that is one character longer is rejected.
 func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	if schedule.MaxName != 52 {
 		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
@@ -296,7 +297,8 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	}
 }
 
-// TestUnknownPolicy checks that an unknown policy is reported and starts nothing beside a running run.
+// TestUnknownPolicy checks that an unknown concurrency policy is reported, and that no second run starts while a run is
+// active.
 func TestUnknownPolicy(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" })
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
@@ -344,8 +346,8 @@ func TestScheduleConditions(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver checks the take-over from another operator: nothing starts twice, and one run makes up for
-// missed ones, as with that operator.
+// TestScheduleIsTakenOver checks the take-over of a schedule from another operator. No run starts twice, and one run
+// replaces all missed runs, as with that operator.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
@@ -400,8 +402,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestScheduleLawOverLives runs schedules at random. The next decision must read the memory that was stored, and a
-// decision without a result must leave the status unchanged.
+// TestScheduleLawOverLives simulates random lives of schedules. The next decision must read the memory that was stored,
+// and a decision that does nothing must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {
@@ -470,7 +472,8 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 	return seen
 }
 
-// checkSchedule checks a status against the CRD, and decides again about it.
+// checkSchedule checks that the API server would accept the conditions of a status, that the state and the reason of
+// the status agree, and that a second decision that does nothing leaves the status unchanged.
 func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
 	t.Helper()
 	for _, c := range s.Status.Conditions {
@@ -493,7 +496,8 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 	}
 }
 
-// TestScheduleIsBeingDeleted checks that a schedule that is being deleted keeps its status, and that nothing is done.
+// TestScheduleIsBeingDeleted checks that a schedule that is being deleted keeps its status and that its plan has no
+// actions.
 func TestScheduleIsBeingDeleted(t *testing.T) {
 	gone := metav1.NewTime(morning)
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.DeletionTimestamp = &gone })

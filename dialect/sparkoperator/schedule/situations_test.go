@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestScheduleSituations checks conditions, events, the next run, actions and the requeue in situations that users
-// meet. The schedule is hourly. The first pass is right after its creation; the others follow each row.
+// TestScheduleSituations checks the conditions, events, next run, actions and requeue in situations that users meet.
+// The schedule is hourly. The first pass takes place right after the creation of the schedule. Each row describes the
+// passes after it.
 func TestScheduleSituations(t *testing.T) {
 	const ready = "Ready=True(Scheduled)"
 	type app = v1beta2.ScheduledSparkApplication
@@ -144,12 +145,12 @@ func doneBy(plan lifecycle.Plan) string {
 	return strings.Join(do, " ")
 }
 
-// startedBefore stores the run of 11:00, as an earlier pass did.
+// startedBefore writes the run of 11:00 into the status, as an earlier pass would have done.
 func startedBefore(s *v1beta2.ScheduledSparkApplication) {
 	Schedules{}.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
 }
 
-// checkTold compares events by how they begin.
+// checkTold checks that each event begins with the wanted text.
 func checkTold(t *testing.T, reported string, want []string) {
 	t.Helper()
 	var got []string

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// decodeSchedule reads what rememberSchedule stored, or what another operator wrote.
+// decodeSchedule returns the memory that rememberSchedule stored, or derives a memory from another operator's status.
 func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
 	st := &s.Status
 	m := schedule.Memory{
@@ -37,7 +37,7 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return m
 }
 
-// utc returns a time of a status; the zero time if there is none.
+// utc returns a time of the status in UTC, or the zero time if it is not set.
 func utc(t metav1.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -45,9 +45,10 @@ func utc(t metav1.Time) time.Time {
 	return t.UTC()
 }
 
-// takeScheduleOver reads what another operator of this API wrote. The next run of its status stays the next one, even
-// if its time has passed: that operator would have started it late too. An edit that it had not seen yet counts from
-// now on. A run that it created without storing that is found by its name, which ends in the time of its creation.
+// takeScheduleOver derives the memory from the status that another operator of this API wrote. The next run in that
+// status stays the next run, even if its time has passed, because that operator would have started it late too. If the
+// spec was edited before that operator read the edit, the edited times apply from now on. A run that was created but
+// not stored is found by its name, which ends in the time of its creation.
 func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
 		return // no operator has seen it
@@ -60,7 +61,8 @@ func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationS
 	}
 }
 
-// rememberSchedule stores a memory. decodeSchedule reads it back unchanged; a condition holds whether it was suspended.
+// rememberSchedule stores a memory in the status, from which decodeSchedule reads the same memory. The condition
+// Suspended stores whether the schedule was suspended.
 func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Memory) {
 	if st.Operator == nil {
 		st.Operator = &v1beta2.ScheduleOperatorStatus{}
@@ -83,7 +85,7 @@ const (
 )
 
 // encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns the
-// notices.
+// notices to report.
 func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, transient *lifecycle.TransientError,
 	now time.Time) (notices []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
@@ -114,8 +116,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return notices
 }
 
-// scheduleConditions returns the conditions that hold. A schedule is Ready if its runs start when they are due. It
-// stays Ready while its concurrency policy makes the next run wait for the last.
+// scheduleConditions returns the conditions that apply now. A schedule is Ready if its runs start when they are due. It
+// stays Ready while its concurrency policy makes the next run wait for the end of the previous run.
 func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, transient *lifecycle.TransientError) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}

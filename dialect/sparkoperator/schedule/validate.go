@@ -17,15 +17,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Validate returns everything that keeps a schedule from starting runs, without looking at a cluster: its times, its
-// numbers, its name, and every fault for which an application of the template would be rejected. An unknown concurrency
-// policy is no fault: see policy.
+// Validate returns all faults of a schedule that prevent runs, as far as they can be found without a cluster: faults of
+// its times, its numbers and its name, and every fault for which an application of the template would be rejected. An
+// unknown concurrency policy is no fault (see policy).
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)
 }
 
-// faults is Validate with the error of parsing the times, nil if there is none.
+// faults returns the faults that Validate returns. unread is the error of parsing the times, or nil, so that the times
+// are parsed only once.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
@@ -105,8 +106,9 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 	return nil
 }
 
-// inTemplate changes an error about an application into one about the schedule's template. Only the beginning of the
-// path is the application's spec: pod templates have a spec further on, and keys of sparkConf may contain anything.
+// inTemplate converts an error about an application into an error about the schedule's template. It changes only the
+// beginning of the path, because later parts of the path may contain another spec (of a pod template) or a key of
+// sparkConf, which may be any text.
 func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	field := e.Field
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
@@ -120,6 +122,6 @@ func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	})}
 }
 
-// mentioned matches fields of the application in a message. Quoted text is the user's own, and a "spec" after a dot or
-// a bracket is not the application's.
+// mentioned matches the fields of the application that a message mentions, and quoted texts. Quoted texts are the
+// user's own and stay unchanged. A "spec" after a dot or a bracket does not match, because it is not the application's.
 var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)
