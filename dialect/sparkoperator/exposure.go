@@ -19,10 +19,11 @@ const (
 
 // UI configures how the web UIs of drivers are exposed. The zero value exposes none.
 type UI struct {
-	// Service gives every driver with a web UI a Service for it. Without that Service nothing else leads to the UI.
+	// Service gives every driver that serves a web UI a Service for it. Without that Service, no Ingress or route can
+	// lead to the web UI.
 	Service bool
-	// Outside allows Services that are reachable from outside the cluster (NodePort, LoadBalancer). If false, Services
-	// are ClusterIP.
+	// Outside allows Services that are reachable from outside the cluster (NodePort, LoadBalancer). If false, all
+	// Services have the type ClusterIP.
 	Outside bool
 	// Ingress configures how Ingresses are created; if it is nil, the operator creates none.
 	Ingress *UIIngress
@@ -32,22 +33,22 @@ type UI struct {
 
 // UIIngress configures the Ingresses of web UIs.
 type UIIngress struct {
-	// URLFormat is the address of every web UI's Ingress (expose.ParseAddress). If it is empty, only
-	// driverIngressOptions have Ingresses.
+	// URLFormat is the format of the address of every web UI's Ingress (expose.ParseAddress). If it is empty, only the
+	// ports in driverIngressOptions have Ingresses.
 	URLFormat string
-	// ClassName is the class of all Ingresses; empty leaves the choice to the cluster.
+	// ClassName is the class of all Ingresses. If it is empty, the cluster's default class applies.
 	ClassName string
-	// Annotations and TLS apply to Ingresses whose application sets none of its own.
+	// Annotations and TLS apply to the Ingresses of applications that set none of their own.
 	Annotations map[string]string
 	TLS         []networkingv1.IngressTLS
 }
 
 // UIRoute configures the HTTPRoutes of web UIs.
 type UIRoute struct {
-	// Parents are the Gateways of every web UI's route. If there are none, only applications that name Gateways have
-	// routes.
+	// Parents are the Gateways to which every web UI's route is attached. If there are none, only applications that
+	// name Gateways have routes.
 	Parents []expose.Parent
-	// URLFormat is the address of routes; empty means that of UIIngress.
+	// URLFormat is the format of the address of routes; if it is empty, UIIngress.URLFormat applies.
 	URLFormat string
 }
 
@@ -102,14 +103,15 @@ func (e *Exposure) ValidPort(field string, port int32) bool {
 
 // RouteRequest contains the settings of a custom resource for the HTTPRoute of its web UI.
 type RouteRequest struct {
-	// Spec is nil if the custom resource says nothing; Field is the field in which it would.
+	// Spec contains the route settings of the custom resource; nil if it sets none. Field is the name of the field with
+	// these settings.
 	Spec  *v1beta2.RouteConfiguration
 	Field string
-	// Format is the address with its placeholders, and FormatField the field it comes from; both are empty if nothing
+	// Format is the address with placeholders, and FormatField is the field that sets it. Both are empty if no field
 	// sets an address.
 	Format, FormatField string
 	Names               expose.Names
-	// Route has the identity of the object.
+	// Route contains the namespace, name, labels and owner of the HTTPRoute.
 	Route expose.Route
 }
 

@@ -33,12 +33,11 @@ const (
 )
 
 const (
-	// workerVariable and the following variables tell a worker process which cases are its own, and after which of them
-	// it continues.
+	// workerVariable selects the cases of a worker process. afterVariable names the case after which it continues.
 	workerVariable, afterVariable = "HOSTILE_WORKER", "HOSTILE_AFTER"
 	// onlyVariable is a regular expression that selects cases by name.
 	onlyVariable = "HOSTILE_ONLY"
-	// A worker abandons a case once it has used abandonCPU, or holds abandonBytes.
+	// A worker abandons a case that has used abandonCPU, or while the heap exceeds abandonBytes.
 	abandonCPU, abandonBytes = 4 * time.Second, 1 << 30
 	hostileWorkers           = 2
 )

@@ -18,7 +18,7 @@ type (
 	Kind = kind.Kind
 	// Runs describes the dependents of a kind that are applications.
 	Runs = kind.Runs
-	// AuxiliaryObjects is the wanted auxiliary objects of a driver.
+	// AuxiliaryObjects are the wanted auxiliary objects of a driver.
 	AuxiliaryObjects = kind.AuxiliaryObjects
 	// Event is a Kubernetes Event about the custom resource.
 	Event = kind.Event

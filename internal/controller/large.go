@@ -25,7 +25,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 	live := r.kind.New()
 	switch err := r.dependents.Live.Get(ctx, key, live); {
 	case apierrors.IsNotFound(err):
-		// This is no NotFound error: the pass after the deletion event does the rest.
+		// The error is not a NotFound error, so that this pass does not treat the object as deleted. The pass after the
+		// deletion event does that.
 		return fmt.Errorf("%s is gone, and the cache does not show that yet", key)
 	case err != nil:
 		return fmt.Errorf("read a spec of more than %d bytes, which the cache does not keep: %w", trim.MaxSpec, err)

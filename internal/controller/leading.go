@@ -40,7 +40,7 @@ func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Contex
 // ended returns the result of a pass. If the pass was cut off because this replica's term had ended, the result is a
 // requeue and no error: this replica may get the lease back by a late renewal.
 func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
-	// The gate may reject a request before the context ends.
+	// A request may be rejected because the term is over (ErrOver) before the context ends.
 	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) {
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil
 	}

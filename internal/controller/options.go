@@ -25,21 +25,21 @@ type Options struct {
 	Traces  *telemetry.Traces // nil if traces are off
 	Clock   Clock
 	Scope   Scope
-	// Explainer finds out why pods wait.
+	// Explainer finds out why pods wait and why executors are missing.
 	Explainer *explain.Explainer
 	// Optional are the caches of dependents of kinds that a cluster may lack.
 	Optional *optional.Caches
-	// Sentinels of the kind; nil if it has none.
+	// Sentinels are the sentinels of the kind; nil if it has none.
 	Sentinels *sentinel.Kind
 	// Rush reports whether more runs are due than can be started at once.
 	Rush func() bool
-	// Lead is the terms of this replica; nil without leader election.
+	// Lead provides the terms in which this replica leads; nil without leader election.
 	Lead *lease.Leadership
 	// StopAsked reports whether a shutdown was requested.
 	StopAsked func() bool
 	Watchdog  *watchdog.Watchdog
-	// ShutdownTimeout is the time that a shutdown waits for passes. A pass has less time than that, and at most a
-	// minute.
+	// ShutdownTimeout is how long a shutdown waits for passes. The time limit of a pass is shorter (passLimit), and at
+	// most a minute.
 	ShutdownTimeout time.Duration
 }
 

@@ -136,8 +136,8 @@ func TestSweepDeletesOrphans(t *testing.T) {
 	waitCached(w, r, app.UID, 10)
 
 	r.deleted.Note(app)
-	// Once the driver is gone the garbage collector removes it from the owners of exec-2, perhaps before the sweep:
-	// then the sweep runs again.
+	// Once the driver no longer exists, the garbage collector removes it from the owners of exec-2. If that happens
+	// before the sweep deletes exec-2, another sweep is necessary.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
 		again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 		return errors.Join(err, want(again, false))
@@ -305,7 +305,8 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	keeps := &webhookless{}
 	r := sweeper(w, func(c client.Client) client.Client { keeps.Client = c; return keeps })
 	other, app := w.Application("other"), w.Application("pi")
-	// Assumed to be an orphan of the former "pi"; the garbage collector keeps it, since its owner exists.
+	// The note below makes this ConfigMap an orphan of a deleted application "pi". The garbage collector keeps it,
+	// since its owner exists.
 	configMap(w, other, "conf", appRef(other))
 	waitCached(w, r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {

@@ -30,12 +30,13 @@ import (
 )
 
 const (
-	// passTimeout bounds one pass, so that a hanging API call cannot occupy a worker for ever. A pass has less time if
-	// a shutdown has less than that (passLimit).
+	// passTimeout limits one pass, so that a hanging API call cannot occupy a worker for ever. If the time for a
+	// shutdown is shorter, the limit of a pass is lower (passLimit).
 	passTimeout = time.Minute
-	// maxRounds is the most decisions of one pass. A pass decides again if its own actions bring up new facts.
+	// maxRounds is the largest number of decisions in one pass. A pass decides again if its own actions yield new
+	// facts.
 	maxRounds = 5
-	// requeueSoon is the delay of a pass that an informer's event normally triggers sooner.
+	// requeueSoon is the delay of a requeue if an informer's event normally triggers the next pass sooner.
 	requeueSoon = time.Second
 )
 
@@ -106,7 +107,7 @@ type outcome struct {
 type Scope interface {
 	// Serves reports whether the operator acts on the custom resources of a namespace now.
 	Serves(ctx context.Context, namespace string) (bool, error)
-	// Watched returns the namespaces that the caches hold. An empty name stands for all.
+	// Watched returns the namespaces whose objects the caches contain. An empty name stands for all namespaces.
 	Watched() []string
 }
 
@@ -180,7 +181,8 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	}
 	began := time.Now()
 	r.metrics.RecordFirst(r.subject(stored), r.standing(stored))
-	// A status stores no finer time. So the time that a later pass reads equals the one that was decided with.
+	// The status stores times with this precision. The current time is truncated to it, so that a later pass reads the
+	// same time that this pass used.
 	sight, err := r.observer().Observe(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
 	if err != nil {
 		return reconcile.Result{}, err
@@ -240,7 +242,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	if held != nil && held.Lasts() {
 		done.View = done.WithFact(func(seen *lifecycle.Observed) {
 			seen.TransientError = held.TransientError()
-			// The failed request may have taken effect since.
+			// The failed request may have taken effect in the meantime, so nothing counts as confirmed.
 			seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind = false, false, false, false
 		})
 		if done, err = r.settle(ctx, done); err != nil {

@@ -104,8 +104,9 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	}
 	key := client.ObjectKeyFromObject(stored)
 	if !doubted {
-		// The write may have reached the cache between the read and the check, and its event may have been dropped as
-		// an echo. Later events of it are not dropped.
+		// The write may have reached the cache after the pass read the object. Its event may have been dropped as an
+		// echo, so the pass must not wait for it. If the cache still lacks the write, its event is not dropped when it
+		// arrives.
 		if err := r.read(ctx, key, stored); err != nil {
 			return true, client.IgnoreNotFound(err)
 		}

@@ -27,7 +27,7 @@ const maxWarnings = 5
 func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	logger := log.FromContext(ctx)
 	for _, t := range o.plan.Transitions {
-		// The message is not logged: it may quote the last output of a tenant's program, which only the tenant may
+		// The message is not logged, because it may quote the last output of a user's program, which only that user may
 		// read.
 		values := []any{"from", t.From, "to", t.To, "attempt", t.Attempt, "outcome", t.Outcome, "reason", t.Cause.Reason}
 		if driver := o.Seen.Driver(t.Attempt); driver != nil && driver.HasExit {
@@ -60,7 +60,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	ref := corev1.ObjectReference{
 		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 	}
-	// An object read through a typed client does not contain its own kind. The scheme knows it.
+	// An object that was read through a typed client does not contain its own kind, so the kind is read from the
+	// scheme.
 	if gvk, err := apiutil.GVKForObject(obj, r.dependents.Client.Scheme()); err == nil {
 		ref.APIVersion, ref.Kind = gvk.GroupVersion().String(), gvk.Kind
 	}

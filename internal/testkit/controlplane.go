@@ -19,10 +19,10 @@ import (
 
 // Environment variables that select a control plane other than the embedded one.
 const (
-	// assetsVariable names a directory with kube-apiserver and etcd, as setup-envtest prints it.
+	// assetsVariable names a directory with kube-apiserver and etcd, such as the directory that setup-envtest prints.
 	assetsVariable = "KUBEBUILDER_ASSETS"
-	// kubeconfigVariable names the administrator's kubeconfig of an existing control plane. The name is not KUBECONFIG,
-	// so that tests never run against a cluster by mistake.
+	// kubeconfigVariable names the administrator's kubeconfig of an existing control plane. It is not KUBECONFIG, so
+	// that tests never use a cluster by mistake.
 	kubeconfigVariable = "TEST_KUBECONFIG"
 )
 

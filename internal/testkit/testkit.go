@@ -32,10 +32,11 @@ import (
 )
 
 const (
-	// startTimeout includes the time to build the control plane's programs with a cold cache.
+	// startTimeout limits the start of the control plane. It includes the time to build the control plane's programs
+	// without a build cache.
 	startTimeout = 40 * time.Minute
-	// waitTimeout bounds Wait. It is far longer than any condition takes, so that only a condition that never becomes
-	// true fails the test.
+	// waitTimeout limits Wait. It is far longer than any condition takes, so that a test fails only if the condition
+	// never becomes true.
 	waitTimeout = 60 * time.Second
 	waitStep    = 20 * time.Millisecond
 )
@@ -203,7 +204,7 @@ func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	// With the owner's process ID, the control plane ends with this process, even after a crash.
+	// Because it gets the owner's process ID, the control plane ends when this process ends, even after a crash.
 	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	// A process that still runs must not make this one wait for its output.
+	// A child process that is still running must not make this process wait for the end of its output.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out.Bytes())

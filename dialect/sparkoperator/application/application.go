@@ -26,26 +26,26 @@ import (
 
 // Options are the settings of the operator's configuration that apply to every application.
 type Options struct {
-	// DefaultTTL is how long a finished application without timeToLiveSeconds is kept; 0 means forever.
+	// DefaultTTL is how long a finished application is kept if it does not set timeToLiveSeconds; 0 means forever.
 	DefaultTTL time.Duration
 	// MaxTrackedExecutors is the maximum number of entries in status.executorState; 0 means none. The counts always
 	// include all executors.
 	MaxTrackedExecutors int
-	// Limits are the deadlines of an application that sets none; 0 means no deadline.
+	// Limits are the deadlines of applications that set none; 0 means no deadline.
 	Limits lifecycle.Deadlines
-	// Master is the URL of the API server for drivers; empty means DefaultMaster.
+	// Master is the URL of the API server that drivers use; empty means DefaultMaster.
 	Master string
 	// MissingGrace is how long a new driver pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
-	// Batch says which batch schedulers may be used.
+	// Batch configures the batch schedulers that applications may use.
 	Batch Batch
-	// UI says how drivers' web UIs are exposed.
+	// UI configures how the web UIs of drivers are exposed.
 	UI sparkoperator.UI
 	// Authenticate makes drivers and executors authenticate each other and encrypt their traffic, unless an application
-	// sets this itself.
+	// sets the keys for this itself.
 	Authenticate bool
-	// Submission is the submission mode of applications that choose none; empty means Auto. Native also overrides
-	// applications: the operator then creates all driver pods, and never uses spark-submit.
+	// Submission is the submission mode of applications that choose none; empty means Auto. Native also overrides the
+	// applications' choice: the operator then creates all driver pods and never uses spark-submit.
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string

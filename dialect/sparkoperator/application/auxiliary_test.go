@@ -467,7 +467,7 @@ func TestSurrounded(t *testing.T) {
 				t.Errorf("%d, %s: told %+v", i, step.name, event)
 			}
 		}
-		// The same again changes nothing, so that nothing is written.
+		// Recording the same states again changes nothing, so no status is written.
 		settled := app.Status.DeepCopy()
 		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now.Add(time.Hour)); len(again) > 0 {
 			t.Errorf("%d, %s: told again: %v", i, step.name, again)

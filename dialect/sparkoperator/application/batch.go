@@ -23,7 +23,7 @@ type Batch struct {
 	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
 	// pods, and a warning reports it.
 	Enabled bool
-	// Default is the batch scheduler of applications that name no scheduler; empty means none.
+	// Default is the batch scheduler of applications that choose no scheduler; empty means none.
 	Default string
 	// KubeSchedulers are the names of schedulers with the coscheduling plugin.
 	KubeSchedulers []string
@@ -182,7 +182,8 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	}
 	r.Conf.Set("spark.kubernetes.driver.annotation."+gang.TaskGroupAnnotation, gang.DriverTaskGroup)
 	r.Conf.Set("spark.kubernetes.executor.annotation."+gang.TaskGroupAnnotation, gang.ExecutorTaskGroup)
-	// The JSON is no configuration key, because "${" and "{{" have a meaning there.
+	// The JSON text is set on the pod and not by a configuration key, because "${" and "{{" have a meaning in
+	// configuration values.
 	r.Conf.Delete("spark.kubernetes.driver.annotation." + gang.TaskGroupsAnnotation)
 	r.Driver.Annotations = maps.Clone(r.Driver.Annotations)
 	if r.Driver.Annotations == nil {

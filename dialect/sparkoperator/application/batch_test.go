@@ -345,7 +345,7 @@ func TestBatchRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %s: %s", c.name, err, c.field, c.says)
 		}
 	}
-	// The application ends with that, and no attempt is made.
+	// With an unknown scheduler the application fails, and no attempt is launched.
 	app := appOf(t, `spec: {batchScheduler: whoever, restartPolicy: {type: Always}}`)
 	if _, _, invalid := gangs().nextAttempt(app, 1, t0); invalid == nil || !strings.Contains(invalid.Message, "coscheduler") {
 		t.Errorf("%v", invalid)

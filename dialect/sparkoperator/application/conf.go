@@ -34,14 +34,14 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	sparkoperator.Set(c, "spark.kubernetes.container.image", spec.Image)
 	defaultFields(c, spec)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
-	// From Spark 4.1 on, the driver leaves the exception that ended it on its pod, which helps if the log's last lines
-	// hold only its stack trace. The driver of a Python or R program does not know the exception. It would create a
-	// Kubernetes client after the program's last output, and the client's log would push that output out of the
-	// termination message.
+	// From Spark 4.1 on, the driver annotates its pod with the exception that ended it. This helps if the last lines of
+	// the log contain only the stack trace of the exception. For Python and R programs it is not set, because their
+	// driver does not know the exception. It would create a Kubernetes client after the program's last output, and the
+	// client's log would push that output out of the termination message.
 	if submit.IsJVM(spec.MainApplicationFile) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}
-	// The operator never waits in a JVM, so a user's true would only mislead in the driver's properties.
+	// The operator never waits in a JVM, so the value "true" of a user would be misleading in the driver's properties.
 	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
 
 	driver, executor := &spec.Driver, &spec.Executor
@@ -124,7 +124,7 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, kube+"node.selector.", pod.NodeSelector)
 	sparkoperator.Set(c, kube+"scheduler.name", pod.SchedulerName)
 	if allow := dialect.PrivilegeEscalation(pod.SecurityContext); allow != nil {
-		// The key exists since Spark 4.3, whose default is false.
+		// This key exists since Spark 4.3. Spark's default is false.
 		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow))
 	}
 	if name := templateContainer(pod.Template, role); name != "" {

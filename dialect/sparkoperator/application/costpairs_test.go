@@ -21,7 +21,7 @@ import (
 const (
 	mostTime   = 250 * time.Millisecond
 	mostMemory = 64 << 20
-	// mostKeys is how many entries the definition lets into a map.
+	// mostKeys is the largest number of entries that the definition allows in a map.
 	mostKeys = 2000
 )
 

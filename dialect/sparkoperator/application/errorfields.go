@@ -110,7 +110,7 @@ func keyField(app *v1beta2.SparkApplication, key string) string {
 			return fmt.Sprintf("spec.sparkConf[%s]", key)
 		}
 	}
-	// A missing key is reported at its volume, which may be in sparkConf.
+	// A missing key of a volume is reported for another key of the same volume, which may be in sparkConf.
 	if volume := volumeKeys.FindString(key); volume != "" {
 		for other := range app.Spec.SparkConf {
 			if strings.HasPrefix(other, volume) {

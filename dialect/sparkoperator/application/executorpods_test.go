@@ -156,7 +156,7 @@ volumeMounts:
 - {mountPath: /files}
 - {mountPath: /data, subPath: x}
 `
-	// Of a variable the last counts.
+	// If a container has two variables with the same name, the last one counts.
 	env := map[string]string{
 		"A": "field", "B": "map", "T": "template", "FROM": "configMapKeyRef", "SECRET": "secretKeyRef", "TOKEN": "field", "SPARK_USER": "me",
 		"SPARK_CONF_DIR": "/etc/spark/conf", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_LOCAL_DIRS": "/scratch", "SPARK_JAVA_OPT_0": "-Dmine=1",
@@ -173,7 +173,8 @@ volumeMounts:
 				}
 			}
 			for _, twice := range doubled(fieldtable.Plain(t, made)) {
-				// Variables that the configuration sets are in the template too, for variables that refer to them.
+				// Variables that the configuration sets are in the template too, because other variables may refer to
+				// them.
 				if !strings.HasPrefix(twice, ".containers.env: ") {
 					missing = append(missing, "twice: "+twice)
 				}

@@ -22,7 +22,8 @@ func Hash(spec *v1beta2.SparkApplicationSpec) string {
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	s.FailureRetries, s.RetryInterval = nil, nil
-	// The spec was read from JSON, so this fails only for a template without valid JSON, which no API server stores.
+	// The spec was decoded from JSON. Encoding it fails only if a template is no valid JSON, which no API server
+	// stores.
 	text, err := json.Marshal(s)
 	if err != nil {
 		text = []byte(err.Error())

@@ -163,7 +163,7 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 			if !equality.Semantic.DeepEqual(want, got) {
 				t.Fatalf("attempt %d of %s, %s after the decision (-built for it +built for the decision):\n%s", launch.Attempt, app.Name, at.Sub(now), cmp.Diff(fieldtable.Plain(t, want), fieldtable.Plain(t, got)))
 			}
-			// The result belongs to the caller, who may change it.
+			// The caller may change the returned objects, so a change must not affect the next result.
 			got.Driver.Labels["ours"], got.Before = "no more", slices.Insert(got.Before, 0, got.Before[0])
 		}
 	}

@@ -19,7 +19,8 @@ import (
 // describe the expected objects in YAML.
 type made struct {
 	app *v1beta2.SparkApplication
-	// driver pod and executor template, and the Spark container of each.
+	// driver is the driver pod, executor is the executors' template, and the containers are the Spark containers in
+	// them.
 	driver, executor                   map[string]any
 	driverContainer, executorContainer map[string]any
 	services                           []map[string]any

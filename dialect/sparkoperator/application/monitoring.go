@@ -171,7 +171,7 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 		c.Set(confMetricsConf, file)
 	}
 	if m.Prometheus != nil {
-		// The exporter's rules, including those that users wrote for this API, turn the namespace into labels.
+		// The rules of the exporter convert this namespace into labels. So do the rules that users wrote for this API.
 		c.Set(confMetricsNamespace, app.Namespace+"."+app.Name)
 	}
 	for _, role := range []string{"driver", "executor"} {
@@ -206,7 +206,8 @@ func servletConf(c *conf.Conf, m monitoring) {
 		c.Set(confServletSink+"class", "org.apache.spark.metrics.sink.PrometheusServlet")
 		c.Set(confServletSink+"path", strings.TrimSuffix(driverMetricsPath, "/"))
 		c.SetIfMissing("spark.metrics.conf.driver.source.jvm.class", "org.apache.spark.metrics.source.JvmSource")
-		// Another sink, such as Graphite, needs different names for different applications.
+		// If there is another sink, such as Graphite, the namespace is not set, because that sink needs different names
+		// for different applications.
 		if m.properties() == "" && !ownMetricsConf(c) {
 			c.SetIfMissing(confMetricsNamespace, servletNamespace)
 		}

@@ -101,8 +101,8 @@ func TestMetricsFiles(t *testing.T) {
 			if got := m.conf["spark.driver.extraJavaOptions"]; got != want {
 				t.Errorf("options of the driver's JVM are %q, want %q", got, want)
 			}
-			// A role that is not exposed has no exporter. The files are in both pods, since Spark's configuration of
-			// both names them.
+			// A role without exposed metrics has no exporter. The files are in the pods of both roles, since the Spark
+			// configuration of both names them.
 			for _, role := range []string{"driver", "executor"} {
 				pod, container := m.role(role)
 				mounted := len(lacks(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
@@ -133,7 +133,7 @@ func TestMetricsConfigMap(t *testing.T) {
 	if config.Namespace != app.Namespace || len(config.OwnerReferences) != 1 || config.OwnerReferences[0].UID != app.UID {
 		t.Errorf("metadata: %+v", config.ObjectMeta)
 	}
-	// Its name is every attempt's; its content is not what tells attempts apart.
+	// The ConfigMaps of all attempts have the same name. Their labels distinguish the attempts; their content does not.
 	second, err := usual.Render(app, createAttempt(2), t0)
 	if err != nil {
 		t.Fatal(err)
@@ -401,7 +401,7 @@ func TestMonitoringTroubles(t *testing.T) {
 					t.Errorf("told %s: %s, want %s", got[i].reason, got[i].message, want)
 				}
 			}
-			// Told by an event of the attempt, and by a condition as long as there is one.
+			// An event of the attempt reports each problem, and a condition reports it as long as the attempt exists.
 			objects := rendered(t, test.pieces...)
 			for _, trouble := range got {
 				if !slices.Contains(objects.Warnings, trouble.message) {

@@ -16,17 +16,17 @@ import (
 // fields contain YAML of the application and of the expected pods.
 type mutation struct {
 	name string
-	// app and pod are what is asked for: fields of spec, and of spec.driver or spec.executor.
+	// app and pod request the change: app sets fields of the spec, and pod sets fields of spec.driver or spec.executor.
 	app, pod string
-	// template is a template of the user's that says the same, or something else, about it.
+	// template is a user's pod template that makes the same change or a conflicting one.
 	template string
-	// wantPod and wantContainer have to be in the pod of the driver and in the executors' template, with the user's
-	// template and without.
+	// wantPod and wantContainer are the expected parts of the driver pod and of the executors' template, both with the
+	// user's template and without it.
 	wantPod, wantContainer string
-	// merged and mergedContainer have to be there with the user's template beside that.
+	// merged and mergedContainer are further expected parts if the user's template is set.
 	merged, mergedContainer string
-	// driverConf and executorConf are Spark's configuration; where executors get it by that, there is no need of a
-	// template.
+	// driverConf and executorConf are the expected Spark configuration. If it makes the change in executors, the
+	// template does not have to.
 	driverConf, executorConf map[string]string
 	onlyDriver               bool // wantPod and wantContainer are the driver's only: executors get it by configuration
 }

@@ -27,7 +27,8 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 		return o, err
 	}
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
-	// The hash of the spec identifies a launch that was not stored, even if the spec was edited since.
+	// The hash of the spec identifies the launch of a driver that was not stored, even if the spec has been edited in
+	// the meantime.
 	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
 	return o, nil
 }

@@ -24,7 +24,7 @@ var overwrittenWays = map[string]struct{ field, way string }{
 	"Env":             {"spec.executor.env", "Spark sets this variable last"},
 	"SparkConfigMap":  {"spec.sparkConfigMap", "Spark sets SPARK_CONF_DIR of executors last"},
 	"HadoopConfigMap": {"spec.hadoopConfigMap", "spark.kubernetes.hadoop.configMapName sets HADOOP_CONF_DIR of executors; use one of the two"},
-	// A field with a configuration key is not overwritten: executorConf sets it.
+	// If the field has a configuration key, executorConf sets the key, so the field is not overridden.
 	"TerminationGracePeriodSeconds": {"spec.executor.terminationGracePeriodSeconds", "set spark.kubernetes.executor.terminationGracePeriodSeconds"},
 	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark makes it of the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }

@@ -212,8 +212,8 @@ func TestLongNames(t *testing.T) {
 				}
 			}
 		}
-		// A driver's name may be longer than a host name: executors reach it by its Service, and the kubelet cuts the
-		// rest.
+		// A driver's pod name may be longer than a host name. Executors connect to the driver's Service, and the
+		// kubelet cuts the host name.
 		objects := render(t, app, 1)
 		if driver := objects.Driver; driver.Name != name+"-driver" || driver.Spec.Hostname != "" {
 			t.Errorf("the driver is %s, its host name %q", driver.Name, driver.Spec.Hostname)
@@ -252,7 +252,8 @@ func TestRefusals(t *testing.T) {
 			a.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":7}}`)}
 		}},
 		{"spec.mainClass", func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }},
-		// To spark-submit this would be an option. Of a scheme it is a file, however it begins.
+		// spark-submit would take such a file name for an option. A URI with a scheme is always a file, whatever it
+		// begins with.
 		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--proxy-user=root" }},
 		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--conf" }},
 	} {

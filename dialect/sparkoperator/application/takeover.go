@@ -101,7 +101,7 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 		return m
 	}
 	for i := range seen.Drivers {
-		// Our own status, from which the other operator removed the fields that it does not know.
+		// The status was ours before the other operator removed the fields that it does not know.
 		if n := seen.Drivers[i].Attempt; n > m.Attempt && lifecycle.AttemptID(string(app.UID), n) == m.AttemptID {
 			m.Attempt = n
 		}

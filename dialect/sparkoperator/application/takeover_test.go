@@ -182,7 +182,7 @@ func TestTakeOverStates(t *testing.T) {
 			if c.driver == none || plan.Next.Phase == lifecycle.Editing {
 				return
 			}
-			// From here on it is ours: a second look finds the same attempt, and its executors.
+			// After this decision the application is ours: a second pass finds the same attempt and its executors.
 			again := seenOf(Dialect{}.Adopt(app, pods))
 			if len(again.Executors) != 1 || again.Drivers[0].Attempt != plan.Next.Attempt || again.Executors[0].Attempt != plan.Next.Attempt {
 				t.Errorf("the next look finds %+v of attempt %d", again, plan.Next.Attempt)

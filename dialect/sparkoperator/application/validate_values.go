@@ -15,7 +15,7 @@ import (
 
 // validSizes rejects sizes of driver and executors that Spark does not accept. Without this check, the driver would
 // read the executors' sizes after its start, and the application would wait for executors that are never created. A
-// value with a reference ("${...}") is not checked, since only the driver knows it.
+// value with a reference ("${...}") is not checked, since only the driver can resolve it.
 func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	check := func(field string, value *string, read func(string) error) {
 		if value == nil || *value == "" || strings.Contains(*value, "${") {

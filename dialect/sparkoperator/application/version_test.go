@@ -99,7 +99,7 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 			t.Errorf("later it is told %v, holds %v", reported, holds())
 		}
 	}
-	// The next attempt is another run. Its mismatch is reported too, but not before a pod of it shows the version.
+	// The next attempt is another run. Its mismatch is reported too, but only when one of its pods shows the version.
 	app.Spec.SparkVersion = "3.5.1"
 	step(lifecycle.Observed{Confirmed: true})
 	if holds() || app.Status.Operator.Attempt != 2 {

@@ -71,8 +71,8 @@ func volumePlaces(volumes []corev1.Volume) map[string]int {
 }
 
 // localVolumeOptions returns Spark's volume type and options for a volume (MountVolumesFeatureStep), or "" if Spark
-// does not support the volume's source. If the source is read-only, only the result readOnly says so, because Spark
-// reads mount.readOnly and has no such option of the source.
+// does not support the volume's source. For a read-only source it returns readOnly = true and no option, because Spark
+// reads only mount.readOnly.
 func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {

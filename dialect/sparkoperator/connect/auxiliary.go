@@ -68,7 +68,8 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	// A default that is left out could not be restored.
+	// The type is set even if it is the default, because the operator could not restore a field that this object leaves
+	// out.
 	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP)
 	if !c.UI.Outside && !expose.IsInternal(service.Spec.Type) {
 		expose.MakeInternal(&service.Spec)

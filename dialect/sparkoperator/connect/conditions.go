@@ -17,8 +17,8 @@ import (
 
 // Types of a SparkConnect's conditions, in addition to those of SparkApplications and v1alpha1.ConditionServerPodReady.
 const (
-	// ConditionProgressing is True while a server starts: the first one, one for an edited spec, or the next after one
-	// that ended.
+	// ConditionProgressing is True while a server starts: the first server, the server of an edited spec, or the server
+	// after one that ended.
 	ConditionProgressing = "Progressing"
 	// ConditionServiceReady is True if the Service for clients exists as wanted. If it is False and no Service leads to
 	// the server, Ready is False too.

@@ -33,15 +33,15 @@ const LabelConnectName = "sparkoperator.k8s.io/connect-name"
 
 // Options are the settings of the operator's configuration that apply to every Spark Connect server.
 type Options struct {
-	// Master is the URL of the API server for servers; empty means DefaultMaster.
+	// Master is the URL of the API server that servers use; empty means DefaultMaster.
 	Master string
 	// MissingGrace is how long a new server pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
-	// Policy says whether servers get a NetworkPolicy, and from where their clients may connect then.
+	// Policy selects whether servers have a NetworkPolicy, and from where clients may connect if they have one.
 	Policy Policy
-	// UI says how the servers' web UIs may be reached. If UI.Service is set, each server has a Service for its UI in
-	// the cluster; if not, only servers whose spec asks for an Ingress or a route. The Service for clients always
-	// exists.
+	// UI configures how the servers' web UIs can be reached. If UI.Service is set, each server has a Service for its
+	// web UI in the cluster. If it is not set, only servers whose spec requests an Ingress or a route have such a
+	// Service. The Service for clients always exists.
 	UI sparkoperator.UI
 	// Own is the operator's service account, which no pod of a server may use.
 	Own dialect.ServiceAccount
@@ -70,7 +70,8 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	}
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
-	// A server ends permanently because of the spec or the operator's configuration, which may have changed since.
+	// A terminal phase follows from the spec or from the operator's configuration. Either may have changed in the
+	// meantime, so the spec is validated again.
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		wanted.Invalid = c.invalid(sc)
 	}

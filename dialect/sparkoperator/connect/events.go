@@ -56,7 +56,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 			return dialect.Normal(EventServerBackOff, "the next server starts at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
-		// In the excluded case the event for the end of the attempt reports the same cause.
+		// If the condition below is false, the event for the end of the attempt already reports the same cause.
 		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) {
 			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
 		}

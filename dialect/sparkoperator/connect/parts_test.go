@@ -123,7 +123,8 @@ func TestConnectInvalidSpecs(t *testing.T) {
 			}
 		})
 	}
-	// Faults that only affect executors: the server would start, and no pod would show why executors are missing.
+	// These faults only affect executors. Without the check the server would start, and no pod would show why executors
+	// are missing.
 	for key, value := range map[string]string{
 		"spark.kubernetes.executor.label.bad":         "bad value!",
 		"spark.kubernetes.executor.label.ref":         "${env:TEAM}", // never replaced
@@ -352,7 +353,7 @@ func TestHash(t *testing.T) {
 			t.Errorf("%s is no edit", name)
 		}
 	}
-	// These are all fields of the type: a new field changes the hash unless this test excludes it.
+	// This spec sets all fields of the type. A new field changes the hash unless this test excludes it.
 	text, _ := json.Marshal(v1alpha1.SparkConnectSpec{
 		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
 		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
@@ -398,8 +399,8 @@ func TestConnectAdopt(t *testing.T) {
 	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
 		t.Errorf("first look (-want +got):\n%s", diff)
 	}
-	// From then on it is that attempt. A server that the other operator creates later, after one of ours, is the next
-	// attempt.
+	// After the adoption, the server belongs to the stored attempt. A server that the other operator creates later,
+	// after one of ours, belongs to the next attempt.
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
 	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)

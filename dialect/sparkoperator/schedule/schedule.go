@@ -23,13 +23,13 @@ import (
 
 // Options are the settings of the operator's configuration that apply to every schedule.
 type Options struct {
-	// TimestampPrecision is the unit of the number since 1970 that ends a run's name: nanos, micros, millis, seconds or
-	// minutes. Empty means seconds: every tick is a whole number of them, and no other unit leaves more room for the
-	// schedule's name.
+	// TimestampPrecision is the unit of the number at the end of a run's name, which counts from 1970: nanos, micros,
+	// millis, seconds or minutes. Empty means seconds. Every tick is a whole number of seconds, and the other suitable
+	// units leave less room for the schedule's name.
 	TimestampPrecision string
 	// Applications are the options for the runs. A template is rejected for the same faults as its runs.
 	Applications application.Options
-	// Zones finds time zones by name. Nil knows only UTC.
+	// Zones finds time zones by name. If it is nil, only UTC is known.
 	Zones schedule.Zones
 }
 

@@ -89,7 +89,7 @@ func TestScheduleSituations(t *testing.T) {
 			conditions: ready, reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
 		{about: "its run ended, and none is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600", conditions: ready,
-			// The run is deleted when its end is stored, so that the event is not lost.
+			// The run is deleted only after its end was stored, so that the event about its end is not lost.
 			reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
 	} {
 		t.Run(test.about, func(t *testing.T) {

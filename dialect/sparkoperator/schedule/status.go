@@ -106,7 +106,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
 	})
 	for _, c := range hold {
-		// Each failure of the API server may be worded differently, and that is no news.
+		// The message stays as long as the reason, because the API server may word each error differently, and such a
+		// difference is no change.
 		if old := meta.FindStatusCondition(before, c.Type); old != nil && transient != nil && old.Reason == c.Reason && c.Reason == transient.Cause.Reason {
 			c.Message = old.Message
 		}

@@ -22,7 +22,7 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 
 // Gap is one difference that prevents our definition from being a drop-in replacement for the other operator's.
 type Gap struct {
-	// Path names the property, for example .spec.driver.env[].name. Values of additional properties are written as {}.
+	// Path names the property, for example .spec.driver.env[].name. The values of a map are written as {}.
 	Path string
 	// What describes the difference.
 	What string
@@ -140,7 +140,7 @@ func (c *comparison) values(path string, theirs, ours *apiextensionsv1.JSONSchem
 			c.found(path, "an enumeration, theirs free")
 		}
 	}
-	// Combinations appear only inside Kubernetes' own types, where equality is the rule.
+	// Combinations of schemas appear only inside Kubernetes' own types, where ours must equal theirs.
 	for name, pair := range map[string][2]any{
 		"allOf": {bare(theirs.AllOf), bare(ours.AllOf)}, "oneOf": {bare(theirs.OneOf), bare(ours.OneOf)},
 		"anyOf": {bare(theirs.AnyOf), bare(ours.AnyOf)}, "not": {theirs.Not, ours.Not},

@@ -37,7 +37,7 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 			compared++
 			switch {
 			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
-				// the API server drops these from metadata inside a spec
+				// The API server drops these fields from metadata inside a spec.
 			case !found:
 				t.Errorf("%s: %s is held to %d, and the definition has no such thing", test.file, key, held.Max)
 			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):

@@ -80,8 +80,8 @@ func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	errs := validation.ValidateCustomResource(nil, obj, s.validator)
 	errs = append(errs, objectmeta.Validate(ctx, nil, obj, s.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, obj)...)
-	// Rules read fields by their declared types. So they run only on objects that are otherwise valid, as in the API
-	// server.
+	// As in the API server, validation rules run only on objects that are otherwise valid, because rules read fields by
+	// their declared types.
 	if len(errs) == 0 {
 		broken, _ := s.rules.Validate(ctx, nil, s.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)

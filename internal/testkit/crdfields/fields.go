@@ -12,7 +12,7 @@ type Field struct {
 	// map.
 	Path   []string
 	Schema *Schema
-	// Typed is false if the definition does not name the field. Such a field belongs to the Go type of a raw field.
+	// Typed is false if the definition does not list the field, but the Go type of a raw field has it.
 	Typed bool
 }
 

@@ -32,8 +32,8 @@ type Schema = apiextensionsv1.JSONSchemaProps
 type Definition struct {
 	APIVersion string
 	Kind       string
-	// Stored is the API version in which the operator receives every object. Our definitions have no conversion except
-	// for the version's name.
+	// Stored is the API version in which the operator receives every object. A conversion changes nothing but the API
+	// version.
 	Stored string
 	Schema *Schema
 	fields []*Field

@@ -56,7 +56,8 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	}
 	wasMeta, isMeta := maps.Clone(part(pod, "metadata")), maps.Clone(part(changedPod, "metadata"))
 	for _, m := range []map[string]any{wasMeta, isMeta} {
-		// The hash differs for every spec, and the default container of kubectl follows from the containers.
+		// These annotations are not compared: the hash differs for every spec, and kubectl's default container follows
+		// from the containers.
 		annotations := maps.Clone(part(m, "annotations"))
 		delete(annotations, lifecycle.SpecHashAnnotation)
 		delete(annotations, submit.DefaultContainerAnnotation)

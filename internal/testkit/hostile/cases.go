@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// Etcd is the largest size of an object that etcd accepts, minus the size of its envelope.
+	// Etcd is the largest size of an object that etcd accepts, minus the size of the data that surrounds the object.
 	Etcd = 1536<<10 - 8<<10
-	// Spec is the largest size of a worst value in a spec on which the operator acts. It is slightly below the
-	// documented limit, so that the operator does not reject the measured object.
+	// Spec is the largest size of a value in a spec. It is slightly below the documented limit, so that the operator
+	// does not reject the measured object.
 	Spec = 512<<10 - 8<<10
-	// sampleSize is the size of texts in the sample.
+	// sampleSize is the size of the texts that the sample uses.
 	sampleSize = 96 << 10
 	// most is the number of items that the operator accepts in a list, and mostEntries the number of entries in a map.
 	most, mostEntries = 1000, 2000
 	// annotations is slightly less than the API server's limit for the annotations of one object.
 	annotations = 250 << 10
-	// labelKey is the longest key of a label that the API server accepts.
+	// labelKey is the length of the longest label key that the API server accepts.
 	labelKey = 253 + 1 + 63
-	// untypedStride is the number of lists and maps without a schema for each one that the sample takes.
+	// untypedStride is the ratio of the sample for lists and maps without a schema: it takes one of this many.
 	untypedStride = 12
 )
 
 // Case is one hostile object, with a description of the fields that make it hostile.
 type Case struct {
 	Definition *Definition
-	// Field names the one or two fields with the worst value. Value describes that value.
+	// Field names the field that has a worst value, or the two fields. Value describes this value.
 	Field, Value string
-	// Together names the hostile fields of a case that combines many.
+	// Together names the hostile fields of a case that sets many of them.
 	Together []string
 	base     int
 	set      func(object tree)
@@ -61,12 +61,13 @@ func (c *Case) JSON() ([]byte, error) {
 // Generator generates the hostile cases of some definitions.
 type Generator struct {
 	Definitions []*Definition
-	// Keys holds the Spark configuration keys and prefixes that the operator reads. A prefix ends with a dot.
+	// Keys contains the Spark configuration keys, and the prefixes of keys, that the operator reads. A prefix ends with
+	// a dot.
 	Keys []string
-	// Thorough generates all values of each field, and one in twenty values of each twin of a field. Otherwise each
-	// field gets few values.
+	// Thorough selects all values of each field, and one in twenty values of each field's twins. If false, each field
+	// gets few values.
 	Thorough bool
-	// Twins generates all values of twins too.
+	// Twins selects all values of twins too, if Thorough is set.
 	Twins bool
 }
 

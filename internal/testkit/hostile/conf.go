@@ -18,8 +18,8 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 				continue
 			}
 			for i, key := range g.Keys {
-				// The operator passes on most of Hadoop's configuration, and a schedule's configuration, without
-				// reading it.
+				// The sample takes one in sixteen keys here, because the operator passes most of hadoopConf, and the
+				// configuration in a schedule's template, on without reading it.
 				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
 					continue
 				}

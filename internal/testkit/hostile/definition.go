@@ -6,7 +6,7 @@ import "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
 
 // These aliases give short names to the types of package crdfields.
 type (
-	// Schema is the part of a definition's schema that decides which values a field may have.
+	// Schema is the OpenAPI schema of a field, which decides the values that the field may have.
 	Schema = crdfields.Schema
 	// Definition is one version of one custom resource definition.
 	Definition = crdfields.Definition

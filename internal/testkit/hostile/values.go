@@ -18,7 +18,7 @@ import (
 type style string
 
 const (
-	// bare items are equal and have only what the schema requires: the most items in the fewest bytes.
+	// bare items are equal and set only the fields that the schema requires, so that the most items fit into a size.
 	bare style = "bare"
 	// distinct items have different names, keys, ports and paths, so that no code merges them.
 	distinct style = "distinct"

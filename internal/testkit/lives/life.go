@@ -17,9 +17,9 @@ const shown = 60
 // the random source, the time, and the story, which is a log of the events in the simulation.
 type Life struct {
 	*rand.Rand
-	// Now is the time of the API server.
+	// Now is the current time of the simulation, by the API server's clock.
 	Now time.Time
-	// Due is the time at which the operator requested its next pass. It is zero if only an event starts the next pass.
+	// Due is the time of the next pass that the operator requested. It is zero if the operator requested none.
 	Due time.Time
 	// Passes counts the passes that the operator began.
 	Passes int

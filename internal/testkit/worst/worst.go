@@ -210,14 +210,15 @@ func Allocated(run func()) uint64 {
 const (
 	few    = 80
 	factor = 5
-	// enough is a cost that is always accepted, however it grows: ten times as many items cost at most 300 ms.
+	// enough is a cost that is accepted whatever its growth is. Even if it grows quadratically, ten times as many items
+	// cost only 300 ms.
 	enough = 3 * time.Millisecond
-	// growth is the accepted ratio of the two costs. A quadratic cost has a ratio of 25. A cost that is half linear and
-	// half quadratic at 450 items has a ratio of 8.
+	// growth is the largest accepted ratio of the two costs. The ratio of a quadratic cost is 25. The ratio is 8 if
+	// half of the cost at 450 items is linear and half is quadratic.
 	growth = 8
-	// plain is a ratio that needs no second measurement.
+	// plain is the largest ratio that is accepted without further measurements.
 	plain = 7
-	// comparisons is the number of measurements if the first ratio is above plain.
+	// comparisons is the number of measurements of each object if the first ratio is above plain.
 	comparisons = 5
 )
 
