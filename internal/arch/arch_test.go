@@ -267,7 +267,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// TestSizes logs long files and functions. It never fails, because sizes are a guide.
+// TestSizes logs long files and functions. It never fails, because the limits of sizes are only a guide.
 func TestSizes(t *testing.T) {
 	for _, f := range parse(t) {
 		if f.test || isBelow(f.folder, "client") || strings.HasPrefix(path.Base(f.path), "zz_generated") {

@@ -93,7 +93,8 @@ func (m *memories) forget(key types.NamespacedName) {
 	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
-// outcome is the result of a pass so far: the view with all new facts, and the decision that was carried out.
+// outcome is the result of a pass so far: the view with all new facts, the decision that was carried out, and the
+// results of carrying it out.
 type outcome struct {
 	dependents.View
 	object  client.Object // the custom resource with the status that Decide wrote

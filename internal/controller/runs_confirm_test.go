@@ -90,7 +90,7 @@ func (e emptyCache) List(ctx context.Context, list client.ObjectList, options ..
 	return blindToRuns(e).List(ctx, list, options...)
 }
 
-// listed is a client that counts the live lists of runs.
+// listed is a client that counts how often the runs are listed live.
 type listed struct {
 	client.Client
 	lists int

@@ -28,7 +28,7 @@ type made struct {
 	warnings                           []string
 }
 
-// role returns the pod of a role and its Spark container.
+// role returns the pod (or executors' template) of a role and the Spark container in it.
 func (m made) role(name string) (pod, container map[string]any) {
 	if name == "driver" {
 		return m.driver, m.driverContainer

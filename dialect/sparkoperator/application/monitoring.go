@@ -171,7 +171,7 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 		c.Set(confMetricsConf, file)
 	}
 	if m.Prometheus != nil {
-		// The rules of the exporter convert this namespace into labels. So do the rules that users wrote for this API.
+		// The rules of the exporter, and those that users wrote for this API, convert this namespace into labels.
 		c.Set(confMetricsNamespace, app.Namespace+"."+app.Name)
 	}
 	for _, role := range []string{"driver", "executor"} {

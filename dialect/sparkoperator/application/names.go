@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
-// confDriverPodName is the configuration key with which users may also name the driver pod.
+// confDriverPodName is the configuration key by which users may name the driver pod instead of by spec.driver.podName.
 const confDriverPodName = "spark.kubernetes.driver.pod.name"
 
 // DriverPodName returns the name of the driver pod, which is the same for every attempt: spec.driver.podName, or else

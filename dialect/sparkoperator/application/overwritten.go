@@ -12,7 +12,7 @@ import (
 // names these fields and what to do. Otherwise the condition is absent.
 const ConditionFieldsOverwritten = "FieldsOverwritten"
 
-// reasonSetBySpark is the reason of ConditionFieldsOverwritten.
+// reasonSetBySpark is the reason of the condition ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
 // overwrittenWays contains the user's field and what to do instead, for each field in submit.Overwritten and

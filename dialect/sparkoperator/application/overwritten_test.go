@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestConditionOfOverwrittenFields checks the condition that reports overwritten fields to users. TestOverwrittenIsTold
-// checks which fields Spark overwrites.
+// TestConditionOfOverwrittenFields checks the condition that reports fields that Spark overrides. TestOverwrittenIsTold
+// checks which fields these are.
 func TestConditionOfOverwrittenFields(t *testing.T) {
 	limited := func(a *v1beta2.SparkApplication) { a.Spec.Executor.MemoryLimit = new("4g") }
 	for _, c := range []struct {

@@ -175,8 +175,8 @@ func TestConditionsTellTheCause(t *testing.T) {
 	}
 }
 
-// TestMessagesKeepStill checks that conditions do not change with each executor that starts, but only with the phase
-// and the cause.
+// TestMessagesKeepStill checks that conditions change only with the phase and the cause, and not with each executor
+// that starts.
 func TestMessagesKeepStill(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second}}
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(5)) })

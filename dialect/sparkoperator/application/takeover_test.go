@@ -102,8 +102,7 @@ func seenOf(pods []corev1.Pod) lifecycle.Observed {
 	return seen
 }
 
-// TestTakeOverStates checks, for each state that another operator may have written, what one decision makes of the
-// application.
+// TestTakeOverStates checks the result of the first decision for each state that another operator may have written.
 func TestTakeOverStates(t *testing.T) {
 	const (
 		runs = corev1.PodRunning
@@ -353,8 +352,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestGroupLeft checks that the inherited PodGroup is the one of the other operator's attempt, with the name that this
-// operator gives it, and only after the driver no longer needs it.
+// TestGroupLeft checks that the inherited PodGroup is the group of the other operator's attempt, by the name that the
+// other operator gives it. It is returned only when the driver no longer needs it.
 func TestGroupLeft(t *testing.T) {
 	scheduledBy := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }

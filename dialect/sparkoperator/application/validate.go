@@ -18,7 +18,7 @@ import (
 // rule checks one aspect of an application.
 type rule func(*v1beta2.SparkApplication) []*sparkoperator.FieldError
 
-// rules are all checks of Validate, in the order of the fields.
+// rules contains all checks of Validate, in the order of the fields.
 var rules = []rule{
 	validName,
 	validSparkConf,

@@ -14,7 +14,7 @@ import (
 // (such as 4.1) than spec.sparkVersion. Otherwise the condition is absent. One event with the same reason is emitted.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
-// reasonAnotherVersion is the reason of ConditionSparkVersionMismatch.
+// reasonAnotherVersion is the reason of the condition ConditionSparkVersionMismatch.
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
 // versionLine matches a Spark version and captures its line, such as 4.1 of 4.1.4. The driver pod is built for that

@@ -60,8 +60,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 	return nil
 }
 
-// volumePlaces returns the index of each volume by its name. If several volumes have the same name, it is the index of
-// the first.
+// volumePlaces returns, for each volume name, the index of the first volume with this name.
 func volumePlaces(volumes []corev1.Volume) map[string]int {
 	places := make(map[string]int, len(volumes))
 	for i := range slices.Backward(volumes) {

@@ -89,8 +89,8 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	return notices
 }
 
-// encodeReady sets the condition Ready, which is True if the server accepts sessions and a Service leads to it. Until
-// the state of the Service is known in this pass, the last known state counts; then the condition is set again.
+// encodeReady sets the condition Ready, which is True if the server accepts sessions and a Service leads to it. It uses
+// the last known state of the Service. When the state of the Service is known in this pass, the condition is set again.
 func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
 	if m.Phase == lifecycle.Running {
 		encodeServing(sc, now)

@@ -339,7 +339,8 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
 }
 
-// TestConnectShortOfExecutors checks that a running server reports why the API server rejects executors.
+// TestConnectShortOfExecutors checks that the status of a running server contains the reason why the API server rejects
+// its executors.
 func TestConnectShortOfExecutors(t *testing.T) {
 	s := runs(t)
 	s.pass(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))

@@ -268,7 +268,8 @@ func TestConnectWarnings(t *testing.T) {
 	}
 }
 
-// TestConnectServiceWarnings checks that warnings are reported once per edit, whether or not a server is created.
+// TestConnectServiceWarnings checks that warnings about the Service are reported once per edit, whether or not a server
+// is created.
 func TestConnectServiceWarnings(t *testing.T) {
 	s := runs(t)
 	s.sc.Generation = 2

@@ -26,7 +26,7 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// uiServiceName returns the name of the Service of a server's web UI. It differs from the Service for clients, which
+// uiServiceName returns the name of the Service of a server's web UI. The Service for clients is another one, which
 // never leads to the web UI.
 func uiServiceName(sc *v1alpha1.SparkConnect) string {
 	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)

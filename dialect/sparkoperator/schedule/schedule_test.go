@@ -517,7 +517,7 @@ func piSpec() v1beta2.SparkApplicationSpec {
 	return spec
 }
 
-// runObjects returns the objects of a run's first attempt.
+// runObjects returns the objects that are created for a run's first attempt.
 func runObjects(t *testing.T, run *v1beta2.SparkApplication) []submit.Object {
 	t.Helper()
 	launch := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}

@@ -84,7 +84,7 @@ func validScheduleName(name string) []*sparkoperator.FieldError {
 	return nil
 }
 
-// validTemplate returns the faults for which an application of the template would be rejected.
+// validTemplate returns the faults of the template: those for which an application with this spec would be rejected.
 func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*sparkoperator.FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {

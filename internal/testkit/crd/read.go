@@ -42,7 +42,7 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Ours reads a definition that tools/generate.sh wrote, by its file name in config/crd.
+// Ours reads one of our definitions by its file name in config/crd. tools/generate.sh writes these files.
 func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	return mustRead(t, filepath.Join(Root(t), "config", "crd", file))
@@ -68,7 +68,8 @@ func mustRead(t testing.TB, path string) *apiextensionsv1.CustomResourceDefiniti
 	return crd
 }
 
-// Read reads a definition from a YAML file, which may be compressed (.gz). Unknown fields are errors.
+// Read reads a definition from a YAML file, which may be compressed (.gz). It returns an error if the file contains
+// unknown fields.
 func Read(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -79,7 +79,7 @@ func (f *Field) IsMap() bool {
 	return f.Schema.AdditionalProperties != nil && f.Schema.AdditionalProperties.Schema != nil
 }
 
-// IsConf reports whether a field is a map of Spark or Hadoop configuration keys.
+// IsConf reports whether a field is a map whose keys are configuration keys of Spark or Hadoop.
 func (f *Field) IsConf() bool {
 	return f.IsMap() && strings.HasSuffix(f.Last(), "Conf")
 }

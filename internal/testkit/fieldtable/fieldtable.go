@@ -82,7 +82,7 @@ func Otherwise(before, after map[string]any) (changed []string) {
 	return changed
 }
 
-// Codes formats the parts as a list of Markdown code spans.
+// Codes returns a list of names as Markdown code spans.
 func Codes(parts []string) string {
 	if len(parts) == 0 {
 		return ""

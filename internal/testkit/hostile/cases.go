@@ -377,7 +377,8 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	}}
 }
 
-// many returns a list or a map with many items.
+// many returns a map with count entries, or a list with as many of count different items as fit into size bytes. The
+// schema may limit the count.
 func many(f *Field, count, size int) any {
 	if f.IsList() {
 		if f.Schema.MaxItems != nil {

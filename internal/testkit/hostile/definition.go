@@ -1,5 +1,6 @@
-// Package hostile generates the worst custom resources that our definitions accept. It sets each field to the longest,
-// largest, deepest and most numerous values that its schema accepts. Tests measure the cost of these objects.
+// Package hostile generates the most expensive custom resources that our definitions accept. It sets each field to the
+// longest, largest and most deeply nested values, and to the largest numbers of items, that the field's schema accepts.
+// Tests measure the cost of these objects.
 package hostile
 
 import "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"

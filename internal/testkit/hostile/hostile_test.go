@@ -55,8 +55,8 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
-// TestTwinsAreSampled checks that all cases are measured of the first of several twin fields, and one in twenty cases
-// of the others.
+// TestTwinsAreSampled checks which cases are measured: all cases of the first of several twin fields, and one in twenty
+// cases of each other twin.
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}

@@ -18,8 +18,8 @@ import (
 // (twins), only one in twenty cases is then measured, unless the variable's value is "all".
 const SoakVariable = "SOAK"
 
-// Cases returns a generator for all definitions. The calling test's folder must be two levels below the repository's
-// root.
+// Cases returns a generator for all our definitions. The folder of the calling test must be two levels below the
+// repository's root.
 func Cases(t testing.TB) *Generator {
 	t.Helper()
 	definitions, err := Definitions("../../config/crd")
@@ -36,7 +36,7 @@ func Cases(t testing.TB) *Generator {
 // confKey matches Spark configuration keys. It also matches prefixes of keys, which end with a dot.
 var confKey = regexp.MustCompile(`^spark(\.[a-zA-Z0-9]+)+\.?$`)
 
-// confKeys returns the Spark configuration keys in the string literals of the code below some folders.
+// confKeys returns the Spark configuration keys that occur as string literals in the code below some folders.
 func confKeys(root string, folders ...string) ([]string, error) {
 	found := map[string]bool{}
 	for _, folder := range folders {

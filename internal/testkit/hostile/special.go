@@ -192,7 +192,7 @@ func templateOf(containers, each int, field string, value func(i int) tree) tree
 	return tree{"spec": tree{"containers": all}}
 }
 
-// schedules returns schedules whose last run is at an extreme time.
+// schedules returns ScheduledSparkApplications whose last run was at an extreme time.
 func (g *Generator) schedules(d *Definition) []*Case {
 	if d.Kind != "ScheduledSparkApplication" {
 		return nil

@@ -132,8 +132,8 @@ func AliasBomb(levels int) string {
 	return out.String()
 }
 
-// WideAliases returns a YAML text of a given size. Half of it is one string, to which the aliases in the other half
-// refer.
+// WideAliases returns a YAML text of a given size. Half of the text is one long string. The other half consists of
+// aliases that refer to this string.
 func WideAliases(size int) string {
 	return "a: &a " + strings.Repeat("x", size/2) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", size/6-10), ",") + "]\n"
 }

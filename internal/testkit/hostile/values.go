@@ -143,7 +143,7 @@ func admits(s *Schema, text string) bool {
 	return s.Pattern == "" || patterns.Matches(s.Pattern, text)
 }
 
-// scalars returns the worst values of a scalar field that the schema accepts.
+// scalars returns the worst values that the schema of a scalar field accepts.
 func scalars(f *Field, size int) []Worst {
 	s := f.Schema
 	switch {

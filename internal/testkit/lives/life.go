@@ -50,7 +50,7 @@ func (l *Life) Fail(format string, args ...any) {
 	}
 }
 
-// Story returns the last lines of the story.
+// Story returns the last lines of the story, as many as a failed test prints.
 func (l *Life) Story() string { return strings.Join(l.log[max(0, len(l.log)-shown):], "\n") }
 
 // Waits reports whether no pass is due now: the pass that the operator requested is due later, or it requested none.

@@ -30,9 +30,9 @@ func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	return entry.Port.IntVal == port
 }
 
-// Admits reports whether a policy lets a pod reach a TCP port of another pod. A policy isolates only the pods that it
-// selects. Admits supports peers that are selected by labels in the policy's own namespace, and ports by number. Any
-// other rule fails the test.
+// Admits reports whether a policy allows a connection from one pod to a TCP port of another pod. If the policy does not
+// select the other pod, it allows every connection. Admits supports peers that are selected by labels in the policy's
+// own namespace, and ports by number. Any other rule fails the test.
 func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
 	t.Helper()
 	if to.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, to) {

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// World is one test's namespace, with clients to act in it.
+// World is the namespace of one test, with clients to create and change objects in it.
 type World struct {
 	T         testing.TB
 	Namespace string
@@ -106,7 +106,7 @@ func (w *World) Get(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// EventsOf returns the messages of the Events about an application by reason, one message in each line.
+// EventsOf returns the messages of the Events about an application, by their reason. Each message is one line.
 func (w *World) EventsOf(app client.Object) map[string]string {
 	w.T.Helper()
 	var list corev1.EventList
@@ -226,7 +226,7 @@ func (w *World) EditSchedule(name, spec string) {
 	w.PatchSchedule(name, fmt.Sprintf(`{"spec":%s}`, spec))
 }
 
-// EndRun writes the end of a run into its status, as the operator would.
+// EndRun writes a final state into the status of a run, as the operator would at the end of the run.
 func (w *World) EndRun(name string, state v1beta2.ApplicationStateType) {
 	w.T.Helper()
 	run := w.Get(name)

@@ -74,7 +74,7 @@ func walk(t reflect.Type, path string, way []step, open map[reflect.Type]int, fo
 	}
 }
 
-// opaque reports whether a type has its own JSON encoding. Users cannot set the Go fields inside such a type.
+// opaque reports whether a type has its own JSON encoding, so that users cannot set the Go fields inside it.
 func opaque(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
@@ -195,8 +195,8 @@ func threadTime() time.Duration {
 	return time.Duration(spent.Nano())
 }
 
-// Allocated returns the number of bytes that are allocated while a function runs. Allocations of other goroutines count
-// too.
+// Allocated returns the number of bytes that the process allocates while a function runs. This includes allocations by
+// other goroutines.
 func Allocated(run func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
