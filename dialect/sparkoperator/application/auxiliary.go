@@ -13,8 +13,8 @@ import (
 
 // AuxiliaryObjects returns the auxiliary objects of an application whose status Decide has written. An application
 // wants them from the launch of an attempt on. After the driver has ended, its Service stays as long as the driver pod,
-// so that the end of an attempt costs no deletion. The next attempt reuses that Service. There are never more Services,
-// and so no more cluster IP addresses, than driver pods.
+// so that the end of an attempt costs no deletion. The next attempt reuses that Service. The number of driver pods
+// therefore limits the number of cluster IP addresses.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {

@@ -20,8 +20,8 @@ const (
 
 // driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim: those named
 // OnDemand, and those with a storage class and a size, whatever their name. The operator has no right to create claims,
-// so the API server would reject them with a message about rights. In the mode SparkSubmit they work, because
-// spark-submit creates them with the driver's rights, as the driver creates its executors' claims.
+// so the API server would reject them with a message about rights. If spark-submit creates the driver, such volumes
+// work, because spark-submit creates the claims with the driver's rights, as the driver does for its executors.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 )
 
-// TestTemplateIsRefusedAsItsRuns uses the spec of every application that is rejected as the template of a schedule. The
-// schedule must be rejected for the same field, below its template, with the same message.
+// TestTemplateIsRefusedAsItsRuns puts the spec of every rejected application into the template of a schedule. The
+// schedule must be rejected for the same field of the template, with the same message.
 func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 	d := schedule.Schedules{Options: schedule.Options{Applications: application.Usual.Options}}
 	plain := regexp.MustCompile(`(^|[ ,;(])spec\.([a-zA-Z]+)`)
