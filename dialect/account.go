@@ -19,8 +19,8 @@ func (a ServiceAccount) NameIn(namespace string) string {
 	return a.Name
 }
 
-// Reject returns an error if a pod of the namespace would use this account, and nil otherwise. The account is the
-// operator's own, which pods of users must not have.
+// Reject returns an error if a pod in the namespace would use this service account, and nil otherwise. The account is
+// the operator's own, which users' pods must not use.
 func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) error {
 	own := a.NameIn(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {

@@ -17,14 +17,15 @@ import (
 // labelAppID is the label with which Spark itself puts spark.app.id on pods.
 const labelAppID = "spark-app-selector"
 
-// Adopt returns the candidates that the Apache Spark project's operator created for the application. It returns copies
-// with the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
+// Adopt returns copies of those candidates that the Apache Spark project's operator created for the application. Each
+// copy has the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver must be owned by the application. Its attempt number follows from the id that Spark put on it: the attempt
-// in the status, the next one if its launch was not stored, or 0 for an earlier attempt, whose driver only has to end.
-// An executor belongs to the attempt of its driver, or, if the driver is gone, to the attempt with its id. The other
-// operator's remaining objects are owned by the driver pod and are deleted with it.
+// A driver is adopted only if the application owns it. The id that Spark put on the driver determines its attempt
+// number: the attempt in the status, the next attempt if its launch was not stored, or 0 for an earlier attempt, whose
+// driver only has to end. An executor belongs to the attempt of its driver, or, if the driver no longer exists, to the
+// attempt with the executor's id. The driver pod owns the other operator's remaining objects, so they are deleted with
+// it.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
@@ -47,8 +48,8 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 	return out
 }
 
-// lastAttempt returns our number of the last attempt in a status, whichever operator wrote it; 0 before the first
-// attempt.
+// lastAttempt returns the number of the last attempt in a status, counted from 1, whichever operator wrote the status.
+// It returns 0 before the first attempt.
 func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if s.Operator != nil {
 		return s.Operator.Attempt
@@ -57,8 +58,8 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 }
 
 // attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods: the last attempt, and the
-// next one if the other operator launched it without storing that. Our own attempts do not occur here, since their pods
-// have our labels.
+// next one if the other operator launched it without storing the launch. If the status is ours, the next attempt is not
+// in the map, because its pods have our labels.
 func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	last, attempts := lastAttempt(&app.Status), map[string]int32{}
 	if o := app.Status.Operator; o == nil {
@@ -70,10 +71,10 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// unrecordedID returns the id of an inherited driver with an unexpected id; "" if there is none. The ids of
-// attemptsByID are computed from the spec, which may have been edited since the launch. If no driver has an expected
-// id, and the status says that an attempt runs or is retained, the newest driver is that attempt's. The other operator
-// does not identify its driver by an id either.
+// unrecordedID returns the id of an inherited driver whose id is not in attempts; "" if there is no such driver. The
+// ids of attemptsByID are computed from the spec, which may have been edited since the launch. So, if no driver has an
+// expected id, and the status says that an attempt runs or is retained, the newest driver belongs to that attempt. The
+// other operator does not identify its driver by an id either.
 func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
 	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
@@ -95,14 +96,15 @@ func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts 
 	return newest.Labels[labelAppID]
 }
 
-// drivenBy reports whether a pod is a driver that the application owns. The other operator does not set a controller.
+// drivenBy reports whether a pod is a driver that the application owns. Any owner reference counts, because the other
+// operator does not mark the application as the controller.
 func drivenBy(pod *corev1.Pod, app *sparkv1.SparkApplication) bool {
 	return pod.Labels[submit.RoleLabel] == submit.RoleDriver && pod.Labels[labelAppID] != "" &&
 		slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
 }
 
-// executes reports whether an executor belongs to one of the drivers or to a driver that is gone. An executor that
-// another pod owns is somebody else's.
+// executes reports whether an executor pod belongs to the application: one of the drivers controls it, or it has no
+// controller because its driver no longer exists. An executor with any other controller belongs to somebody else.
 func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	owner := cmp.Or(metav1.GetControllerOf(pod), &metav1.OwnerReference{})
 	if owner.UID == "" {
@@ -111,8 +113,8 @@ func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	return slices.ContainsFunc(drivers, func(driver corev1.Pod) bool { return driver.UID == owner.UID })
 }
 
-// withIdentity returns a copy of a pod with the labels of an attempt. A driver also gets the application as its
-// controller.
+// withIdentity returns a copy of an inherited pod with the labels of an attempt. If the pod is a driver without a
+// controller, the application becomes its controller.
 func withIdentity(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[apache.LabelAppUID], out.Labels[apache.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))

@@ -1,6 +1,6 @@
 // Package application is the dialect of SparkApplications of spark.apache.org, the API of the Apache Spark project's
 // operator. It reads a custom resource into the input of the state machine (lifecycle.App, Memory), writes the decision
-// into the status, and renders objects. It is pure: nothing here reads anything but its arguments.
+// into the status, and renders objects. The package is pure: its functions read nothing but their arguments.
 package application
 
 import (
@@ -43,11 +43,12 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Applications decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
+// Applications decides about SparkApplications and renders their objects. It is pure: its methods read nothing but
+// their arguments.
 type Applications struct{ Options }
 
-// Decide reads the application, runs the state machine and writes the result into the application's status, in memory.
-// An application that is being deleted keeps its status.
+// Decide reads the application, runs the state machine and writes the result into the status of app in memory. The
+// status of an application that is being deleted does not change.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted := a.app(app)
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
@@ -84,8 +85,8 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	return plan
 }
 
-// idOf returns the id of an attempt that was launched in a decision, which is spark.app.id in this API. If the launch
-// was not stored, the driver pod has the id.
+// idOf returns the id (spark.app.id) of an attempt that this decision launched. If an earlier pass launched the attempt
+// without storing the launch, the id is read from the driver pod.
 func idOf(app *sparkv1.SparkApplication, attempt int32, seen lifecycle.Observed) string {
 	if driver := seen.Driver(attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID

@@ -19,7 +19,7 @@ const noonUID = "3f0c8a52-6d1f-4a0e-9b0f-0c6f6f3f9a11"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// plain is a minimal application, as other operators of this API show it first.
+// plain is a minimal application, like the first example that other operators of this API show.
 const plain = `
 metadata: {name: pi, namespace: jobs}
 spec:
@@ -31,7 +31,8 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written parses the plain application with further texts applied over it: keys of spec in a text replace earlier ones.
+// written parses the application plain with the texts of over applied one after the other. A key of spec in a text
+// replaces the same key of earlier texts.
 func written(t testing.TB, over ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication
@@ -57,7 +58,7 @@ func rendered(t testing.TB, a Applications, app *sparkv1.SparkApplication, attem
 	return objects
 }
 
-// named returns the object of a type and a name that is created before the pod.
+// named returns the object of type T with the given name from the objects that are created before the pod.
 func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	t.Helper()
 	i := slices.IndexFunc(o.Before, func(object submit.Object) bool {
@@ -72,7 +73,7 @@ func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	return o.Before[i].(T)
 }
 
-// properties parses spark.properties of an attempt's driver.
+// properties parses the file spark.properties of an attempt's driver.
 func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	t.Helper()
 	c, err := conf.UnmarshalProperties(named[*corev1.ConfigMap](t, o, id+"-spark-drv-conf-map").Data["spark.properties"])

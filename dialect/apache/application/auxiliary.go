@@ -20,15 +20,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed: an entry is invalid, or the operator's configuration does not allow it.
+// Reasons of the condition Exposed: an entry of a list is invalid, or the operator's configuration does not allow its
+// objects.
 const (
 	reasonInvalidSpec = "InvalidSpec"
 	reasonSwitchedOff = "SwitchedOff"
 )
 
-// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide wrote: the Services, Ingresses
-// and routes that the spec lists. They exist from the attempt's launch until its objects are released. While objects
-// are retained, the existing auxiliary objects stay.
+// AuxiliaryObjects returns the auxiliary objects of an application after Decide wrote its status: the Services,
+// Ingresses and routes that the spec lists. They exist from the launch of an attempt until the attempt's objects are
+// released. While the attempt's objects are retained, existing auxiliary objects stay as they are.
 func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -51,8 +52,8 @@ func recordExposed(app *sparkv1.SparkApplication, exposed dialect.Exposed) func(
 	}
 }
 
-// auxiliaryObjects returns the objects that the lists ask for, and the causes for which entries cannot exist. The spec
-// may have been edited to anything while the attempt runs.
+// auxiliaryObjects returns the objects that the spec's lists request, and a cause for each object that cannot be
+// created. The lists are validated here again, because any edit of the spec is possible while the attempt runs.
 func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
 	all := exposedEntries(&app.Spec)
 	if len(all) == 0 {
@@ -85,8 +86,8 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 	return objects, wrong
 }
 
-// typeProblems returns the causes for which parts of a valid entry are not created: the operator's configuration does
-// not allow objects that are reachable from outside the cluster.
+// typeProblems returns a cause for each part of a valid entry that is not created because the operator's configuration
+// does not allow objects that are reachable from outside the cluster.
 func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
@@ -99,8 +100,8 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	return wrong
 }
 
-// service returns the Service of a valid entry and its first port; 0 if it has none. It always selects the attempt's
-// driver: another selector would expose pods that are not the application's.
+// service returns the Service of a valid entry and the number of the Service's first port, or 0 if the Service has no
+// port. The Service always selects the attempt's driver, because another selector would expose pods of somebody else.
 func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d exposedEntry, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := apache.BytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
@@ -120,9 +121,9 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 	return a.userObject(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
-// driverSelector returns labels that only the attempt's driver has: those that the other operator would have set too,
-// or, if spark-submit creates the driver and chooses the id, our own. Finding out who creates the driver requires
-// rendering the attempt, so this is computed once for all entries.
+// driverSelector returns labels that only the attempt's driver has. They are the labels that the other operator would
+// have used too. If spark-submit creates the driver and therefore chooses its id, they are our own labels. To find out
+// who creates the driver, the attempt must be rendered, so the selector is computed once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
@@ -130,8 +131,9 @@ func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int3
 	return map[string]string{apache.LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}
 }
 
-// userObject returns an object with the user's spec, in the application's namespace and with its identity. Spark's own
-// label is left out, because a driver deletes objects by it when it stops.
+// userObject returns an object with the user's metadata and spec, in the application's namespace and with the labels
+// and the owner of the attempt's objects. The user's value of Spark's selector label is dropped, because a driver that
+// stops deletes the objects with that label.
 func (a Applications) userObject(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
 	extra := maps.Clone(meta.Labels)
 	delete(extra, submit.SelectorLabel)

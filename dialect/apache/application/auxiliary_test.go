@@ -19,14 +19,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// in puts an application into a phase of its first attempt.
+// in puts an application into the given phase of its first attempt.
 func in(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	app.Generation = 7
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}, AttemptID: "pi-0"}
 	return app
 }
 
-// specsOf returns the specs of objects by kind and name.
+// specsOf returns the specs of objects, keyed by kind and name.
 func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	t.Helper()
 	specs := map[string]any{}
@@ -44,11 +44,12 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	return specs
 }
 
-// outside allows objects that are reachable from outside the cluster.
+// outside are Applications with exposure switched on: objects may be reachable from outside the cluster.
 var outside = Applications{Options{Outside: true}}
 
-// TestExposedEntries checks the objects of the lists' entries. Unknown fields stay, and an entry without a destination
-// leads to the Service's first port.
+// TestExposedEntries checks the Services, Ingresses and routes that are created for the entries of the spec's lists.
+// Fields of the user's specs that the operator does not know are kept. The Ingress or route of an entry without a
+// destination leads to the Service's first port.
 func TestExposedEntries(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
 	for name, c := range map[string]struct{ spec, want string }{
@@ -105,8 +106,8 @@ spec: {driverServiceIngressList: [{
   serviceMetadata: {name: ui, namespace: elsewhere, labels: {team: a, spark.operator/name: x, spark-app-selector: pi-0}, annotations: {note: b}},
   serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door, labels: {team: b}}}]}`
 
-// TestExposedEntriesAreOurs checks that auxiliary objects have our labels and the application's namespace, and that the
-// driver does not delete them.
+// TestExposedEntriesAreOurs checks that auxiliary objects have our labels and the application's namespace, and lack the
+// label by which a driver deletes objects when it stops.
 func TestExposedEntriesAreOurs(t *testing.T) {
 	app := in(lifecycle.Launched, written(t, oneDoor))
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
@@ -141,7 +142,8 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 	}
 }
 
-// TestExposedEntriesOfASubmittedDriver checks that a driver whose id spark-submit chooses is selected by our labels.
+// TestExposedEntriesOfASubmittedDriver checks that a Service selects the driver by our labels if spark-submit chooses
+// the driver's id.
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	submitting := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
@@ -158,8 +160,8 @@ func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	}
 }
 
-// TestExposedEntriesFollowTheAttempt checks that the objects exist as long as the attempt's, also while those are
-// retained.
+// TestExposedEntriesFollowTheAttempt checks that the auxiliary objects exist as long as the attempt's other objects,
+// also while these are retained.
 func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
 		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
@@ -185,7 +187,8 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	}
 }
 
-// TestExposed checks that a condition reports the state of the objects, and that an event reports a failure once.
+// TestExposed checks that the condition Exposed reports the state of the auxiliary objects, and that an event reports a
+// failure once.
 func TestExposed(t *testing.T) {
 	app := in(lifecycle.Running, written(t, oneDoor))
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
@@ -219,8 +222,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestNothingOutside checks that with exposure switched off an application's Services are ClusterIP and select its
-// driver, and that the condition says what is missing, why, and what to do.
+// TestNothingOutside checks an application with exposure switched off: its Services have the type ClusterIP and select
+// its driver, and the condition reports what is missing, why, and what to do.
 func TestNothingOutside(t *testing.T) {
 	app := in(lifecycle.Running, written(t, `
 spec:
@@ -255,7 +258,7 @@ spec:
 	}
 }
 
-// TestRefusedServices checks that a Service that redirects traffic is rejected even with exposure switched on.
+// TestRefusedServices checks that a Service that redirects traffic is rejected even if exposure is switched on.
 func TestRefusedServices(t *testing.T) {
 	for spec, field := range map[string]string{
 		"{externalIPs: [10.0.0.1], ports: [{port: 80}]}":                              "externalIPs",
@@ -275,7 +278,8 @@ func TestRefusedServices(t *testing.T) {
 	}
 }
 
-// FuzzExposedEntries checks that for any raw spec exactly the rejected entries have no objects.
+// FuzzExposedEntries checks for any raw spec that either the attempt is rejected or both objects of the entry exist,
+// never both.
 func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// atWork returns an application whose driver and executors run, with the matching status, and the observed pods.
+// atWork returns an application with a running driver and the given number of running executors, its status, and the
+// observed pods.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
@@ -22,7 +23,7 @@ func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycl
 	return l.app, seen
 }
 
-// sizes runs a benchmark over a small application and a large one.
+// sizes runs a benchmark with a small application and with a large one.
 func sizes(b *testing.B, run func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed)) {
 	b.Helper()
 	for _, n := range []int{5, 1000} {
@@ -46,7 +47,7 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// BenchmarkEncode measures writing a decision into a status that already has it, which is the usual case.
+// BenchmarkEncode measures writing a decision into a status that already contains it, which is the usual case.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		wanted := trimmed.app(app)
@@ -57,7 +58,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide measures a pass without a result over a running application, and the first pass over a new one.
+// BenchmarkDecide measures a pass over a running application that changes nothing, and the first pass over a new
+// application.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -78,7 +80,8 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkLaunch measures the first pass over a new application: the decision, and the objects of the launch.
+// BenchmarkLaunch measures the first pass over a new application: the decision, and rendering the objects of the
+// launch.
 func BenchmarkLaunch(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()

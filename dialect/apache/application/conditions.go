@@ -13,9 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionEdited is True while the spec differs from the one that the current attempt was launched from. Edits of
-// tolerations and of auxiliary objects apply at once. Other edits apply to the next attempt, if there is one. The
-// condition is absent otherwise.
+// ConditionEdited is True if the spec was edited after the launch of the current attempt, and absent otherwise. Edits
+// of tolerations and of auxiliary objects apply at once. Other edits apply to the next attempt, if there is one.
 const ConditionEdited = "SpecEdited"
 
 // reasonNextAttempt is the reason of ConditionEdited.
@@ -24,8 +23,8 @@ const reasonNextAttempt = "CountsWithNextAttempt"
 // ownConditions are conditions that encodeConditions leaves alone, because other functions set and remove them.
 var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 
-// encodeConditions sets the conditions of a phase and removes the others. Reason and message are the cause's, if there
-// is one.
+// encodeConditions sets the conditions of the current phase and removes the others. If the phase has a cause, the
+// conditions have its reason and message.
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	if wanted.Thresholds != nil {
@@ -51,12 +50,13 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 	}
 }
 
-// set sets a condition. The transition time changes only if the status changes.
+// set sets a condition. Its transition time changes only if its status (True or False) changes.
 func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// shortageOf returns why a running application is degraded: its wait reason, or the threshold that its executors miss.
+// shortageOf returns why a running application is degraded: its wait reason, or the threshold that the number of its
+// executors does not reach. The result is empty if the application is not degraded.
 func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
@@ -72,14 +72,14 @@ func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reason, Message: thresholdMessage(liveStates[m.Phase], wanted.Thresholds) + "; status.executors has the counts"}
 }
 
-// uncounted reports whether the spec has another generation than the status.
+// uncounted reports whether the spec's generation differs from the generation that the status records.
 func uncounted(app *sparkv1.SparkApplication) bool {
 	seen := app.Status.ObservedGeneration
 	return seen != 0 && seen != app.Generation
 }
 
-// encodeEdit sets or removes ConditionEdited, and returns a notice if the edit is new. An attempt that is launched in
-// this decision, or that waits for its launch, uses the edited spec.
+// encodeEdit sets or removes ConditionEdited, and returns a notice if the edit is new. It removes the condition if this
+// decision launches an attempt or an attempt waits for its launch, because such an attempt uses the edited spec.
 func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool, now time.Time) []lifecycle.Notice {
 	m := plan.Next
 	launched := slices.ContainsFunc(plan.Transitions, func(t lifecycle.Transition) bool { return t.To == lifecycle.Launched && t.From != lifecycle.Unknown })

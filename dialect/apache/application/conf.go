@@ -28,8 +28,9 @@ const (
 	confExecutorTemplate = "spark.kubernetes.executor.podTemplateFile"
 )
 
-// sparkConf returns the configuration of an application in this API's order of precedence: the user's values, over them
-// the operator's, and defaults where nothing is set. The fields of a Request override all of it.
+// sparkConf returns the configuration of an application in this API's order of precedence: the operator's values
+// override the user's values, and defaults apply to keys that neither sets. The fields of a Request override the whole
+// configuration.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -68,9 +69,9 @@ func setFiles(c *conf.Conf, key, files string) {
 	}
 }
 
-// templateConf sets keys for what Spark does not read from a template or would override. These are the name of Spark's
-// container, if it is neither the first one nor named by the user, and, from Spark 4.3 on, allowPrivilegeEscalation as
-// the container's securityContext requires it.
+// templateConf sets keys for settings of a pod template that Spark does not read or would override. The first is the
+// name of Spark's container, if it is neither the first container nor named by the user. The second, from Spark 4.3 on,
+// is allowPrivilegeEscalation, with the value of the container's securityContext.
 func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name string) {
 	if rawTemplate(template) == nil {
 		return
@@ -90,9 +91,10 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 	}
 }
 
-// defaults sets keys that nothing else sets, as the Apache Spark project's operator does: for security, and to keep the
-// executors' logs. If Spark runs the executors itself, it generates the secret for spark.authenticate. With the master
-// of a standalone cluster it needs a secret that all sides know, and the operator does not know that one.
+// defaults sets default values for keys that are not set yet, as the Apache Spark project's operator does: for
+// security, and to keep the executors' logs. It does not set spark.authenticate if the master is a standalone cluster,
+// because there all sides need the same secret, which the operator does not know. If Spark creates the executors
+// itself, it also generates the secret.
 func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !strings.HasPrefix(driverMaster(&app.Spec), "spark://") {
 		c.SetIfMissing("spark.authenticate", "true")
@@ -119,8 +121,8 @@ func dynamicAllocation(spec *sparkv1.ApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf[confDynamic]), "true")
 }
 
-// driverMaster returns the master of a driver that creates no executor pods: a standalone cluster, or local. It is
-// empty for Kubernetes.
+// driverMaster returns the master URL of a driver that creates no executor pods: a standalone cluster, or local. It
+// returns "" if the driver runs on Kubernetes.
 func driverMaster(spec *sparkv1.ApplicationSpec) string {
 	master := spec.SparkConf[confMaster]
 	if strings.HasPrefix(master, "k8s://") {

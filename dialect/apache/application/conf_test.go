@@ -12,10 +12,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// absent stands for a key that is not set.
+// absent is the wanted value of a key that must not be set.
 const absent = "\x00"
 
-// TestConfiguration checks the driver's configuration for what users write (reference 3.2).
+// TestConfiguration checks the driver's configuration for specs that users write (reference 3.2).
 func TestConfiguration(t *testing.T) {
 	const python = "\n  mainClass: \"\"\n  jars: \"\"\n"
 	for name, c := range map[string]struct {
@@ -164,7 +164,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsDeterministic checks that the order of maps does not reach objects.
+// TestConfigurationIsDeterministic checks that the iteration order of maps does not change the rendered objects.
 func TestConfigurationIsDeterministic(t *testing.T) {
 	app := written(t, `spec: {sparkConf: {spark.kubernetes.driverEnv.A: a, spark.kubernetes.driverEnv.B: b, spark.kubernetes.driverEnv.C: c, spark.a: "1", spark.b: "2"}}`)
 	p, _ := programOf(&app.Spec)
@@ -176,7 +176,7 @@ func TestConfigurationIsDeterministic(t *testing.T) {
 	}
 }
 
-// confOf returns the configuration of a valid application.
+// confOf returns the configuration of an application that must be valid.
 func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	t.Helper()
 	c, wrong := sparkConf(app, p)
@@ -186,7 +186,8 @@ func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	return c
 }
 
-// TestVersionsDoNotMultiply uses an image of many placeholders with a long version: 300 KB used to become 1.3 GB.
+// TestVersionsDoNotMultiply checks an image name with many placeholders for a long version: 300 KB of input used to
+// become 1.3 GB.
 func TestVersionsDoNotMultiply(t *testing.T) {
 	app := pi(func(app *sparkv1.SparkApplication) {
 		app.Spec.RuntimeVersions.SparkVersion = strings.Repeat("9", 100<<10)

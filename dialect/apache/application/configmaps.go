@@ -10,9 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// configMaps returns the ConfigMaps of spec.configMapSpecs. They are created before the driver, like the driver's own,
-// and belong to the attempt. If somebody else's ConfigMap has one of the names, the attempt is rejected and that
-// ConfigMap stays as it is.
+// configMaps returns the ConfigMaps of spec.configMapSpecs. They are created before the driver, like the driver's own
+// ConfigMap, and belong to the attempt. If a ConfigMap of somebody else has one of the names, the attempt is rejected
+// and that ConfigMap does not change.
 func (a Applications) configMaps(app *sparkv1.SparkApplication, attempt int32) []submit.Object {
 	var objects []submit.Object
 	for i := range app.Spec.ConfigMapSpecs {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// passes makes the passes of an application's life: the first one, the launch, one with running pods, one after the
-// end.
+// passes runs four passes of an application's life cycle: the first pass, the launch, a pass with running pods, and a
+// pass after the end.
 func passes(a Applications, app *sparkv1.SparkApplication) {
 	now, seen := t0, lifecycle.Observed{Confirmed: true}
 	for range 2 {
@@ -57,7 +57,7 @@ func standing[T interface {
 	return states
 }
 
-// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with many items.
+// TestListsOfApplicationsCostLinearTime checks the cost of an application in which every list and map has many items.
 func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[sparkv1.SparkApplication]()) {
 		worst.Linear(t, field.Path, func(n int) func() {
@@ -75,7 +75,8 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	}
 }
 
-// entriesOf returns n entries that expose a driver, each with its own Service or all with one.
+// entriesOf returns n entries that expose a driver. If own is true, each entry has its own Service, otherwise all
+// entries share one.
 func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	for i := range n {
 		name := "ui"
@@ -90,8 +91,8 @@ func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	return all
 }
 
-// TestExposedEntriesCostLinearTime exposes a driver with many valid or conflicting entries. 10,000 took 72 s in every
-// pass.
+// TestExposedEntriesCostLinearTime checks the cost of exposing a driver with many valid or conflicting entries. In an
+// earlier version, 10,000 entries took 72 s in every pass.
 func TestExposedEntriesCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
 		"right":    func([]sparkv1.DriverServiceIngress) {},

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Defaults of applicationTolerations. The CRD has none for these fields; the reader of a custom resource applies them.
+// Defaults of applicationTolerations. The CRD has no defaults for these fields, so the operator applies them when it
+// reads a custom resource.
 const (
 	defaultMaxRestarts int64 = 3
 	defaultBackoff           = 30 * time.Second
@@ -25,8 +26,9 @@ const (
 	leastCleanAgain = time.Second
 )
 
-// app reads the application's wishes, without validating them: Decide does that when it matters. It computes no hash of
-// the spec, because an edit does not replace a run but applies to the next attempt.
+// app converts the application's spec into the state machine's input without validating it: Decide validates the spec
+// when the result matters. It computes no hash of the spec, because an edit does not replace a running attempt but
+// applies to the next one.
 func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	t := tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
@@ -54,7 +56,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	return out
 }
 
-// tolerations returns the tolerations of a spec with no nil part.
+// tolerations returns the tolerations of a spec, with empty structs in place of parts that are nil.
 func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
 	var t sparkv1.ApplicationTolerations
 	if spec.ApplicationTolerations != nil {
@@ -112,7 +114,8 @@ func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
 	return &lifecycle.Thresholds{Init: count(c.InitExecutors), Min: count(c.MinExecutors), Max: count(c.MaxExecutors), Dynamic: dynamic}
 }
 
-// retention returns what is kept after the end and for how long: at most as long as the application itself.
+// retention returns which objects are kept after the end of an application, and for how long: at most until the
+// application itself is deleted.
 func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
 	switch t.ResourceRetainPolicy {
@@ -131,7 +134,7 @@ func cleanAgain(millis *int64) time.Duration {
 	return max(stageTimeout(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stageTimeout returns the deadline of a stage; 0 or less means no deadline.
+// stageTimeout returns the maximum duration of a stage; 0 or a negative number means that the stage has no deadline.
 func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
 	if millis == nil {
 		return otherwise
@@ -139,7 +142,7 @@ func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
 	return max(0, milliseconds(*millis))
 }
 
-// duration returns a duration; nil if it is negative.
+// duration converts a number of milliseconds. It returns nil if the number is not set or negative.
 func duration(millis *int64) *time.Duration {
 	if millis == nil || *millis < 0 {
 		return nil
@@ -147,7 +150,8 @@ func duration(millis *int64) *time.Duration {
 	return new(milliseconds(*millis))
 }
 
-// interval returns a time to wait. It returns nil if the spec sets none, and 0 if the number is negative.
+// interval converts the milliseconds of a wait. It returns nil if the spec does not set the number, and 0 if it is
+// negative.
 func interval(millis *int64) *time.Duration {
 	if millis == nil {
 		return nil
@@ -155,7 +159,8 @@ func interval(millis *int64) *time.Duration {
 	return new(max(0, milliseconds(*millis)))
 }
 
-// milliseconds converts to a duration, limited to the maximum of 292 years. A larger number would become negative.
+// milliseconds converts a number of milliseconds to a duration of at most 292 years, the maximum of time.Duration. A
+// larger number would overflow and become negative.
 func milliseconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64 / time.Millisecond)
 	return time.Duration(min(max(n, -most), most)) * time.Millisecond
@@ -179,7 +184,8 @@ const (
 )
 
 // executorsOf returns the number of executors at the start and the number that the application always wants. Both are 0
-// if the driver does their work itself or gets executors from a standalone cluster.
+// if the driver creates no executor pods, because it runs the tasks itself or uses the executors of a standalone
+// cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	// Any other value of confDriverMaster is the API server's address.
 	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {
@@ -203,7 +209,8 @@ func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
 	return int32(max(parsed, 0)), err == nil
 }
 
-// decodeMemory reads what encodeMemory stored. takeOver reads the status of another operator, which holds no memory.
+// decodeMemory reads the memory that encodeMemory stored. The status of another operator contains no memory; takeOver
+// reads it.
 func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
 	o := s.Operator
 	if o == nil {

@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTolerations checks how tolerations become the state machine's input.
+// TestTolerations checks that applicationTolerations are converted to the state machine's input.
 func TestTolerations(t *testing.T) {
 	millis := func(n int64) *int64 { return &n }
 	seconds := func(n int) *time.Duration { return new(time.Duration(n) * time.Second) }
@@ -101,7 +101,8 @@ func TestTolerations(t *testing.T) {
 	}
 }
 
-// TestExecutorsWanted checks that the number of awaited executors follows from sparkConf alone, as Spark reads it.
+// TestExecutorsWanted checks that the number of executors that the operator waits for follows from sparkConf alone,
+// with the values that Spark would read.
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
 	for _, c := range []struct {
@@ -127,7 +128,8 @@ func TestExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestOptionsAndDeletion checks the effect of the operator's configuration and of the metadata.
+// TestOptionsAndDeletion checks how the operator's configuration and the application's metadata change the state
+// machine's input.
 func TestOptionsAndDeletion(t *testing.T) {
 	a := Applications{Options{Run: time.Hour, MissingGrace: time.Second}}
 	for generation, want := range map[int64]bool{1: false, 2: true} {

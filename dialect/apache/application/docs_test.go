@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// TestApplicationsPage checks docs/apache-applications.md: its example can run, and its defaults are the real ones.
+// TestApplicationsPage checks docs/apache-applications.md: its example is a valid application, and the defaults that it
+// lists are those of the code.
 func TestApplicationsPage(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/apache-applications.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApplicationsAreDocumented checks that docs/apache-applications.md has the names and numbers that users see.
+// TestApplicationsAreDocumented checks that docs/apache-applications.md contains the names and numbers that users see.
 func TestApplicationsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/apache-applications.md")
 	if err != nil {

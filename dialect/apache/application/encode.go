@@ -12,8 +12,8 @@ import (
 )
 
 // encode writes a decision into the status: the states of this API, and the operator's memory. It returns notices about
-// executors and about an edit. It writes nothing in the phase New: tools take an application without a status for one
-// that no operator has seen.
+// executors and about an edit of the spec. In the phase New it writes nothing, because tools assume that no operator
+// has handled an application without a status.
 func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	if m.Phase == lifecycle.New {
@@ -32,8 +32,8 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	return append(notices, encodeEdit(app, plan, edited, now)...)
 }
 
-// encodeStates adds the states that a decision entered to the history. If another attempt is scheduled, it starts the
-// history of that one.
+// encodeStates adds the states that a decision entered to the history. If the decision schedules another attempt,
+// encodeStates starts a new history for it.
 func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	s := &app.Status
 	if len(plan.Transitions) > 0 && current(s) == "" {
@@ -50,8 +50,9 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	}
 }
 
-// endedAttempt returns the summary of the attempt before a new one. An attempt that started and ended within this
-// decision is not stored; only the restart after it was counted.
+// endedAttempt returns the summary of the attempt that ended before a new one. If that attempt started and ended within
+// this decision, the status has no summary of it, and endedAttempt computes one from the counters, which already
+// include the next restart.
 func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
@@ -66,7 +67,8 @@ func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lif
 	return over
 }
 
-// submittedAt returns when an application was submitted: its creation time, which does not depend on the first pass.
+// submittedAt returns the time of an application's submission: its creation time, which does not depend on the time of
+// the first pass.
 func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	if created := app.CreationTimestamp.Time; !created.IsZero() && created.Before(now) {
 		return created
@@ -74,7 +76,7 @@ func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	return now
 }
 
-// driverSnapshot returns the driver pod's status for a state that is a failure, and nil for other states.
+// driverSnapshot returns the driver pod's status to store with a state that is a failure, and nil for other states.
 func driverSnapshot(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver) *runtime.RawExtension {
 	var status *corev1.PodStatus
 	if driver != nil && failed(state) {
@@ -89,7 +91,7 @@ func failed(state sparkv1.ApplicationStateSummary) bool {
 	return ended && outcome != lifecycle.Succeeded
 }
 
-// encodeMemory stores a memory. decodeMemory reads it back unchanged.
+// encodeMemory stores a memory in the status. decodeMemory reads the same memory back.
 func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &sparkv1.OperatorStatus{}
@@ -105,8 +107,8 @@ func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	}
 }
 
-// attemptInfoID returns this API's number of the current, last or awaited attempt. This API counts from 0, the operator
-// from 1.
+// attemptInfoID returns the number of the current, last or scheduled attempt as this API counts it. This API counts
+// from 0, the operator from 1.
 func attemptInfoID(m lifecycle.Memory) int64 {
 	if m.Phase == lifecycle.Waiting {
 		return int64(m.Attempt)

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Reasons of events that only this API has. Others are in package dialect (dialect.EventSubmitted and following).
+// Reasons of events that only this API has. The other reasons are in package dialect (dialect.EventSubmitted and the
+// constants after it).
 const (
 	EventReleased         = "SparkApplicationReleased"
 	EventExecutorsBelow   = "SparkExecutorsBelowThreshold"
@@ -17,8 +18,8 @@ const (
 	EventExecutorsEnough  = "SparkExecutorsSufficient"
 )
 
-// Events returns the events of a plan as Decide left it, oldest first. A successful life has three: submitted, running,
-// completed.
+// Events returns the events of a plan that Decide returned, oldest first. A successful application has three:
+// submitted, running, completed.
 func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 	var out []dialect.Event
 	for _, t := range plan.Transitions {
@@ -53,8 +54,8 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	return dialect.Event{}, false
 }
 
-// countsFromZero explains the number in a driver pod's name, which is one less than the attempt's in messages; "" if
-// the name has no such number.
+// countsFromZero returns an explanation of the number in a driver pod's name, which is one less than the number of the
+// attempt in messages. It returns "" if the name has no such number.
 func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	if !strings.HasPrefix(driver, app.Name+"-") || app.Spec.SparkConf[confAppID] != "" || app.Spec.SparkConf[confDriverPodName] != "" {
 		return ""
@@ -62,8 +63,9 @@ func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	return " (names count attempts from 0)"
 }
 
-// launchEvent returns the event of a submission, with the way it takes. If the driver was found because its launch was
-// not stored, the way is unknown.
+// launchEvent returns the event of a submission; its message says whether spark-submit or the operator submits the
+// driver. If the launch was not stored and the driver was found later, the message does not say this, because it is
+// unknown.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:
@@ -76,7 +78,7 @@ func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (di
 	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }
 
-// thresholdEvent reports too few executors, and enough executors after too few.
+// thresholdEvent returns an event if too few executors run, and another when enough executors run again.
 func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.To == lifecycle.Below:
@@ -89,8 +91,8 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	return dialect.Event{}, false
 }
 
-// overEvent reports how an application ended, once. For an application whose objects were retained, the release is a
-// separate event.
+// overEvent returns the event that reports, once, how an application ended. If the application's objects were retained,
+// their release is a separate event.
 func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Retained:

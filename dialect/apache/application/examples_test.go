@@ -17,7 +17,7 @@ import (
 
 var updateGolden = flag.Bool("update-golden", false, "write the golden files")
 
-// everything is an application that uses all fields from which the API makes objects.
+// everything is an application that uses every field for which the API creates objects.
 const everything = `
 spec:
   proxyUser: alice

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// exposedEntry is an entry of one of the three lists: a Service of the driver, and the Ingress or route that leads to
-// it.
+// exposedEntry is an entry of one of the spec's three lists: a Service of the driver, and the Ingress or route that
+// leads to that Service.
 type exposedEntry struct {
 	// kind is the kind of the object that leads to the Service.
 	kind schema.GroupVersionKind
@@ -57,7 +57,7 @@ func (d exposedEntry) fault(field, format string, args ...any) *dialect.FieldErr
 	return &dialect.FieldError{Field: d.field + "." + field, Message: fmt.Sprintf(format, args...)}
 }
 
-// faults returns what keeps the entry's two objects from being created.
+// faults returns the faults for which the entry's Service and its Ingress or route cannot be created.
 func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is no name of a Service: %s", d.service.Name, strings.Join(problems, "; ")))
@@ -96,7 +96,7 @@ func (d exposedEntry) serviceFaults() []*dialect.FieldError {
 	return nil
 }
 
-// parentFaults returns the faults of a route's parents. A route without a parent leads nowhere.
+// parentFaults returns the faults of a route's parentRefs. A route without a parent belongs to no Gateway.
 func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 	parents, _ := tree["parentRefs"].([]any)
 	if len(parents) == 0 {
@@ -111,7 +111,7 @@ func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldE
 	return wrong
 }
 
-// tree returns the spec of the Ingress or route with every field that the user wrote.
+// tree returns the spec of the Ingress or route as a JSON tree, including fields that the operator does not know.
 func (d exposedEntry) tree() (map[string]any, error) {
 	data := apache.BytesOf(d.raw)
 	if len(data) == 0 {
@@ -129,14 +129,15 @@ func (d exposedEntry) tree() (map[string]any, error) {
 	return tree, nil
 }
 
-// lacksRule reports whether the spec has no destination. An Ingress may have a default backend instead of a rule.
+// lacksRule reports whether the spec of the Ingress or route has no destination. An Ingress may have a default backend
+// instead of a rule.
 func (d exposedEntry) lacksRule(tree map[string]any) bool {
 	rules, _ := tree["rules"].([]any)
 	return len(rules) == 0 && (d.isRoute() || tree["defaultBackend"] == nil)
 }
 
-// spec returns the spec of the Ingress or route: the user's, or, if it has no destination, one that leads to the
-// Service's first port.
+// spec returns the spec of the Ingress or route. If the user's spec has no destination, spec adds a rule that leads to
+// the Service's first port.
 func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	if !d.lacksRule(tree) {
 		return tree
@@ -151,8 +152,9 @@ func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	return expose.WithRule(tree, rule)
 }
 
-// clashes returns the entries whose objects would have the name of another entry's object, or of the Service by which
-// executors find their driver. Entries may share one Service if all of them describe it equally.
+// clashes returns an error for each entry with an object whose name is already taken, by an object of another entry or
+// by the Service through which executors find their driver. Entries may share a Service if all of them describe it in
+// the same way.
 func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldError) {
 	services, others := map[string]*namedService{}, map[string]exposedEntry{}
 	for _, d := range all {
@@ -175,8 +177,8 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 	return wrong
 }
 
-// namedService is the first entry that names a Service. Its description is read once, however many entries use the
-// name.
+// namedService is the first entry that names a Service. The entry's description of the Service is decoded once, however
+// many entries use the same name.
 type namedService struct {
 	exposedEntry
 	read bool

@@ -19,8 +19,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what else it needs to have an
-// effect.
+// fieldSamples has a sample for each field of an application's spec: a value as YAML of spec, and other settings that
+// the field needs to have an effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -45,7 +45,7 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields are prefixes of fields that reach no pod.
+// steeringFields are prefixes of fields that steer the operator and change no pod.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: nobody runs such drivers"},
 	{"applicationTolerations.restartConfig.", "when another attempt is made"},
@@ -55,7 +55,8 @@ var steeringFields = []struct{ path, does string }{
 	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
 }
 
-// placement is everything that an application is rendered into.
+// placement holds everything that an application is rendered into: configuration, driver pod, executor pod and the
+// other objects.
 type placement struct {
 	conf, driver, executor map[string]any
 	beside                 map[string]any // by kind and name
@@ -91,14 +92,14 @@ func asList(v any) []submit.Object {
 	return list
 }
 
-// generatedConfig returns the names of the ConfigMaps with the configuration and the executors' template.
+// generatedConfig returns the names of the ConfigMaps that contain the configuration and the executors' template.
 func generatedConfig(app *sparkv1.SparkApplication) []string {
 	id := appID(app, 1)
 	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}
 }
 
-// TestFieldsDocument writes, with -update, or compares docs/fields-apache.md: every field of the kind, and where it
-// ends up.
+// TestFieldsDocument compares docs/fields-apache.md with the code, or writes it with -update. The page lists every
+// field of the kind and the objects that the field changes.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -18,7 +18,8 @@ const (
 	retained = ", 6 TerminatedWithoutReleaseResources"
 )
 
-// TestHistories checks the lists of states that this API's users rely on, however often and late passes see the driver.
+// TestHistories checks the histories of states that users of this API rely on. They must not depend on how often, or
+// how late, a pass observes the driver.
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -92,7 +93,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestThresholds checks that each threshold of running executors is a state once it has lasted for some seconds.
+// TestThresholds checks that each threshold for the number of running executors becomes a state after it has lasted for
+// some seconds.
 func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))
@@ -115,8 +117,8 @@ func TestThresholds(t *testing.T) {
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
 }
 
-// TestAwaitedExecutors checks that Ready names the number that the start awaits, which is not the number Spark
-// requests.
+// TestAwaitedExecutors checks that the condition Ready names the number of executors that the application waits for at
+// its start, which is not the number that Spark requests.
 func TestAwaitedExecutors(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
 		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).passWithoutObjects(0)
@@ -128,8 +130,8 @@ func TestAwaitedExecutors(t *testing.T) {
 	}
 }
 
-// TestRunningHealthyClaimsNoMoreThanThresholds checks the message of RunningHealthy: without thresholds executors may
-// still be pending.
+// TestRunningHealthyClaimsNoMoreThanThresholds checks the message of RunningHealthy. If the spec has no thresholds, the
+// message says that executors may still be pending.
 func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says := func(config *sparkv1.InstanceConfig, running int, want string) {
 		t.Helper()
@@ -145,8 +147,8 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
 }
 
-// TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also without
-// restarts.
+// TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also if the
+// application was never restarted.
 func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
 	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).passWithoutObjects(time.Second)
