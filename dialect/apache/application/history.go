@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// Limits of a status. A custom resource that exceeds what the API server accepts (1.5 MB) could not be written any
-// more, and no decision could be stored. An application that loses and gets executors enters a state with each change.
+// Limits of a status. The API server rejects a custom resource above 1.5 MB, and then no decision could be stored. A
+// history grows steadily if an application loses and gets executors, because each change enters a state.
 const (
 	// maxHistory is the maximum number of states in a history, over all attempts if it is not trimmed. The oldest are
 	// dropped, and the numbers continue.
@@ -30,7 +30,7 @@ func statesOf(history map[string]sparkv1.ApplicationState) []sparkv1.Application
 	return out
 }
 
-// nextKey returns the number of the next state. Numbers continue through all attempts.
+// nextKey returns the number of the next state. States are numbered consecutively across all attempts.
 func nextKey(s *sparkv1.ApplicationStatus) int64 {
 	last := int64(-1)
 	for key := range s.StateTransitionHistory {
@@ -44,7 +44,7 @@ func nextKey(s *sparkv1.ApplicationStatus) int64 {
 	return last + 1
 }
 
-// current returns the stored state; "" if there is none.
+// current returns the current state in the status; "" if the status has no state.
 func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
 	if s.CurrentState == nil {
 		return ""
@@ -52,8 +52,8 @@ func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
 	return s.CurrentState.CurrentStateSummary
 }
 
-// enter adds a state to the history and makes it the current one. Its time is never before the previous one, whatever
-// the clocks of other machines show.
+// enter adds a state to the history and makes it the current state. The time of the new state is never before the time
+// of the previous state, even if the clocks of the machines that wrote them differ.
 func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, message string, at time.Time, driver *runtime.RawExtension) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
@@ -71,7 +71,8 @@ func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, 
 	bound(s.StateTransitionHistory)
 }
 
-// bound removes what exceeds the limits. Another operator may have left more: its messages hold whole stack traces.
+// bound removes the parts of a history that exceed the limits. A history of another operator may exceed them, because
+// that operator's messages contain whole stack traces.
 func bound(history map[string]sparkv1.ApplicationState) {
 	keys := apache.KeysOf(history)
 	for len(keys) > maxHistory {
@@ -93,8 +94,8 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	}
 }
 
-// rollOver starts the next attempt. The summary of the last attempt becomes the previous one, with its states if the
-// history is trimmed.
+// rollOver prepares the status for the next attempt: the summary of the last attempt becomes the summary of the
+// previous attempt. If trim is true, the last attempt's states move there too.
 func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
 	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
 	if trim {

@@ -42,9 +42,9 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestLawOverLives runs applications at random, from whatever status another operator left. It checks every stored
-// status against the law and the bounds. A decision without a result must leave the status unchanged, so that idle
-// passes write nothing.
+// TestLawOverLives runs random life cycles of applications, which start from any status of another operator. It checks
+// that every stored status keeps the law and the bounds. It also checks that a decision without a result leaves the
+// status unchanged, so that idle passes write nothing.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {
@@ -100,7 +100,7 @@ func tolerationsAtRandom(r *rand.Rand) sparkv1.ApplicationTolerations {
 	}
 }
 
-// leftAtRandom returns a status as another operator may have left it.
+// leftAtRandom returns a random status as another operator may have written it.
 func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	for i := range 1 + r.IntN(5) {
 		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
@@ -111,8 +111,8 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt compares a launch with what would be rendered if the decision had built nothing. It must be equal each
-// time, and a later launch is built again.
+// checkBuilt compares the objects of a launch that the decision built with the objects that Render builds for the same
+// launch. Both must be equal each time. A launch at a later time is built again.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -138,8 +138,8 @@ func checkBuilt(t *testing.T, l *life) {
 	}
 }
 
-// checkConcluded checks that conclusions from a stored status alone do not depend on the event of that status, which
-// starts no pass (Kind.Concludes): the pass that stored it must requeue.
+// checkConcluded checks that a pass requeues if another pass over the status that it stored would lead to an action, a
+// transition or a notice. The watch event of the stored status starts no pass (Kind.Concludes).
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
@@ -147,7 +147,8 @@ func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	}
 }
 
-// checkAtRest decides again about the status that was just stored.
+// checkAtRest checks that a second decision about the status that was just stored leaves the status unchanged, unless
+// that decision enters a phase or requests a live read.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Rejection != nil {
 		return // it was of that pass alone

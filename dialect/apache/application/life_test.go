@@ -23,7 +23,7 @@ var (
 	whole   = Applications{Options{MissingGrace: 10 * time.Second}}
 )
 
-// pi returns an application that can be rendered, with changes.
+// pi returns an application that can be rendered, after applying the given changes to it.
 func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 	app := &sparkv1.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1
@@ -38,12 +38,13 @@ func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 	return app
 }
 
-// tolerating sets tolerations.
+// tolerating returns a change that sets an application's tolerations.
 func tolerating(t sparkv1.ApplicationTolerations) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) { app.Spec.ApplicationTolerations = &t }
 }
 
-// life is an application whose status goes through JSON in each pass, as with the API server.
+// life plays the life cycle of an application. In each pass its status is converted to JSON and back, as with an API
+// server.
 type life struct {
 	testing.TB
 	a      Applications
@@ -57,7 +58,8 @@ func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplicatio
 	return &life{TB: t, a: a, app: pi(change...), now: t0}
 }
 
-// pass makes a pass after some time, as the controller does. A live read that the pass requests finds the same objects.
+// pass runs a pass after some time, as the controller does. If the pass requests a live read, the live read finds the
+// same objects.
 func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
@@ -80,7 +82,7 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	return l
 }
 
-// drivers makes a pass that sees one driver, of the current attempt.
+// drivers runs a pass that observes one driver, which belongs to the current attempt.
 func (l *life) drivers(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
@@ -94,7 +96,7 @@ func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
 	return d
 }
 
-// passWithoutObjects makes a pass that sees no objects.
+// passWithoutObjects runs a pass that observes no objects.
 func (l *life) passWithoutObjects(after time.Duration) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Confirmed: true})
@@ -131,7 +133,7 @@ func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	return all
 }
 
-// states compares the history with the given states, in short form.
+// states compares the history with the wanted states in short form ("0 Submitted, 1 DriverRequested").
 func (l *life) states(want string) *life {
 	l.Helper()
 	if diff := cmp.Diff(want, shortened(l.app.Status.StateTransitionHistory)); diff != "" {
@@ -158,7 +160,7 @@ func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	}
 }
 
-// jsonOf returns a status as the operator writes it.
+// jsonOf returns a status in the JSON form that the operator writes.
 func jsonOf(t testing.TB, s *sparkv1.ApplicationStatus) string {
 	t.Helper()
 	text, err := json.Marshal(s)
@@ -180,7 +182,7 @@ func asks(plan lifecycle.Plan) bool {
 	return false
 }
 
-// checkShape checks a status against the CRD and against what tools rely on.
+// checkShape checks a status against the CRD and against the properties that tools rely on.
 func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 	t.Helper()
 	s := app.Status
@@ -215,7 +217,7 @@ func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 	}
 }
 
-// everyState lists the states of this API in order.
+// everyState lists all states of this API in order.
 var everyState = []sparkv1.ApplicationStateSummary{
 	"Submitted", "ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningHealthy",
 	"RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors", "DriverStartTimedOut", "ExecutorsStartTimedOut", "DriverReadyTimedOut", "Succeeded",

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// TestTooMany checks that lists whose entries become objects are rejected if too long, and that a running attempt gets
-// no more objects from them.
+// TestTooMany checks that the operator rejects a list that is too long if its entries become objects. A running attempt
+// gets no more objects from such a list.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	for field, entry := range map[string]string{

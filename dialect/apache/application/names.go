@@ -16,17 +16,18 @@ const (
 	confDriverPodName = "spark.kubernetes.driver.pod.name"
 )
 
-// The maximum length of an id, so that the names of Services made from it fit (RFC 1035). A longer id is cut to idStart
-// characters and made unique by idDigits characters of a digest.
+// Lengths of an id. The maximum is chosen so that the names of Services that contain the id are valid (RFC 1035). A
+// longer id is cut to idStart characters, and idDigits characters of a digest make it unique.
 const (
 	idLimit  = 46
 	idDigits = 36
 	idStart  = idLimit - idDigits - len("-")
 )
 
-// newAppID returns spark.app.id for an attempt that is launched: the user's value, else "<name>-<number>", counted from
-// 0. All objects of an attempt are named after it. With the user's value all attempts have the same names, so each
-// waits until the objects of the previous one are gone.
+// newAppID returns spark.app.id for an attempt that is about to be launched: the user's value, or else
+// "<name>-<number>" with attempts counted from 0. The names of all objects of an attempt contain this id. If the user
+// sets the id, the objects of all attempts have the same names, so each attempt waits until the objects of the previous
+// one are deleted.
 func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	if pinned := app.Spec.SparkConf[confAppID]; pinned != "" {
 		return pinned
@@ -41,8 +42,8 @@ func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	return id[:idStart] + "-" + digits[:min(len(digits), idDigits)]
 }
 
-// appID returns spark.app.id of an attempt. A stored id is used again, so that launched objects are found after an edit
-// of spark.app.id, and by an operator that computes ids differently.
+// appID returns spark.app.id of an attempt. It prefers the id stored in the status, so that launched objects are found
+// even if spark.app.id was edited or another operator computed the id differently.
 func appID(app *sparkv1.SparkApplication, attempt int32) string {
 	if m := decodeMemory(&app.Status); m.Attempt == attempt && m.AttemptID != "" {
 		return m.AttemptID
@@ -50,7 +51,7 @@ func appID(app *sparkv1.SparkApplication, attempt int32) string {
 	return newAppID(app, attempt)
 }
 
-// driverPodName returns the driver pod's name: the user's, else "<id>-driver".
+// driverPodName returns the driver pod's name: the user's value, or else "<id>-driver".
 func driverPodName(app *sparkv1.SparkApplication, id string) string {
 	return cmp.Or(app.Spec.SparkConf[confDriverPodName], id+"-driver")
 }
@@ -63,7 +64,8 @@ func (a Applications) operatorName() string {
 	return cmp.Or(a.OperatorName, apache.DefaultOperatorName)
 }
 
-// attemptLabels returns the labels of every object of an attempt: ours, which identify it, and those of the API group.
+// attemptLabels returns the labels of every object of an attempt: our own labels, which identify the attempt, and the
+// labels that this API group defines.
 func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	return map[string]string{
 		apache.LabelOperatorName: a.operatorName(),
@@ -74,7 +76,7 @@ func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32
 	}
 }
 
-// versionLabels returns the labels with the declared versions, for an attempt's pods.
+// versionLabels returns labels for an attempt's pods that contain the versions declared in spec.runtimeVersions.
 func versionLabels(versions sparkv1.RuntimeVersions) map[string]string {
 	labels := map[string]string{}
 	for label, version := range map[string]string{apache.LabelScalaVersion: versions.ScalaVersion, apache.LabelJDKVersion: versions.JDKVersion} {

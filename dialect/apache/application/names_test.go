@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestAppID checks names that scripts and dashboards use (reference 3.2).
+// TestAppID checks the names that users' scripts and dashboards depend on (reference 3.2).
 func TestAppID(t *testing.T) {
 	long := strings.Repeat("abcdefghi-", 6) + "xyz" // 63 characters
 	for _, c := range []struct {
@@ -45,7 +45,8 @@ func TestAppID(t *testing.T) {
 	}
 }
 
-// TestLongAppIDs checks the ids that the other operator computes: a running application must be found by them.
+// TestLongAppIDs checks that long ids equal the ids that the other operator computes. Otherwise the pods of an
+// inherited running application would not be found.
 func TestLongAppIDs(t *testing.T) {
 	app := written(t)
 	app.Namespace, app.Name = "default", strings.Repeat("long-name-", 6)+"end"
@@ -65,7 +66,8 @@ func TestLongAppIDs(t *testing.T) {
 	}
 }
 
-// TestAppIDOfAnother checks that an attempt of another operator keeps its id and that the next attempt gets ours.
+// TestAppIDOfAnother checks that an attempt that another operator launched keeps its id and that the next attempt gets
+// an id of ours.
 func TestAppIDOfAnother(t *testing.T) {
 	app := written(t)
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 2}, AttemptID: "theirs-1"}

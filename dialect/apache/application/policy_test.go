@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
 )
 
-// TestPolicyLetsSparkThrough checks the NetworkPolicy of an attempt (from Spark 4.2 on) against an application's
-// traffic.
+// TestPolicyLetsSparkThrough checks that the NetworkPolicy of an attempt (from Spark 4.2 on) allows the application's
+// own traffic.
 func TestPolicyLetsSparkThrough(t *testing.T) {
 	pods := func(name string, attempt int32) (p *networkingv1.NetworkPolicy, driver, executor netpolicy.Party) {
 		app := written(t)

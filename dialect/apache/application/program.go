@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// pythonRunner is the class that runs Python programs in the driver. If it is the main class, pyFiles is a list.
+// pythonRunner is the class that runs Python programs in the driver. If it is the main class, pyFiles is read as a list
+// whose first entry is the program.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
 // program describes what a driver runs.
@@ -23,8 +24,8 @@ type program struct {
 	jars, pyFiles string
 }
 
-// programOf chooses what the driver runs: jars before pyFiles before sparkRFiles, else a class of the image. The first
-// entry of jars or pyFiles is the program's main file.
+// programOf returns the program that the driver runs. It prefers jars to pyFiles and pyFiles to sparkRFiles; if all are
+// empty, the program is a class in the image. The first entry of jars or pyFiles is the program's main file.
 func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	switch {
 	case spec.Jars != "":
@@ -46,8 +47,8 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	return program{class: spec.MainClass, field: "spec.jars"}, nil
 }
 
-// endsIn rejects a program that Spark would take for a jar: Spark detects the language by the end of the name alone
-// (SparkSubmit.isPython, isR).
+// endsIn returns an error if the program's file name lacks the suffix of its language, because Spark would run the
+// program as a jar. Spark detects the language by the suffix alone (SparkSubmit.isPython, isR).
 func endsIn(p program, suffix, language string) *dialect.FieldError {
 	if strings.HasSuffix(p.resource, suffix) || strings.HasSuffix(p.resource, strings.ToLower(suffix)) {
 		return nil
@@ -55,7 +56,7 @@ func endsIn(p program, suffix, language string) *dialect.FieldError {
 	return &dialect.FieldError{Field: p.field, Message: fmt.Sprintf("%q is no %s program to Spark, which knows one by its name; let it end in %s", p.resource, language, suffix)}
 }
 
-// unused returns warnings about fields that name another program than the one that runs.
+// unused returns a warning for each field that names a program other than the one that runs.
 func (p program) unused(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	for _, other := range []struct{ field, files string }{{"spec.pyFiles", spec.PyFiles}, {"spec.sparkRFiles", spec.SparkRFiles}} {
 		if other.files != "" && other.field != p.field {

@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Render returns the objects of a Create action, which launches an attempt. If spark-submit creates the driver pod,
-// Objects.Driver is the pod that runs spark-submit, and a Secret comes before it. An error names the field that the
-// user wrote.
+// Render returns the objects for a Create action, which launches an attempt. If spark-submit creates the driver pod,
+// Objects.Driver is the pod that runs spark-submit, and a Secret is created before that pod. An error names the field
+// that the user wrote.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
@@ -35,10 +35,10 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	return objects, nil
 }
 
-// Executor returns the executor pod that the driver of an attempt would create, as far as it can be known without the
-// driver (submit.Executor). The arguments are the executor's id and the driver's UID. Nobody creates this pod. The
-// error is a *dialect.FieldError that names the user's field, or a *submit.Error about what spark-submit might build
-// (NotNative).
+// Executor returns the executor pod that the driver of an attempt would create, as far as the pod can be computed
+// without the driver (submit.Executor). The arguments id and driver are the executor's id and the driver's UID. The
+// operator never creates this pod. An error is a *dialect.FieldError that names the user's field, or a *submit.Error
+// with NotNative if only spark-submit might build the submission.
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	r, err := a.request(app, attempt, now)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// namesOf returns the kinds and names of an attempt's objects in order.
+// namesOf returns the kinds and names of an attempt's objects in the order of their creation.
 func namesOf(o submit.Objects) (names []string) {
 	for _, object := range append(slices.Clone(o.Before), o.Driver) {
 		names = append(names, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
@@ -29,7 +29,7 @@ func namesOf(o submit.Objects) (names []string) {
 	return names
 }
 
-// TestObjects checks kinds and names of the objects (reference 3.3).
+// TestObjects checks the kinds and names of an attempt's objects (reference 3.3).
 func TestObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    string
@@ -54,7 +54,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAttemptsNeverMeet checks that objects of two attempts have different names unless the user chose them (W9).
+// TestAttemptsNeverMeet checks that the objects of two attempts have different names unless the user chose the names
+// (W9).
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
@@ -240,7 +241,8 @@ spec:
 	}
 }
 
-// TestSparkSubmit checks that spark-submit is used if the configuration chooses it or nothing else works.
+// TestSparkSubmit checks that an attempt uses spark-submit if the operator's configuration requires it or if the
+// operator cannot build the driver itself.
 func TestSparkSubmit(t *testing.T) {
 	always := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Master: "k8s://https://api"}}
 	o := rendered(t, always, written(t, "spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
@@ -276,7 +278,7 @@ func TestSparkSubmit(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsRendered checks that Render rejects actions that this API does not have.
+// TestNothingElseIsRendered checks that Render rejects actions that this API does not use.
 func TestNothingElseIsRendered(t *testing.T) {
 	for _, action := range []lifecycle.Action{
 		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}, {Verb: lifecycle.Delete, Part: lifecycle.Submission, Attempt: 1}, {},
@@ -287,7 +289,7 @@ func TestNothingElseIsRendered(t *testing.T) {
 	}
 }
 
-// TestExecutor checks the pod that the driver would create.
+// TestExecutor checks that Executor returns the pod that the driver would create.
 func TestExecutor(t *testing.T) {
 	app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {nodeSelector: {disk: ssd}}}}, sparkConf: {spark.executor.memory: 2g}}`)
 	pod, err := Applications{}.Executor(app, 1, 3, "driver-uid", noon)
@@ -308,8 +310,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds checks that the dialect adds only what it documents: submit.Build makes the same objects
-// from the same configuration.
+// TestTheSameAsAnyoneBuilds checks that the dialect adds only the documented settings: submit.Build creates the same
+// objects from the same configuration.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
@@ -341,7 +343,8 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	}
 }
 
-// FuzzRender checks that rendering any spec returns valid objects or an error, never both, and the same result twice.
+// FuzzRender checks that Render returns for any spec either valid objects or an error, never both, and returns the same
+// result if it is called twice.
 func FuzzRender(f *testing.F) {
 	f.Add("pi", "local:///a.jar", "", "C", "spark.app.id", "x", `{"spec":{"containers":[{"name":"a"}]}}`, int32(1))
 	f.Add("pi", "", "local:///a.py,b", "", "spark.master", "spark://h:1", `{`, int32(2))
@@ -371,7 +374,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// TestIDsInLabels checks Spark's placeholders in labels and annotations of its pods and in its Service's selector.
+// TestIDsInLabels checks that Spark's placeholders for ids are replaced in the labels and annotations of its pods and
+// in the selector of its Service.
 func TestIDsInLabels(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `
 spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)
@@ -381,8 +385,8 @@ spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.ku
 	}
 }
 
-// TestSidecarsEndNothing checks that only Spark's container decides how an attempt ended, whatever its name and
-// position in the template (W6).
+// TestSidecarsEndNothing checks that only Spark's container determines how an attempt ended. The container's name and
+// its position in the template do not matter (W6).
 func TestSidecarsEndNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, spark string }{
 		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},
@@ -410,7 +414,8 @@ func TestSidecarsEndNothing(t *testing.T) {
 	}
 }
 
-// TestQueued checks that the sparkConf of docs/batch-schedulers.md puts an application's pods into Kueue's queue.
+// TestQueued checks that the sparkConf shown in docs/batch-schedulers.md puts an application's pods into a queue of
+// Kueue.
 func TestQueued(t *testing.T) {
 	app := written(t, `spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {
 		spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name: research,

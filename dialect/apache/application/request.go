@@ -15,16 +15,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// driverUser is the SPARK_USER of all drivers, also of those with a proxy user: the user of the official images.
+// driverUser is the environment variable SPARK_USER of every driver, also of a driver with a proxy user. It is the user
+// of the official images.
 const driverUser = "spark"
 
-// ownerReference returns a reference that makes the application the controller of an object. A foreground deletion of
-// the application waits for its pods.
+// ownerReference returns an owner reference that makes the application the controller of an object. The reference
+// blocks the deletion of the owner, so a foreground deletion of the application waits for its pods.
 func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, sparkv1.GroupVersion.WithKind("SparkApplication"))
 }
 
-// request converts an attempt of an application into a submission.
+// request converts an attempt of an application into a submission request.
 func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	p, wrong := programOf(&app.Spec)
 	if wrong != nil {
@@ -67,8 +68,8 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	return r, nil
 }
 
-// master returns spark.master of the driver: the user's value, else the operator's. The driver connects to
-// spark.kubernetes.driver.master, so nothing depends on this value.
+// master returns the driver's spark.master: the user's value, or else the API server of the operator's configuration.
+// Nothing depends on this value, because the driver connects to spark.kubernetes.driver.master.
 func (a Applications) master(app *sparkv1.SparkApplication) string {
 	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
 		return master
@@ -76,10 +77,10 @@ func (a Applications) master(app *sparkv1.SparkApplication) string {
 	return a.apiServer()
 }
 
-// apiServer returns the URL of the API server for pods.
+// apiServer returns the URL at which pods reach the API server.
 func (a Applications) apiServer() string { return cmp.Or(a.Master, submit.DefaultMaster) }
 
-// requestFields maps fields of a Request to the fields of a SparkApplication that they come from.
+// requestFields maps the fields of a submit.Request to the fields of a SparkApplication that set them.
 var requestFields = map[string]string{
 	"MainClass":          "spec.mainClass",
 	"Arguments":          "spec.driverArgs",
@@ -98,7 +99,7 @@ var requestFields = map[string]string{
 	"Namespace":          "metadata.namespace",
 }
 
-// asFieldError converts a rejection of a submission into an error that names the field of the custom resource.
+// asFieldError converts an error about a submission request into an error that names the field of the custom resource.
 func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect.FieldError {
 	var field string
 	switch name, _, _ := strings.Cut(refused.Field, "."); {
@@ -113,7 +114,7 @@ func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect
 	return &dialect.FieldError{Field: field, Message: refused.Message}
 }
 
-// keyField returns the field that set a key.
+// keyField returns the field of the custom resource that set a configuration key.
 func keyField(spec *sparkv1.ApplicationSpec, key string) string {
 	if _, written := spec.SparkConf[key]; !written {
 		p, _ := programOf(spec)
@@ -131,7 +132,7 @@ func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
 }
 
-// sparkConf returns the configuration of an application, with the keys that the operator's configuration adds.
+// sparkConf returns the configuration of an application, including the keys that the operator's configuration adds.
 func (a Applications) sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	c, wrong := sparkConf(app, p)
 	if wrong == nil && a.Authenticate && driverMaster(&app.Spec) == "" {

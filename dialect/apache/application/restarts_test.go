@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// restarting sets a restart policy with a back-off of 10 s.
+// restarting returns a change that sets a restart policy with a back-off of 10 s.
 func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartConfig)) func(*sparkv1.SparkApplication) {
 	c := sparkv1.RestartConfig{RestartPolicy: policy, RestartBackoffMillis: new(int64(10_000))}
 	for _, set := range change {
@@ -20,7 +20,7 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
 }
 
-// attempt compares the current attempt's number and counters with the wanted ones.
+// attempt compares the number and the counters of the current attempt with the wanted values.
 func (l *life) attempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
@@ -34,14 +34,15 @@ func (l *life) rejected() *life {
 	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
-// next waits for the next attempt, and runs it to an end.
+// next waits for the next attempt, and runs that attempt until end ends its driver.
 func (l *life) next(end func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
 }
 
-// TestAttempts checks that each attempt has its number and counters from the moment it is scheduled. A trimmed history
-// holds the current attempt's states, and the previous attempt's are beside it. Numbers of states continue.
+// TestAttempts checks that each attempt has its number and its counters as soon as it is scheduled. A trimmed history
+// contains only the current attempt's states, and the previous attempt's states are stored in its summary. The numbers
+// of the states continue across attempts.
 func TestAttempts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).attempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
@@ -69,7 +70,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestAttemptsWithinADecision checks that an attempt that starts and ends within one pass is reported like any other.
+// TestAttemptsWithinADecision checks that an attempt that starts and ends within one pass is reported like any other
+// attempt.
 func TestAttemptsWithinADecision(t *testing.T) {
 	before := func(l *life, want sparkv1.AttemptInfo) {
 		t.Helper()
@@ -98,7 +100,8 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	before(ran().drivers(time.Second, crashed).pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
-// TestEmptyState checks that a state without a name counts as none, so that the first attempt follows.
+// TestEmptyState checks that a status whose current state has no name is handled like a status without a state, so that
+// the first attempt is launched.
 func TestEmptyState(t *testing.T) {
 	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
 	if l.passWithoutObjects(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
@@ -106,7 +109,8 @@ func TestEmptyState(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRestarts checks that each limit ends the application and that the last state names the limit.
+// TestLimitsOfRestarts checks that an application ends when it reaches a limit of restarts, and that the message of the
+// last state names the limit.
 func TestLimitsOfRestarts(t *testing.T) {
 	over := func(l *life, limit string) {
 		t.Helper()
@@ -133,7 +137,8 @@ func TestLimitsOfRestarts(t *testing.T) {
 	}
 }
 
-// TestCountersAreResetAfterALongAttempt checks restartCounterResetMillis.
+// TestCountersAreResetAfterALongAttempt checks that restartCounterResetMillis resets the counters of restarts after a
+// long attempt.
 func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
 		passWithoutObjects(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
@@ -143,8 +148,8 @@ func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	}
 }
 
-// TestFixedSpecIsRetried checks that a rejected spec is tried again by the restart policy, with the edited spec, and
-// that without a policy nothing is restarted.
+// TestFixedSpecIsRetried checks that an application with a rejected spec is restarted according to its restart policy,
+// with the edited spec. Without a restart policy it is not restarted.
 func TestFixedSpecIsRetried(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).rejected()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
@@ -159,9 +164,9 @@ func TestFixedSpecIsRetried(t *testing.T) {
 	}
 }
 
-// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is awaited, the edit is
-// reported as what the next attempt fails of, and can be fixed until then. A running attempt ends as it does, and no
-// other follows.
+// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is scheduled, the edit is
+// reported as the reason why the next attempt will fail, and the user can correct it until then. A running attempt is
+// not affected, and no attempt follows it.
 func TestBrokenEditFailsNextAttempt(t *testing.T) {
 	client := func(l *life, mode sparkv1.DeploymentMode) *life {
 		l.app.Generation++
@@ -190,7 +195,8 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 	}
 }
 
-// TestEditBesideARun checks that an edit replaces no run, is reported once, and applies to the next attempt.
+// TestEditBesideARun checks that an edit does not replace a running attempt, is reported once, and applies to the next
+// attempt.
 func TestEditBesideARun(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready)
 	edited := func() bool {
@@ -228,8 +234,8 @@ func TestEditBesideARun(t *testing.T) {
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows, and that
-// the last attempt's are retained by resourceRetainPolicy, whatever the restart policy is.
+// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows. It also
+// checks that resourceRetainPolicy decides about the objects of the last attempt, whatever the restart policy is.
 func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,
@@ -249,7 +255,7 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	}
 }
 
-// TestTimeToLive checks that an application is deleted exactly at its time, counted from its end.
+// TestTimeToLive checks that an application is deleted exactly when its time to live has passed, counted from its end.
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
 		passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)

@@ -9,16 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// maxSnapshot is the maximum size, in bytes, of the driver pod's status in a state. maxSaid is the maximum size of each
-// message in it.
+// maxSnapshot is the maximum size, in bytes, of a driver pod's status that is stored with a state. maxSaid is the
+// maximum size, in bytes, of each message in that pod status.
 const (
 	maxSnapshot = 8 << 10
 	maxSaid     = 512
 )
 
-// snapshot returns the driver pod's status for a state: what the cache holds of it, without null values, which the CRD
-// of other clients does not allow (a condition's lastProbeTime, for example). If it is too large, the least useful
-// parts are dropped.
+// snapshot returns the driver pod's status to be stored with a state. It contains the fields that the cache keeps,
+// without null values (such as a condition's lastProbeTime), because the CRD of other clients does not allow null
+// values. If the result is too large, snapshot drops its least useful parts.
 func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 	if status == nil {
 		return nil
@@ -54,7 +54,7 @@ func snapshotConditions(all []corev1.PodCondition) (out []corev1.PodCondition) {
 	return out
 }
 
-// snapshotContainers returns container statuses without the fields that only a kubelet uses.
+// snapshotContainers returns container statuses without the fields that only a kubelet needs.
 func snapshotContainers(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
 	for _, c := range all {
 		out = append(out, corev1.ContainerStatus{
@@ -78,8 +78,8 @@ func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 
 func boundedText(text string) string { return apache.Cut(text, maxSaid) }
 
-// withoutNulls returns a pod status as JSON without null values and without objects that are empty then; nil if nothing
-// is left.
+// withoutNulls returns a pod status as JSON. Null values are removed, and then objects that became empty. It returns
+// nil if the result would be empty.
 func withoutNulls(status corev1.PodStatus) []byte {
 	text, err := json.Marshal(status)
 	if err != nil {
@@ -95,7 +95,8 @@ func withoutNulls(status corev1.PodStatus) []byte {
 	return text
 }
 
-// pruned returns a JSON tree without null values and without objects that contain nothing else; nil if nothing is left.
+// pruned returns a copy of a JSON tree without null values and without objects that contain only null values. It
+// returns nil if the result would be empty.
 func pruned(in any) any {
 	switch v := in.(type) {
 	case map[string]any:

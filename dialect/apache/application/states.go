@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// liveStates are the states of a live attempt by phase. A lost node has no state: the state stays as it was, and a
-// condition reports the node.
+// liveStates maps the phases of a live attempt to states of this API. The phase for a lost node is missing: the state
+// stays as it was, and a condition reports the node.
 var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Launched: sparkv1.ApplicationDriverRequested,
 	lifecycle.Started:  sparkv1.ApplicationDriverStarted,
@@ -23,7 +23,7 @@ var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Below:    sparkv1.ApplicationRunningWithBelowThresholdExecutors,
 }
 
-// endStates are the states of an attempt that has ended, by outcome.
+// endStates maps the outcomes of an attempt that has ended to states of this API.
 var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 	lifecycle.Succeeded:         sparkv1.ApplicationSucceeded,
 	lifecycle.Failed:            sparkv1.ApplicationFailed,
@@ -36,10 +36,11 @@ var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 	lifecycle.ExecutorsTimedOut: sparkv1.ApplicationExecutorsStartTimedOut,
 }
 
-// ladder lists the states that every driver passes through, in order, each once.
+// ladder lists, in order, the states that every driver enters exactly once.
 var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady}
 
-// stateRank returns how far a live attempt in a state has come, or -1 for other states. A driver never goes back.
+// stateRank returns the progress of a live attempt in the given state as a number, or -1 for a state that is not of a
+// live attempt. A driver never returns to a state of a lower rank.
 func stateRank(state sparkv1.ApplicationStateSummary) int {
 	if at := slices.Index(ladder, state); at >= 0 {
 		return at
@@ -53,9 +54,9 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// statesBetween returns the states that a driver enters on its way from one state to another. It includes the states
-// between, which nobody may have seen, and is empty if the driver was already that far. The state machine enters each
-// phase by itself, except for what happened while the driver's node did not answer.
+// statesBetween returns the states that a driver enters after the state from until the state to, including to. It
+// includes states that no pass observed, and is empty if the driver already was in the state to or a later one. States
+// are skipped only while the driver's node did not answer; otherwise the state machine enters each phase separately.
 func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if from == to || stateRank(to) < stateRank(from) {
 		return nil
@@ -69,8 +70,8 @@ func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.Applicati
 	return append(out, to)
 }
 
-// endState returns the state of an attempt that has ended. It is Failed if the spec can never be launched. It is
-// SchedulingFailure if only this attempt could not be launched.
+// endState returns the state of an attempt that has ended. If the spec can never be launched, the state is Failed. If
+// only this attempt could not be launched, it is SchedulingFailure.
 func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationStateSummary {
 	if wanted.Invalid != nil && t.Outcome == lifecycle.Refused && t.Cause.Reason == lifecycle.ReasonInvalid {
 		return sparkv1.ApplicationFailed
@@ -78,7 +79,7 @@ func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationS
 	return endStates[t.Outcome]
 }
 
-// states returns the states that a transition enters, in order; before is the stored state.
+// states returns the states that a transition enters, in order. The argument before is the stored state.
 func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App) []sparkv1.ApplicationStateSummary {
 	switch t.To {
 	case lifecycle.Launched:
@@ -104,7 +105,8 @@ func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	return nil
 }
 
-// message returns the message of a state: what it means for the application, and why it was entered.
+// message returns the message of a state. It says what the state means for the application and why the application
+// entered it.
 func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App, next lifecycle.Memory) string {
 	switch state {
 	case sparkv1.ApplicationSubmitted:
@@ -133,7 +135,7 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	return dialect.CauseText(t.Cause)
 }
 
-// thresholdsField is the field that says how many executors an application must have.
+// thresholdsField is the field that sets how many executors an application must have.
 const thresholdsField = "spec.applicationTolerations.instanceConfig"
 
 func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.Thresholds) string {
@@ -175,7 +177,8 @@ func until(since time.Time, kept *time.Duration) string {
 	return ", until " + apache.Timestamp(since.Add(*kept))
 }
 
-// endedBy returns why an application is over: the limit that ended its restarts, or else why its last attempt failed.
+// endedBy returns why an application ended: the limit that ended its restarts, or else the reason why its last attempt
+// failed.
 func endedBy(t lifecycle.Transition) string {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonRestartsExhausted:
@@ -188,7 +191,7 @@ func endedBy(t lifecycle.Transition) string {
 	return "; the last attempt failed: " + dialect.CauseText(t.Cause)
 }
 
-// exhausted returns the limit that ended the restarts, after a semicolon; "" if no limit did.
+// exhausted returns a semicolon and the limit that ended the restarts; "" if no limit ended them.
 func exhausted(t lifecycle.Transition) string {
 	if t.Cause.Reason != lifecycle.ReasonRestartsExhausted {
 		return ""

@@ -68,9 +68,9 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status: tools read that as an
-// application that no operator has seen. If its launch has to wait, a condition reports it, and there is still no
-// state.
+// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status, because tools assume that no
+// operator has handled an application without a status. If the launch has to wait, a condition reports this, and the
+// status still has no state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
 	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
@@ -85,7 +85,8 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l.passWithoutObjects(time.Second).states("0 Submitted, 1 DriverRequested")
 }
 
-// TestSubmittedAt checks that the first entry has the time of creation, unless that is in the future.
+// TestSubmittedAt checks that the first entry of the history has the application's creation time, unless that time is
+// in the future.
 func TestSubmittedAt(t *testing.T) {
 	for _, c := range []struct{ created, want time.Time }{
 		{t0.Add(-time.Hour), t0.Add(-time.Hour)}, {t0.Add(time.Hour), t0}, {time.Time{}, t0},
@@ -100,7 +101,8 @@ func TestSubmittedAt(t *testing.T) {
 	}
 }
 
-// TestTimesNeverGoBack checks that another machine's clock, or one that was set back, makes no history run backwards.
+// TestTimesNeverGoBack checks that the times of a history never decrease, even if another machine's clock is behind or
+// a clock was set back.
 func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0)
 	l.now = t0.Add(-time.Hour)
@@ -108,8 +110,8 @@ func TestTimesNeverGoBack(t *testing.T) {
 	l.drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).states(success + released)
 }
 
-// TestStatusOfTheDriver checks that a failure holds the driver pod's status, bounded and without null values, and that
-// a success does not.
+// TestStatusOfTheDriver checks that the state of a failure contains the driver pod's status, limited in size and
+// without null values. The state of a success must not contain it.
 func TestStatusOfTheDriver(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
 	want := `{"containerStatuses":[{"image":"","imageID":"","name":"spark-kubernetes-driver","ready":false,"restartCount":0,` +
@@ -126,7 +128,8 @@ func TestStatusOfTheDriver(t *testing.T) {
 	}
 }
 
-// TestSnapshot checks that a large status loses its least useful parts and stays JSON without null values.
+// TestSnapshot checks that the snapshot of a large pod status lacks the least useful parts and is still JSON without
+// null values.
 func TestSnapshot(t *testing.T) {
 	if snapshot(nil) != nil || snapshot(&corev1.PodStatus{}) != nil {
 		t.Error("nothing is told of nothing")
@@ -156,8 +159,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestNoRunawayStatus checks that an application that loses executors and fails for weeks has a status that can be
-// stored.
+// TestNoRunawayStatus checks that the status of an application that loses executors and fails for weeks stays small
+// enough to be stored.
 func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
@@ -185,8 +188,8 @@ func TestNoRunawayStatus(t *testing.T) {
 	}
 }
 
-// TestDeletedKeepsItsStatus checks that an application that is being deleted is cleaned up and its status is not
-// written.
+// TestDeletedKeepsItsStatus checks that the operator cleans up after an application that is being deleted and does not
+// write its status.
 func TestDeletedKeepsItsStatus(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready)
 	before := l.app.Status.DeepCopy()
@@ -201,8 +204,8 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 	}
 }
 
-// TestExecutorCounts checks that every executor of an attempt counts once, that the next attempt starts at zero, and
-// that a failed executor is reported.
+// TestExecutorCounts checks that every executor of an attempt is counted once, that the counts of the next attempt
+// start at zero, and that a failed executor is reported.
 func TestExecutorCounts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).passWithoutObjects(0)
 	some := executors(1, 3)
@@ -220,8 +223,8 @@ func TestExecutorCounts(t *testing.T) {
 	}
 }
 
-// TestBothVersionsHoldEveryState checks that the CRDs of both API versions allow the same states, so that what is
-// written through one can be written through the other.
+// TestBothVersionsHoldEveryState checks that the CRDs of both API versions allow the same states, so that a status that
+// was written through one version can be written through the other.
 func TestBothVersionsHoldEveryState(t *testing.T) {
 	text, err := os.ReadFile("../../../config/crd/spark.apache.org_sparkapplications.yaml")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 // modeSetting names the setting of the operator's configuration that chooses the submission mode. This API has no field
-// for it.
+// for the submission mode.
 const modeSetting = "the operator's configuration (submission.mode"
 
-// submission renders an attempt in the configured submission mode: the driver pod itself, or a pod that runs
-// spark-submit to create it. It returns the reason for spark-submit.
+// submission returns the objects of an attempt in the configured submission mode: the driver pod itself, or a pod that
+// runs spark-submit to create the driver pod. It also returns the reason if spark-submit is used, and nil otherwise.
 func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	r, err := a.request(app, attempt, now)
 	if err != nil {
@@ -30,7 +30,8 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 	return objects, why, nil
 }
 
-// submitted returns the objects that start a request's driver, and the reason if spark-submit has to create it.
+// submitted returns the objects that start the driver of a submission request. It also returns the reason if
+// spark-submit is used, and nil otherwise.
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
@@ -59,7 +60,8 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
-// runner builds the pod that runs spark-submit, with the API server that the operator's configuration names.
+// runner builds the pod that runs spark-submit. spark-submit connects to the API server of the operator's
+// configuration.
 func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, error) {
 	r.Master = a.apiServer()
 	objects, err := dialect.Runner(r)
@@ -69,9 +71,9 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// nextAttempt renders an attempt to find out two things: why spark-submit has to create the driver pod, if it has to,
-// and what makes every launch of the spec impossible. Any other fault is a rejection of this attempt: the restart
-// policy decides what follows, and an edit applies to the next attempt.
+// nextAttempt renders an attempt to find out two things: the reason if spark-submit has to create the driver pod
+// (submitter), and the fault if the spec can never be launched (invalid). Any other fault is a rejection of this
+// attempt alone: the restart policy decides whether another attempt follows, and an edit applies to that attempt.
 func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
@@ -83,7 +85,7 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// launchWarnings returns warnings about a launch, besides those of the submission.
+// launchWarnings returns the warnings about a launch that submit.Build does not return.
 func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 	p, _ := programOf(&app.Spec)
 	warnings = p.unused(&app.Spec)

@@ -20,8 +20,8 @@ import (
 // pods are found by the application's name and by Spark's id on them (Adopt). From there on the same state machine
 // decides.
 
-// adopted maps the state that the other operator wrote last to a memory. The state is trusted, because readers of the
-// status have acted on it.
+// adopted maps the last state that the other operator wrote to a memory. The operator trusts that state, because
+// readers of the status have acted on it.
 var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	"":                                    {Phase: lifecycle.New},
 	sparkv1.ApplicationSubmitted:          {Phase: lifecycle.New},
@@ -44,23 +44,25 @@ var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	sparkv1.ApplicationResourceReleased:                   {Phase: lifecycle.Done},
 }
 
-// outcomeOf returns the outcome of a state in which an attempt has ended; false for other states.
+// outcomeOf returns the outcome of an attempt for a state in which an attempt has ended. The second result is false for
+// other states.
 func outcomeOf(state sparkv1.ApplicationStateSummary) (lifecycle.Outcome, bool) {
 	m := adopted[state]
 	return m.Outcome, m.Phase == lifecycle.Ended
 }
 
-// takesOver reports whether another operator wrote the status and had started something.
+// takesOver reports whether another operator wrote the status and that status has a state.
 func takesOver(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
 
-// foreign reports whether another operator wrote a state that this version of the API does not have. Nothing can be
-// decided about it.
+// foreign reports whether another operator wrote a state that this version of the API does not have. The operator
+// cannot decide about such a status.
 func foreign(s *sparkv1.ApplicationStatus) bool {
 	_, known := adopted[current(s)]
 	return s.Operator == nil && !known
 }
 
-// takeOver returns the memory of an application: ours, or one that is read from another operator's status and pods.
+// takeOver returns the memory of an application: the stored memory if the status is ours, and otherwise a memory that
+// is computed from another operator's status and pods.
 func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	s := &app.Status
 	if !takesOver(s) || foreign(s) {
@@ -94,8 +96,8 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	return m
 }
 
-// inheritedAttempt returns our number of the last attempt in another operator's status, which counts from 0; 0 before
-// the first attempt. An attempt that was scheduled and not launched does not count.
+// inheritedAttempt returns the number, counted from 1, of the last attempt in another operator's status, which counts
+// from 0. It returns 0 before the first attempt. An attempt that was scheduled but not launched does not count.
 func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	var id int64
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
@@ -108,7 +110,8 @@ func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	return int32(id) + 1
 }
 
-// entered returns when a history last entered a state; the zero time if it did not.
+// entered returns the time at which a history last entered a state; the zero time if the history does not contain the
+// state.
 func entered(history map[string]sparkv1.ApplicationState, state sparkv1.ApplicationStateSummary) time.Time {
 	for _, entry := range slices.Backward(statesOf(history)) {
 		if entry.CurrentStateSummary == state {
@@ -118,9 +121,10 @@ func entered(history map[string]sparkv1.ApplicationState, state sparkv1.Applicat
 	return time.Time{}
 }
 
-// lastEnd reads how the last attempt ended from the newest state that is an end. The state is in the history of the
-// current attempt, or of the previous one if the history was trimmed. If there is none, the application was deleted or
-// the operator that wrote the status died.
+// lastEnd reads from the status how the last attempt ended, and writes it into the memory. It uses the newest state
+// that is the end of an attempt. That state is in the history of the current attempt, or of the previous attempt if the
+// history was trimmed. If no history contains such a state, the application was deleted or the operator that wrote the
+// status died.
 func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	past := statesOf(s.StateTransitionHistory)
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {
@@ -139,7 +143,7 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	}
 }
 
-// inheritedCause returns why an attempt ended, in the other operator's words.
+// inheritedCause returns why an attempt ended, with the other operator's message.
 func inheritedCause(state sparkv1.ApplicationState, outcome lifecycle.Outcome) lifecycle.Cause {
 	if outcome == lifecycle.Succeeded {
 		return lifecycle.Cause{}
@@ -147,18 +151,18 @@ func inheritedCause(state sparkv1.ApplicationState, outcome lifecycle.Outcome) l
 	return lifecycle.Cause{Reason: string(state.CurrentStateSummary), Message: apache.Cut(state.Message, apache.MaxMessage)}
 }
 
-// takenOver returns the notice of a take-over, with the state in which the other operator left the application.
+// takenOver returns the notice of a take-over. It names the last state that the other operator wrote.
 func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifecycle.Notice {
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: dialect.EventTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
-// reasonOtherOperator is the reason of the condition Ready if another operator left the application in a state that
-// this API does not have.
+// reasonOtherOperator is the reason of the condition Ready if the last state that another operator wrote does not exist
+// in this API.
 const reasonOtherOperator = "OtherOperator"
 
-// encodeForeign sets the condition Ready, which says why the operator does nothing. It changes nothing else in the
-// status.
+// encodeForeign sets the condition Ready, whose message says why the operator does nothing. It changes no other part of
+// the status.
 func encodeForeign(app *sparkv1.SparkApplication, now time.Time) {
 	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: reasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: let the other operator finish it, "+
