@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left returns a status as the other operator leaves it: states one second apart, the last 10 s ago, in its time
-// format.
+// left returns a change that gives an application a status as the other operator writes it: the given states at
+// intervals of one second, the last one 10 s ago, in that operator's time format.
 func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
@@ -33,7 +33,7 @@ func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkA
 	}
 }
 
-// path returns the states up to one.
+// path returns the states that an application enters until it reaches the state to.
 func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	way := append([]sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}, ladder...)
 	switch to {
@@ -48,7 +48,7 @@ func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary 
 	return append(way, to)
 }
 
-// inheritedDriver returns an inherited driver pod as the copy that Adopt returns.
+// inheritedDriver returns an observation with one inherited driver pod, in the form in which Adopt returns its copy.
 func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
 	for _, c := range change {
@@ -57,8 +57,8 @@ func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Obse
 	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, ProbeResult: &lifecycle.Cause{}}
 }
 
-// TestTakeOverEveryState checks that an application continues from every state that another operator leaves: nothing is
-// launched beside a driver, and no state is reported twice.
+// TestTakeOverEveryState checks that the operator continues an application from every state that the other operator
+// writes. It must not launch a second driver beside a running one, and must not report a state twice.
 func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
@@ -114,8 +114,8 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 	return out
 }
 
-// TestTakenOverNumbersGoOn checks that the attempt keeps its number and counters, and that later ones continue from
-// them.
+// TestTakenOverNumbersGoOn checks that an inherited attempt keeps its number and its counters, and that later attempts
+// continue from them.
 func TestTakenOverNumbersGoOn(t *testing.T) {
 	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
 	l.pass(0, l.inheritedDriver(ready)).attempt(2, 2, 2, 0)
@@ -132,7 +132,8 @@ func TestTakenOverNumbersGoOn(t *testing.T) {
 	}
 }
 
-// TestTakenOverTimes checks that deadlines, back-offs, retention and expiry count from the other operator's times.
+// TestTakenOverTimes checks that deadlines, back-offs, retention and expiry count from the times that the other
+// operator stored.
 func TestTakenOverTimes(t *testing.T) {
 	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
@@ -166,9 +167,9 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd checks that applications in states which the other operator never left end permanently, even
-// with a policy that would restart them forever. An example is client mode, in which each pass of that operator adds
-// the state Failed.
+// TestStuckApplicationsEnd checks that the operator ends applications permanently that were stuck under the other
+// operator, even if their restart policy is Always. An example is client mode: each pass of the other operator adds the
+// state Failed to the history.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {
@@ -189,7 +190,7 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	}
 }
 
-// TestUnknownState checks that an application in a state that this API does not have is left to the other operator.
+// TestUnknownState checks that the operator does not act on an application in a state that this API does not have.
 func TestUnknownState(t *testing.T) {
 	l := begin(t, trimmed, left(0, "Paused"))
 	before := l.app.Status.DeepCopy()
@@ -275,8 +276,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestTracesAreCut checks that stack traces in the other operator's messages are cut: hundreds of them would exceed
-// what the API server stores.
+// TestTracesAreCut checks that stack traces in the other operator's messages are cut. With hundreds of full stack
+// traces the status would exceed the maximum size that the API server stores.
 func TestTracesAreCut(t *testing.T) {
 	long := func(a *sparkv1.SparkApplication) {
 		for key, state := range a.Status.StateTransitionHistory {

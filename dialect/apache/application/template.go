@@ -20,8 +20,9 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 }
 
 // withoutEscalation returns a driver template in which no container may gain more privileges than its parent process. A
-// container that sets this itself, or that cannot run without it, stays as it is. A driver without a template gets one
-// for this. A template that cannot be read stays as it is; another check rejects it.
+// container stays as it is if it sets allowPrivilegeEscalation itself or cannot run without privilege escalation. If
+// the driver has no template, the function creates one for this setting. A template that cannot be read is returned
+// unchanged; another check rejects it.
 func withoutEscalation(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {
@@ -56,7 +57,8 @@ func withoutEscalation(template []byte) []byte {
 	return text
 }
 
-// child returns the object under a key and creates it if it is missing. It returns false if the key has another value.
+// child returns the object under a key, and creates the object if the key is missing. It returns false if the key has a
+// value that is not an object.
 func child(tree map[string]any, key string) (map[string]any, bool) {
 	if tree[key] == nil {
 		tree[key] = map[string]any{}
@@ -65,8 +67,8 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 	return object, ok
 }
 
-// leavesEscalation reports whether a container leaves allowPrivilegeEscalation open: it neither sets it nor sets
-// anything that implies it.
+// leavesEscalation reports whether a container leaves allowPrivilegeEscalation undecided: the container sets neither
+// this field nor a field that implies its value.
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)

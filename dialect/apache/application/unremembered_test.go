@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnrememberedLaunches checks that an operator that died between a launch and its status write finds the driver,
-// and that the history is as if it had not died.
+// TestUnrememberedLaunches checks an operator that stopped between a launch and the status write. After its restart it
+// finds the driver, and the history is the same as without the interruption.
 func TestUnrememberedLaunches(t *testing.T) {
 	observed := func(attempt int32, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverPending, CreatedAt: t0}

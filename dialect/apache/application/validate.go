@@ -14,12 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// quoted returns a user's text as messages show it.
+// quoted returns a user's text in the form in which messages show it.
 func quoted(text string) string { return conf.Quote("", text) }
 
-// Validate returns the faults for which an application fails without another attempt: its name, which no edit can
-// change, the deployment mode, and the routes. Any other fault of a spec rejects one attempt (Render), and the restart
-// policy decides what follows.
+// Validate returns the faults for which an application fails permanently, without another attempt: a wrong name, which
+// no edit can change, a wrong deployment mode, and wrong routes. Any other fault of a spec rejects one attempt
+// (Render), and the restart policy decides whether another attempt follows.
 func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -37,7 +37,8 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return wrong
 }
 
-// validName checks that the name is a DNS label (RFC 1035): names of Services and a label value are made from it.
+// validName returns an error if the application's name is not a DNS label (RFC 1035), because names of Services and a
+// label value contain it.
 func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
 		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
@@ -45,7 +46,8 @@ func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return nil
 }
 
-// refused returns the faults that reject an attempt and that neither Spark's rules (submit.Build) nor Validate find.
+// refused returns the faults that reject an attempt and that are found neither by Spark's rules (submit.Build) nor by
+// Validate.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
 	all := exposedEntries(&app.Spec)
 	for _, d := range all {
@@ -59,7 +61,8 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 	return append(wrong, validLabels(app)...)
 }
 
-// validConfigMaps rejects invalid ConfigMap names, duplicates, and the name of the driver's own ConfigMap.
+// validConfigMaps returns an error for each invalid name or key of a ConfigMap, each duplicate name, and each name that
+// the attempt's own ConfigMaps have.
 func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
 	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {
@@ -82,8 +85,8 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 	return wrong
 }
 
-// thresholdWarnings returns warnings about negative thresholds, which count as 0. The Apache project's operator accepts
-// them too.
+// thresholdWarnings returns a warning for each negative threshold. Negative thresholds are accepted and count as 0, as
+// with the Apache project's operator.
 func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	instances := tolerations(spec).InstanceConfig
 	for _, threshold := range []struct {
@@ -97,8 +100,9 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	return warnings
 }
 
-// validLabels rejects the operator's own labels wherever a user's label gets onto an object of an attempt: the operator
-// finds and deletes objects by them. Labels of auxiliary Services, Ingresses and routes are overwritten instead.
+// validLabels returns an error for each of the operator's own labels that a user sets on an object of an attempt. The
+// operator finds and deletes objects by these labels, so users must not set them. On auxiliary Services, Ingresses and
+// routes, the operator overwrites such labels instead.
 func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := dialect.ReservedConfLabels(app.Spec.SparkConf)
 	for _, t := range []struct {

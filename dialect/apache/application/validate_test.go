@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// fieldsOf returns the fields that an error or a cause names.
+// fieldsOf returns the field paths that the message of an error or of a cause contains.
 func fieldsOf(message string) (fields []string) {
 	for part := range strings.SplitSeq(message, "; ") {
 		if field, _, ok := strings.Cut(part, ": "); ok && (strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata.")) {
@@ -20,7 +20,8 @@ func fieldsOf(message string) (fields []string) {
 	return fields
 }
 
-// TestInvalid checks that faults which no restart can fix fail the application before any object is created.
+// TestInvalid checks that an application fails before any object is created if its spec has a fault that no restart can
+// fix.
 func TestInvalid(t *testing.T) {
 	const service = "serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}"
 	for name, c := range map[string]struct {
@@ -66,8 +67,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestRefused checks that faults which an edit can fix reject one attempt, all of them at once and by field, and do not
-// end an application by themselves (W17).
+// TestRefused checks faults that an edit can fix. They reject one attempt, are all reported at once with their fields,
+// and do not end an application by themselves (W17).
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {
@@ -133,7 +134,7 @@ spec: {driverServiceIngressList: [
 	}
 }
 
-// TestNoImage checks a missing image, a frequent mistake.
+// TestNoImage checks that a missing image is reported, which is a frequent mistake.
 func TestNoImage(t *testing.T) {
 	app := written(t)
 	delete(app.Spec.SparkConf, "spark.kubernetes.container.image")
@@ -143,7 +144,7 @@ func TestNoImage(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that fields without effect are reported.
+// TestWarnings checks that a warning reports each field that has no effect.
 func TestWarnings(t *testing.T) {
 	for spec, want := range map[string]string{
 		"spec: {pyFiles: local:///a.py}":    "spec.pyFiles: has no effect",
@@ -165,7 +166,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestNegativeThresholds checks that negative thresholds count as 0, as with the other operator, and are reported.
+// TestNegativeThresholds checks that negative thresholds count as 0, as with the other operator, and that a warning
+// reports them.
 func TestNegativeThresholds(t *testing.T) {
 	app := written(t, "spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: 0}}}")
 	o := rendered(t, Applications{}, app, 1)

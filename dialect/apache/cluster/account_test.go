@@ -34,8 +34,8 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedServicesOfClusters checks that a Service that takes traffic from elsewhere is rejected, and that a foreign
-// selector is narrowed to the cluster's own pods.
+// TestRefusedServicesOfClusters checks that a Service with external IPs, an external name, or a type that is reachable
+// from outside the cluster is rejected, and that the message names the field.
 func TestRefusedServicesOfClusters(t *testing.T) {
 	for spec, field := range map[string]string{
 		`{"externalIPs":["10.0.0.1"]}`: "externalIPs", `{"externalName":"example.com"}`: "externalName", `{"type":"ExternalName"}`: "type", `{"type":"LoadBalancer"}`: "type",

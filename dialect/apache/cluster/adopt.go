@@ -13,15 +13,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// LabelClusterName is a label with the name of the SparkCluster, on every object of a cluster.
+// LabelClusterName is the label of every object of a cluster that has the name of the SparkCluster as its value.
 const LabelClusterName = standalone.LabelClusterName
 
-// Adopt returns the candidates that another operator created for the cluster. It returns copies with the labels that
+// Adopt returns copies of those candidates that another operator created for the cluster. Each copy has the labels that
 // identify our own pods. Candidates are pods without our labels that name the cluster (LabelClusterName).
 //
-// A pod is the cluster's if the StatefulSet of its role controls it. The caller must check who owns that StatefulSet,
-// since anybody may create one with that name. A pod that such a StatefulSet has released belongs to the cluster too:
-// nothing controls the pods while their StatefulSet is being replaced.
+// A pod belongs to the cluster if the StatefulSet of its role controls the pod. The caller must check who owns that
+// StatefulSet, because anybody may create a StatefulSet with that name. A pod that the StatefulSet has released belongs
+// to the cluster too: while a StatefulSet is being replaced, its pods have no controller.
 func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []corev1.Pod) {
 	for i := range candidates {
 		pod := &candidates[i]
@@ -39,8 +39,9 @@ func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []
 	return out
 }
 
-// madeBySet reports whether a StatefulSet of a name controls a pod, or controlled it before nobody did. In the second
-// case the pod's name and a label that Kubernetes gives to such pods are the evidence.
+// madeBySet reports whether the StatefulSet with the given name controls a pod, or controlled it before the pod lost
+// its controller. Evidence for a former controller is the pod's name and the label that Kubernetes gives to pods of a
+// StatefulSet.
 func madeBySet(pod *corev1.Pod, name string) bool {
 	if set := metav1.GetControllerOf(pod); set != nil {
 		return set.Kind == "StatefulSet" && set.Name == name

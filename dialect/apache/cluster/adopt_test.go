@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// leftIn is a cluster as another operator left it, after the given states.
+// leftIn returns a change that gives a cluster the status that another operator would have written after the given
+// states.
 func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		s := &sc.Status
@@ -31,7 +32,7 @@ func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// theirs are pods that another operator's StatefulSets made.
+// theirs replaces the observed pods by pods that another operator's StatefulSets created.
 func (w *clusterWorld) theirs(workers int) {
 	w.pods(workers)
 	for i := range w.seen.Members {
@@ -39,7 +40,7 @@ func (w *clusterWorld) theirs(workers int) {
 	}
 }
 
-// TestClusterTakenOver checks that another operator's cluster continues, whatever its state.
+// TestClusterTakenOver checks that the operator continues another operator's cluster, whatever its state.
 func TestClusterTakenOver(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -122,7 +123,8 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
-// TestClusterLoopIsTakenOver checks W1 as users meet it: a history that grew until somebody stopped it.
+// TestClusterLoopIsTakenOver checks the fault W1 as users meet it: a history that grew until somebody stopped the other
+// operator.
 func TestClusterLoopIsTakenOver(t *testing.T) {
 	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
 	for range 5000 {
@@ -188,7 +190,8 @@ func TestAdoptClusterPods(t *testing.T) {
 	}
 }
 
-// TestClusterAuxiliaryObjects checks the labels of a cluster's objects, and when the objects are left alone.
+// TestClusterAuxiliaryObjects checks the labels of a cluster's objects. It also checks that existing objects do not
+// change before a decision about the cluster.
 func TestClusterAuxiliaryObjects(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(1, 4), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.authenticate.secret": "hush"}
@@ -223,7 +226,7 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 	}
 }
 
-// TestClusterRelease checks what is reported while a cluster's objects are being deleted.
+// TestClusterRelease checks the condition that reports the progress while a cluster's objects are being deleted.
 func TestClusterRelease(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pass()
@@ -240,7 +243,8 @@ func TestClusterRelease(t *testing.T) {
 	}
 }
 
-// TestClusterTransientError checks that a transient error is reported, on a running cluster by Degraded.
+// TestClusterTransientError checks that a condition reports a transient error; for a running cluster the condition is
+// Degraded.
 func TestClusterTransientError(t *testing.T) {
 	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
 	w := newClusterWorld(t)
@@ -258,7 +262,7 @@ func TestClusterTransientError(t *testing.T) {
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 }
 
-// TestClusterWarnings checks that fields without effect are reported once.
+// TestClusterWarnings checks that each field without effect is reported once.
 func TestClusterWarnings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(0, 3))
 	w.pass()

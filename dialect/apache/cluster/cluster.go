@@ -1,6 +1,6 @@
 // Package cluster is the dialect of SparkClusters of spark.apache.org: standalone clusters of Spark. It reads a custom
-// resource into the input of lifecycle/cluster, writes the decision into the status, and renders the objects. It is
-// pure: nothing here reads anything but its arguments.
+// resource into the input of lifecycle/cluster, writes the decision into the status, and renders the objects. The
+// package is pure: its functions read nothing but their arguments.
 package cluster
 
 import (
@@ -35,15 +35,16 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Clusters decides about and renders SparkClusters. It is pure: its methods read nothing but their arguments.
+// Clusters decides about SparkClusters and renders their objects. It is pure: its methods read nothing but their
+// arguments.
 type Clusters struct{ Options }
 
 // maxClusterWarnings is the maximum number of warnings about a spec that become events.
 const maxClusterWarnings = 5
 
-// Decide reads the cluster, runs the state machine with what is known of the objects, and writes the result into the
-// status, in memory. A cluster that is being deleted keeps its status. AuxiliaryObjects.Decide handles the state of the
-// objects in the same pass.
+// Decide reads the cluster, runs the state machine with the last known state of the objects, and writes the result into
+// the status of sc in memory. The status of a cluster that is being deleted does not change. Later in the same pass,
+// AuxiliaryObjects.Decide handles the new state of the objects.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -70,15 +71,15 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 	return asPlan(plan)
 }
 
-// asPlan returns a plan in the form that the controller carries out. It has no actions, since all objects of a cluster
-// are its auxiliary objects.
+// asPlan converts a plan into the form that the controller carries out. The result has no actions, because all objects
+// of a cluster are auxiliary objects.
 func asPlan(plan cluster.Plan) lifecycle.Plan {
 	m := plan.Next
 	return lifecycle.Plan{Transitions: plan.Transitions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter,
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want reads what the cluster asks for, and renders its objects if that is possible.
+// want returns the desired state of the cluster, and, if the spec is valid, the rendered objects.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, Start: c.MasterStart}
 	if want.Deleting {
@@ -108,13 +109,13 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// AuxiliaryObjects returns all objects of a cluster whose status Decide wrote, if its phase wants them. In other phases
-// the set is empty, so that all objects are deleted. If a spec is invalid, the objects of a running cluster stay as
-// they are.
+// AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster wants
+// objects, these are all objects of the spec. In other phases the set is empty, so all objects are deleted. If an
+// edited spec is invalid, the objects of a running cluster stay as they are.
 //
-// Inherited objects of the same cluster are kept: the StatefulSets have equal selectors, and their pods continue as
-// they are until the cluster is edited. A StatefulSet that cannot be updated to an edit is replaced by another one of
-// its name, which takes over its pods.
+// Inherited objects of the cluster are kept: the StatefulSets have equal selectors, and their pods continue unchanged
+// until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet with the same
+// name replaces it and takes over its pods.
 func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
 		return dialect.AuxiliaryObjects{Unsettled: true}
@@ -143,8 +144,8 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 	}}
 }
 
-// stateOfObjects returns the state of all objects together. A rejected object is reported before one that only needs
-// time.
+// stateOfObjects returns the combined state of all objects. If at least one object was rejected, the result is a
+// rejection. Otherwise it says whether all objects match the spec.
 func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) cluster.Objects {
 	if causes := dialect.ObjectFailures(live); len(causes) > 0 {
 		cause := causes[0]
@@ -160,8 +161,8 @@ func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) clust
 	})}
 }
 
-// keptDespite returns what is wrong with an edited spec while the cluster continues with the previous one; nil if
-// nothing is wrong.
+// keptDespite returns the fault of an edited spec if a running cluster continues with its previous spec because of that
+// fault. It returns nil in all other cases.
 func keptDespite(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
 	if m.Phase == lifecycle.Running {
 		return want.Invalid

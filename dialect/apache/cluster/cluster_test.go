@@ -25,10 +25,10 @@ import (
 
 var clusterNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// testClusters has the operator's default configuration.
+// testClusters are Clusters with the operator's default configuration.
 var testClusters = Clusters{Options{MasterStart: 5 * time.Minute, Trim: true}}
 
-// sparkCluster returns a cluster with a master and two workers.
+// sparkCluster returns a cluster with a master and two workers, after applying the given changes to it.
 func sparkCluster(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 	sc := &sparkv1.SparkCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "uid-c", Generation: 1, CreationTimestamp: metav1.NewTime(clusterNoon)},
@@ -49,7 +49,7 @@ func autoscaledCluster(least, most int64) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// editTo is an edit of the specification.
+// editTo returns a change that edits the spec.
 func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		sc.Generation++
@@ -58,10 +58,10 @@ func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// unusable is an edit that makes the spec invalid.
+// unusable edits the spec so that it becomes invalid.
 func unusable(sc *sparkv1.SparkCluster) { editTo(-1, nil)(sc) }
 
-// clusterWorld holds a cluster as stored, the observed pods, and the API server's answers about its objects.
+// clusterWorld holds a stored cluster, the observed pods, and the API server's answers about the cluster's objects.
 type clusterWorld struct {
 	t        *testing.T
 	c        Clusters
@@ -79,7 +79,7 @@ func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clust
 	return &clusterWorld{t: t, c: testClusters, sc: sparkCluster(change...), now: clusterNoon}
 }
 
-// pods creates pods of the current spec: the master and the workers, all ready.
+// pods sets the observed pods to ready pods of the current spec: the master and the given number of workers.
 func (w *clusterWorld) pods(workers int) {
 	want, _, _ := w.c.want(w.sc)
 	pod := func(name string, role lifecycle.Role) lifecycle.Member {
@@ -91,7 +91,7 @@ func (w *clusterWorld) pods(workers int) {
 	}
 }
 
-// results returns the state of the objects.
+// results returns the state of each object in s, as the API server would report it.
 func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.AuxiliaryObject {
 	var states []lifecycle.AuxiliaryObject
 	for i, object := range s.Objects {
@@ -104,7 +104,7 @@ func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.Auxiliary
 	return states
 }
 
-// pass makes a pass as the controller does, and stores the status.
+// pass runs a pass as the controller does, and stores the status.
 func (w *clusterWorld) pass() {
 	w.t.Helper()
 	object := w.sc.DeepCopy()
@@ -143,7 +143,7 @@ func (w *clusterWorld) pass() {
 	w.store(object)
 }
 
-// store keeps what the API server keeps of a status.
+// store stores a status as the API server does, by converting it to JSON and back.
 func (w *clusterWorld) store(object *sparkv1.SparkCluster) {
 	w.t.Helper()
 	text, err := json.Marshal(object.Status)
@@ -159,7 +159,7 @@ func (w *clusterWorld) store(object *sparkv1.SparkCluster) {
 	}
 }
 
-// states returns the history in order.
+// states returns the states of the history in order, separated by spaces.
 func (w *clusterWorld) states() string {
 	var out []string
 	for _, key := range apache.KeysOf(w.sc.Status.StateTransitionHistory) {
@@ -179,7 +179,7 @@ func (w *clusterWorld) wantStates(want string) {
 	}
 }
 
-// wantConditions compares "Type=Status(Reason)" of all conditions but ObjectsApplied.
+// wantConditions compares all conditions except ObjectsApplied with the wanted ones, in the form "Type=Status(Reason)".
 func (w *clusterWorld) wantConditions(want ...string) {
 	w.t.Helper()
 	var got []string
@@ -255,7 +255,8 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.wantEvents()
 }
 
-// TestClusterIsObserved checks W12: lost pods are reported, end nothing, and leave the history unchanged.
+// TestClusterIsObserved checks that lost pods of a running cluster are reported, do not end the cluster, and do not
+// change the history (W12).
 func TestClusterIsObserved(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pods(2)
@@ -331,7 +332,7 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestClusterRevives checks the attempts' histories when a failed cluster is edited.
+// TestClusterRevives checks the histories of both attempts when an edit starts a failed cluster again.
 func TestClusterRevives(t *testing.T) {
 	for _, trim := range []bool{true, false} {
 		w := newClusterWorld(t, unusable)
@@ -362,7 +363,8 @@ func TestClusterRevives(t *testing.T) {
 	}
 }
 
-// TestClusterRefused checks W1: a rejected object is tried again forever, and the status does not grow.
+// TestClusterRefused checks that the operator tries a rejected object again forever, and that the status does not grow
+// meanwhile (W1).
 func TestClusterRefused(t *testing.T) {
 	w := newClusterWorld(t)
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room for 1 more"}
@@ -393,7 +395,8 @@ func TestClusterRefused(t *testing.T) {
 	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
 }
 
-// TestClusterHistoryIsBounded checks W1 with an API server that changes its answer every time.
+// TestClusterHistoryIsBounded checks that the history stays bounded even if the API server's answer changes each time
+// (W1).
 func TestClusterHistoryIsBounded(t *testing.T) {
 	w := newClusterWorld(t)
 	for range 2 * maxClusterStates {
@@ -491,7 +494,8 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestAutoscaledCluster checks W13: the autoscaler's minimum is at least 1, and that many workers are awaited.
+// TestAutoscaledCluster checks that the autoscaler's minimum is at least 1, and that the cluster waits for that many
+// workers (W13).
 func TestAutoscaledCluster(t *testing.T) {
 	for _, tc := range []struct {
 		least, most int64
@@ -533,7 +537,8 @@ func TestClusterIsDeleted(t *testing.T) {
 	}
 }
 
-// TestClusterLaw checks Decode(Encode(m)) == m for the memories of random walks of the state machine.
+// TestClusterLaw checks that decoding an encoded memory returns the same memory. The memories come from random walks
+// through the state machine.
 func TestClusterLaw(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
 	for seed := range uint64(lives.Count(t, 20)) {
@@ -567,7 +572,7 @@ func TestClusterLaw(t *testing.T) {
 	}
 }
 
-// chance makes a random event happen.
+// chance applies a random event to the cluster.
 func (w *clusterWorld) chance(r *rand.Rand) {
 	switch r.IntN(12) {
 	case 0:
@@ -598,7 +603,8 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus checks that any status, from any writer, becomes a status of this API that a second pass keeps.
+// FuzzClusterStatus checks that two passes turn any status, whoever wrote it, into a valid status of this API, and that
+// a third pass does not change that status.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

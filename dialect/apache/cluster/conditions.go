@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// Types of a cluster's conditions besides those that all kinds have.
+// Condition types that only clusters have. The other types of a cluster's conditions are those of all kinds.
 const (
 	// ConditionProgressing is True while the cluster starts, starts again after a failure, or rolls out an edited spec.
 	ConditionProgressing = "Progressing"
@@ -24,7 +24,7 @@ const (
 	ConditionObjects = "ObjectsApplied"
 )
 
-// Reasons of conditions without a cause.
+// Reasons of conditions for which no lifecycle.Cause exists.
 const (
 	reasonClusterRunning = "Running"
 	reasonMaking         = "MakingObjects"
@@ -34,13 +34,13 @@ const (
 	reasonReleasing      = "Releasing"
 )
 
-// passingConditions are the conditions that are absent unless they are True.
+// passingConditions are the conditions that are either True or absent.
 var passingConditions = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed}
 
-// ownConditions are all conditions of a cluster.
+// ownConditions are all conditions that the operator writes for a cluster.
 var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}, passingConditions...)
 
-// encodeClusterConditions sets the conditions that hold and removes the others.
+// encodeClusterConditions sets the conditions that apply to the cluster and removes the others.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	var before []metav1.Condition
 	if seen.TransientError != nil {
@@ -80,7 +80,8 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
-// holdRunning adds the conditions of a cluster that has run, and reports whether an edit is being rolled out.
+// holdRunning adds the conditions of a cluster in phase Running to hold, and reports whether an edit is being rolled
+// out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -99,8 +100,9 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	return moves
 }
 
-// encodeClusterReady sets the condition Ready. It is True if a master and a worker accept applications; a cluster that
-// wants no workers needs only the master. Degraded reports everything else that is missing.
+// encodeClusterReady sets the condition Ready. It is True if the master and at least one worker accept applications; a
+// cluster that wants no workers needs only the master. If Ready is True, the condition Degraded reports whatever else
+// is missing.
 func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""
@@ -122,8 +124,8 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	setCluster(sc, dialect.ConditionReady, ready, why, now)
 }
 
-// clusterAccount returns why a cluster is not as wanted, or what it waits for. If nothing is missing it says that the
-// cluster is complete.
+// clusterAccount returns the cause for which the cluster differs from its desired state, or for which it waits. If
+// nothing is missing, the cause says that the cluster is complete.
 func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" {
 		return m.Cause
@@ -140,8 +142,8 @@ func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being created"}
 }
 
-// encodeObjects sets the condition about the objects of the current generation. It stays as it is while they are being
-// created or updated.
+// encodeObjects sets the condition ObjectsApplied, which reports whether the objects of the current generation exist.
+// The condition does not change while the objects are being created or updated.
 func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.Time) {
 	switch {
 	case objects.Refused != nil:
@@ -151,7 +153,8 @@ func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.T
 	}
 }
 
-// encodeRelease reports what remains of a failed cluster, and what keeps it from being deleted.
+// encodeRelease reports, in the condition Reconciling, how many objects and pods of a failed cluster remain, and why
+// some cannot be deleted.
 func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lifecycle.AuxiliaryObject, now time.Time) {
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
 		return
@@ -163,13 +166,13 @@ func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lif
 	setCluster(sc, dialect.ConditionReconciling, metav1.ConditionTrue, why.Bounded(), now)
 }
 
-// stalledReported reports whether the condition Stalled already has a cause.
+// stalledReported reports whether the condition Stalled already has the message of the given cause.
 func stalledReported(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 	stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
 	return stalled != nil && stalled.Message == why.Message
 }
 
-// setCluster sets a condition. The transition time changes only if the status changes.
+// setCluster sets a condition of the type kind. Its transition time changes only if its status (True or False) changes.
 func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,

@@ -27,7 +27,7 @@ func standing[T interface {
 	return states
 }
 
-// clusterPasses makes two passes over a cluster and its objects.
+// clusterPasses runs two passes over a cluster and its objects.
 func clusterPasses(sc *sparkv1.SparkCluster) {
 	for range 2 {
 		plan := testClusters.Decide(sc, lifecycle.Observed{}, clusterNoon)
@@ -40,7 +40,8 @@ func clusterPasses(sc *sparkv1.SparkCluster) {
 	}
 }
 
-// TestListsOfClustersCostLinearTime fills every list and map of the kind and of the specs inside it.
+// TestListsOfClustersCostLinearTime checks the cost of clusters in which every list and map, also those in embedded
+// Kubernetes specs, has many items.
 func TestListsOfClustersCostLinearTime(t *testing.T) {
 	measure := func(name string, change func(sc *sparkv1.SparkCluster, n int)) {
 		worst.Linear(t, name, func(n int) func() {
@@ -70,7 +71,8 @@ func TestListsOfClustersCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestRedactionIsBounded uses patterns that are expensive to match: 20 KB took 34 s.
+// TestRedactionIsBounded checks the cost of redaction patterns that are expensive to match. In an earlier version, 20
+// KB took 34 s.
 func TestRedactionIsBounded(t *testing.T) {
 	for name, pattern := range map[string]string{
 		"long":        strings.Repeat("a?", 10_000),

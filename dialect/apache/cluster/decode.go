@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// decodeCluster reads what rememberCluster stored, or what another operator wrote.
+// decodeCluster returns the memory that rememberCluster stored, or a memory that follows from another operator's
+// status.
 func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	o := sc.Status.Operator
 	if o == nil {
@@ -27,7 +28,8 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	}
 }
 
-// clusterAttempt returns our number of the current attempt. This API counts from 0, the operator from 1.
+// clusterAttempt returns the number of the current attempt, counted from 1. The status of this API counts attempts from
+// 0.
 func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		return int32(min(max(a.AttemptInfo.ID, 0), maxClusterAttempt-1)) + 1
@@ -35,9 +37,10 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 	return 1
 }
 
-// takeClusterOver reads what another operator wrote. A cluster that it called running is running, although that
-// operator never checked the pods: they are checked now. Objects that it failed to create, and gave up, are tried
-// again. Pods that exist although no state mentions them come from a pass whose result it did not store.
+// takeClusterOver returns a memory that follows from another operator's status. If the status says that the cluster
+// runs, the memory does too. The other operator never checked the pods, so they are checked now. The operator tries
+// again to create objects that the other operator failed to create and gave up. If pods exist although the status has
+// no state, they come from a pass of the other operator whose result was not stored.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {
@@ -57,7 +60,7 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	return m
 }
 
-// knownObjects returns the last known state of the objects of the current spec.
+// knownObjects returns the last known state of the objects of the current spec, read from the condition ObjectsApplied.
 func knownObjects(sc *sparkv1.SparkCluster) cluster.Objects {
 	known := meta.FindStatusCondition(sc.Status.Conditions, ConditionObjects)
 	switch {

@@ -11,7 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestClustersPage checks that every SparkCluster of docs/clusters.md renders without a warning.
+// TestClustersPage checks that every SparkCluster in docs/clusters.md renders without a warning.
 func TestClustersPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/clusters.md")
 	if err != nil {

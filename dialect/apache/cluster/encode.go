@@ -21,7 +21,8 @@ const (
 	maxClusterAttempt = math.MaxInt32
 )
 
-// encode writes a decision into the status: the states of this API, and the operator's memory. It is idempotent.
+// encode writes a decision into the status: the states of this API, and the operator's memory. Writing the same
+// decision twice has the same result as writing it once.
 func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cluster.Plan, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	s, m := &sc.Status, plan.Next
 	if s.CurrentState == nil {
@@ -45,7 +46,8 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 	encodeClusterConditions(sc, want, m, seen, objects, now)
 }
 
-// firstSeen returns when a cluster was submitted: its creation time, which does not depend on the first pass.
+// firstSeen returns the time of a cluster's submission: its creation time, which does not depend on the time of the
+// first pass.
 func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
 	if created := sc.CreationTimestamp.Time; !created.IsZero() && created.Before(now) {
 		return created
@@ -53,8 +55,8 @@ func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
 	return now
 }
 
-// clusterStates are the states of this API by phase. Later losses of a running cluster are no state; conditions report
-// them.
+// clusterStates maps phases to states of this API. A running cluster that loses pods keeps its state; conditions report
+// the loss.
 var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 	lifecycle.New:      sparkv1.ClusterSubmitted,
 	lifecycle.Resuming: sparkv1.ClusterSubmitted,
@@ -66,7 +68,7 @@ var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 	lifecycle.Done:     sparkv1.ClusterResourceReleased,
 }
 
-// clusterMessage returns why a cluster is in a state.
+// clusterMessage returns the message of a state, which says why the cluster entered the state.
 func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, want cluster.Cluster) string {
 	switch {
 	case state == sparkv1.ClusterSchedulingFailure:
@@ -85,8 +87,8 @@ func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, w
 	return "all objects of the cluster exist; its pods are starting"
 }
 
-// enterCluster adds a state to the history and makes it the current one. Its time is never before the previous one,
-// whatever the clocks of other machines show.
+// enterCluster adds a state to the history and makes it the current state. The time of the new state is never before
+// the time of the previous state, even if the clocks of the machines that wrote them differ.
 func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, message string, at time.Time) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
@@ -111,7 +113,7 @@ func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, m
 	s.CurrentState = &entry
 }
 
-// boundClusterStates removes the oldest states beyond the maximum.
+// boundClusterStates removes the oldest states of a history above the maximum number.
 func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	keys := apache.KeysOf(history)
 	for _, key := range keys[:max(0, len(keys)-maxClusterStates)] {
@@ -119,8 +121,8 @@ func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	}
 }
 
-// rollClusterOver starts the next attempt. The summary of the last attempt becomes the previous one, with its states if
-// the history is trimmed.
+// rollClusterOver prepares the status for the next attempt: the summary of the last attempt becomes the summary of the
+// previous attempt. If trim is true, the last attempt's states move there too.
 func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	previous := &sparkv1.ClusterAttemptSummary{}
 	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {
@@ -132,7 +134,7 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	s.PreviousAttemptSummary = previous
 }
 
-// rememberCluster stores a memory. decodeCluster reads it back unchanged.
+// rememberCluster stores a memory in the status. decodeCluster reads the same memory back.
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.Operator = &sparkv1.ClusterOperatorStatus{
 		Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation, Adopted: m.Adopted,
@@ -145,8 +147,8 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
 }
 
-// encodeMembers counts the existing pods. If the spec is invalid, the number of wanted workers is unknown, and the
-// stored one stays.
+// encodeMembers counts the existing pods. If the spec is invalid, the number of wanted workers is unknown, so the
+// stored number is kept.
 func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed) {
 	masters, workers := sparkv1.MemberCounts{}, sparkv1.MemberCounts{}
 	if m.Wants() {

@@ -28,7 +28,7 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events returns the events of a plan as Decide and AuxiliaryObjects.Decide left it, oldest first.
+// Events returns the events of a plan that Decide and AuxiliaryObjects.Decide returned, oldest first.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
 	tell := plan.Notices
 	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the take-over comes first
@@ -45,7 +45,7 @@ func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []d
 	return out
 }
 
-// clusterEvent returns the event for a transition; false if it has none.
+// clusterEvent returns the event for a transition. The second result is false if the transition has no event.
 func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Event, bool) {
 	switch t.To {
 	case lifecycle.Launched:
@@ -74,7 +74,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	return dialect.Event{}, false
 }
 
-// goodNews maps notices that need no action to the reasons of their events.
+// goodNews maps the reasons of notices that require no action of the user to the reasons of their events.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
 	cluster.ReasonRolledOut: EventClusterRolledOut,
@@ -82,7 +82,7 @@ var goodNews = map[string]string{
 	EventClusterTakenOver:   EventClusterTakenOver,
 }
 
-// badNews maps notices whose reason is also an event's reason.
+// badNews maps the reasons of notices to the reasons of their events, which are warnings.
 var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,

@@ -65,7 +65,7 @@ func TestClusterEvents(t *testing.T) {
 	}
 }
 
-// TestClusterIsDocumented checks that docs/clusters.md has the names and numbers that users see.
+// TestClusterIsDocumented checks that docs/clusters.md contains the names and numbers that users see.
 func TestClusterIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/clusters.md")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the clusters' part of docs/fields-apache.md")
 
-// clusterSamples are the fields of a cluster's spec.
+// clusterSamples has a sample value for each field of a cluster's spec.
 var clusterSamples = map[string]string{
 	"runtimeVersions.sparkVersion":                  `runtimeVersions: {sparkVersion: 4.2.1}`,
 	"runtimeVersions.scalaVersion":                  `runtimeVersions: {scalaVersion: "2.14"}`,
@@ -38,10 +38,11 @@ var clusterSamples = map[string]string{
 	"sparkConf":                                     `sparkConf: {spark.NAME: v}`,
 }
 
-// vainOfClusters are the fields of a cluster that have no effect.
+// vainOfClusters lists the fields of a cluster's spec that have no effect.
 var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion"}
 
-// TestFieldsDocument writes, with -update, or compares the part of docs/fields-apache.md about clusters.
+// TestFieldsDocument compares the part of docs/fields-apache.md about clusters with the code, or writes it with
+// -update.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

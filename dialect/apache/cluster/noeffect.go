@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// withoutEffect returns a warning for each field that changes nothing in a cluster's objects and that standalone.Build
-// does not report. It returns none if the cluster could not be built.
+// withoutEffect returns a warning for each field that does not change the cluster's objects and that standalone.Build
+// does not report. It returns no warnings if the objects could not be built.
 func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
 	if built.Master == nil || built.Workers == nil {
 		return nil
@@ -37,8 +37,8 @@ func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings
 	return warnings
 }
 
-// setWithoutEffect returns a warning for each field of a statefulSetSpec whose value differs from the one in the
-// StatefulSet that was built.
+// setWithoutEffect returns a warning for each field of a statefulSetSpec whose value differs from the value of the same
+// field in the built StatefulSet.
 func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.StatefulSet, replicas string) (warnings []string) {
 	var written struct {
 		Replicas            *int32                         `json:"replicas"`

@@ -8,8 +8,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestFieldsWithoutEffectAreReported checks the fields that are no error and change nothing: each is reported once, as
-// an event.
+// TestFieldsWithoutEffectAreReported checks that each field that is valid but has no effect is reported once, as an
+// event.
 func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	sc := fullCluster()
 	sc.Spec.WorkerSpec.StatefulSetMetadata = nil
@@ -40,7 +40,8 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	w.wantEvents()
 }
 
-// TestFieldsThatSayWhatHoldsAreNotReported checks values that equal those of the objects.
+// TestFieldsThatSayWhatHoldsAreNotReported checks that a field without effect is not reported if its value equals the
+// value in the built object.
 func TestFieldsThatSayWhatHoldsAreNotReported(t *testing.T) {
 	sc := fullCluster()
 	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":1,"podManagementPolicy":"Parallel"}`)

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// objects renders all objects of a cluster. The error is a *dialect.FieldError. A spec can be rendered if and only if
+// objects renders all objects of a cluster. An error is a *dialect.FieldError. The spec can be rendered if and only if
 // ValidateCluster returns no fault.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	objects, err := standalone.Build(c.request(cluster))
@@ -29,7 +29,7 @@ func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, er
 	)
 }
 
-// request converts a SparkCluster into a request to build a cluster.
+// request converts a SparkCluster into a request to build its objects.
 func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	spec := &cluster.Spec
 	workers := spec.ClusterTolerations.InstanceConfig
@@ -73,7 +73,7 @@ func metadataOf(m *sparkv1.ObjectMetadata) standalone.Metadata {
 	return standalone.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
 }
 
-// clusterFields maps fields of a standalone.Request to the fields of a SparkCluster that they come from.
+// clusterFields maps the fields of a standalone.Request to the fields of a SparkCluster that set them.
 var clusterFields = map[string]string{
 	"Name":                    "metadata.name",
 	"Namespace":               "metadata.namespace",
@@ -93,7 +93,8 @@ var clusterFields = map[string]string{
 	"Autoscaler":              "spec.workerSpec.horizontalPodAutoscalerSpec",
 }
 
-// clusterField returns the field of a SparkCluster that a configuration key, or a path in a Request, comes from.
+// clusterField returns the field of a SparkCluster that sets a configuration key or, if key is "", a field of a
+// standalone.Request.
 func clusterField(key, field string) string {
 	if key != "" {
 		return "spec.sparkConf[" + conf.Shorten(key) + "]"
@@ -107,7 +108,7 @@ func clusterField(key, field string) string {
 	return "spec"
 }
 
-// asClusterError converts an error of a rendering into one that names the field of the custom resource.
+// asClusterError converts an error of standalone.Build into an error that names the field of the custom resource.
 func asClusterError(err error) error {
 	if wrong, ok := errors.AsType[*standalone.Error](err); ok {
 		return &dialect.FieldError{Field: clusterField(wrong.Key, wrong.Field), Message: wrong.Message}
@@ -115,7 +116,8 @@ func asClusterError(err error) error {
 	return err
 }
 
-// inClusterFields returns warnings of a rendering with the fields of a SparkCluster, each once.
+// inClusterFields returns the warnings of standalone.Build as texts that name fields of a SparkCluster, without
+// duplicates.
 func inClusterFields(warnings []standalone.Warning) []string {
 	var out []string
 	for _, w := range warnings {

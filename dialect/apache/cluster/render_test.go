@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// fullCluster sets every field.
+// fullCluster returns a cluster that sets every field.
 func fullCluster() *sparkv1.SparkCluster {
 	return sparkCluster(autoscaledCluster(1, 7), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.a": "b", "spark.ssl.keyPassword": "p", "spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
@@ -68,7 +68,8 @@ func TestClusterRequest(t *testing.T) {
 	}
 }
 
-// TestClusterObjects checks the fields' effects in the objects, by the names and labels that tools use.
+// TestClusterObjects checks that the fields of the spec reach the objects, and that the objects have the names and
+// labels that tools depend on.
 func TestClusterObjects(t *testing.T) {
 	o, err := testClusters.objects(fullCluster())
 	if err != nil {
@@ -96,7 +97,8 @@ func TestClusterObjects(t *testing.T) {
 	}
 }
 
-// TestClusterPodsAreSeen checks the labels and annotations by which pods are found and compared with the spec.
+// TestClusterPodsAreSeen checks the labels and annotations by which the operator finds a cluster's pods and compares
+// them with the spec.
 func TestClusterPodsAreSeen(t *testing.T) {
 	o, err := testClusters.objects(sparkCluster())
 	if err != nil {
@@ -117,7 +119,8 @@ func TestClusterPodsAreSeen(t *testing.T) {
 	}
 }
 
-// TestClusterFieldsExist follows the paths of faults through the types.
+// TestClusterFieldsExist checks that every path of clusterFields exists in the Go types of SparkCluster and
+// standalone.Request.
 func TestClusterFieldsExist(t *testing.T) {
 	for field, path := range clusterFields {
 		here := reflect.TypeFor[sparkv1.SparkCluster]()
@@ -142,7 +145,7 @@ func TestClusterFieldsExist(t *testing.T) {
 	}
 }
 
-// jsonField returns the type of a field by its name in JSON.
+// jsonField returns the type of the struct field that has the given name in JSON.
 func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -200,7 +203,8 @@ func TestClusterWarningsByField(t *testing.T) {
 	}
 }
 
-// FuzzClusterTemplates checks that any raw template is rendered, or rejected with the field of the custom resource.
+// FuzzClusterTemplates checks that any raw template is either rendered or rejected with an error that names the field
+// of the custom resource.
 func FuzzClusterTemplates(f *testing.F) {
 	for _, text := range []string{
 		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":{"spec":{"containers":[null]}}}`, `{"template":{"spec":{"containers":[{},{}]}}}`, `{"selector":{}}`,
