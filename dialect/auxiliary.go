@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// AuxiliaryObjects are the auxiliary objects of an application, which accompany its driver, such as Services and
-// Ingresses. A SparkCluster has no driver; all its objects are auxiliary.
+// AuxiliaryObjects describe the auxiliary objects of an application, which accompany its driver, such as Services and
+// Ingresses. A SparkCluster has no driver, so all its objects are auxiliary.
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
 	Objects []submit.Object
@@ -31,7 +31,7 @@ type AuxiliaryObjects struct {
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }
 
-// MarkContent labels an object with a digest of its content.
+// MarkContent writes a digest of an object into the object's label lifecycle.ContentLabel.
 func MarkContent(object submit.Object) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -46,7 +46,7 @@ func MarkContent(object submit.Object) {
 	object.SetLabels(labels)
 }
 
-// ObjectFailures returns the causes for which objects could not be created or updated.
+// ObjectFailures returns a cause for each object that could not be created or updated.
 func ObjectFailures(live []lifecycle.AuxiliaryObject) (causes []lifecycle.Cause) {
 	for _, s := range live {
 		if s.Cause.Reason != "" {

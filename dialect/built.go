@@ -8,7 +8,7 @@ import (
 )
 
 // Built holds the objects of an attempt that a decision rendered to find out whether the attempt can be launched.
-// Render uses them again instead of rendering the attempt twice.
+// Render reuses these objects, so the attempt is not rendered twice.
 type Built struct {
 	Attempt int32
 	ID      string    // the attempt's id
@@ -16,12 +16,12 @@ type Built struct {
 	Objects submit.Objects
 }
 
-// NextAttempt returns the number of the attempt that a decision may launch. There is none after the largest number
-// (lifecycle.ReasonNoAttempts); the result is 1 then.
+// NextAttempt returns the number of the attempt that a decision may launch. After the largest possible number no
+// attempt follows (lifecycle.ReasonNoAttempts), and the result is 1.
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
 
-// AttachTo attaches the built objects to the plan's action that launches the same attempt, if the plan has one. A nil
-// Built does nothing.
+// AttachTo attaches the built objects to the action in the plan that launches the same attempt, if there is such an
+// action. If b is nil, AttachTo does nothing.
 func (b *Built) AttachTo(plan lifecycle.Plan) {
 	for i := range plan.Actions {
 		if a := &plan.Actions[i]; b != nil && a.Verb == lifecycle.Create && a.Part == lifecycle.Submission && a.Attempt == b.Attempt {
@@ -30,8 +30,8 @@ func (b *Built) AttachTo(plan lifecycle.Plan) {
 	}
 }
 
-// Launched returns a copy of the objects that were built for an action, if they were built for the same attempt, id and
-// submission time. Otherwise it calls build.
+// Launched returns the objects of a launch. If objects were already built for the same attempt, id and submission time,
+// it returns a copy of them. Otherwise it calls build.
 func Launched(action lifecycle.Action, id string, at time.Time, build func() (submit.Objects, *lifecycle.Cause, error)) (submit.Objects, error) {
 	if b, ok := action.Built.(*Built); ok && b.Attempt == action.Attempt && b.ID == id && b.At.Equal(at) {
 		return b.Objects.DeepCopy(), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Types of the conditions. Ready, Reconciling and Stalled are what kstatus reads (sigs.k8s.io/cli-utils).
+// Types of the conditions. The tools that use kstatus (sigs.k8s.io/cli-utils) read Ready, Reconciling and Stalled.
 const (
 	ConditionReady       = "Ready"
 	ConditionReconciling = "Reconciling"
@@ -30,17 +30,18 @@ const (
 )
 
 // ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready, in
-// which the driver is ready and no executor was seen. The name of the phase would contradict the condition's status.
+// which the driver is ready and no executor was observed. The name of the phase is no suitable reason, because it would
+// contradict the status False of the condition Ready.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
-// PhaseCondition is the type and status of a condition that a phase requires.
+// PhaseCondition is the type and the status of a condition that a phase requires.
 type PhaseCondition struct {
 	Type   string
 	Status metav1.ConditionStatus
 }
 
-// PhaseConditions returns the conditions that a memory requires. Conditions that are not in the list are absent from
-// the status.
+// PhaseConditions returns the conditions that the phase and the outcome in a memory require. All other conditions must
+// be absent from the status.
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	submitted := PhaseCondition{ConditionSubmitted, yes}
@@ -68,14 +69,14 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	return []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
 }
 
-// validReason is the pattern of a condition's reason (metav1.Condition).
+// validReason is the pattern that the reason of a condition must match (metav1.Condition).
 var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// maxReason is the most characters of a condition's reason (metav1.Condition).
+// maxReason is the maximum length of a condition's reason in characters (metav1.Condition).
 const maxReason = 1024
 
-// UsableReason returns a reason that a condition may have. Kubernetes, or a webhook, may report one that the API server
-// rejects in a condition; "Pending" replaces it.
+// UsableReason returns the given reason if a condition may have it, and "Pending" otherwise. Kubernetes or a webhook
+// may report a reason that the API server rejects in a condition.
 func UsableReason(reason string) string {
 	if len(reason) > maxReason || !validReason.MatchString(reason) {
 		return "Pending"
@@ -83,12 +84,12 @@ func UsableReason(reason string) string {
 	return reason
 }
 
-// maxOthers is the maximum number of conditions that other writers may have in a status. Kubernetes has no limit, but
-// each of them is copied and compared in every pass.
+// maxOthers is the maximum number of conditions of other writers that stay in a status. Kubernetes has no such limit,
+// but every pass copies and compares each condition.
 const maxOthers = 64
 
-// KeepConditions removes our own conditions for which over returns true, and conditions of other writers beyond
-// maxOthers.
+// KeepConditions removes those of our own conditions (own) for which over returns true. It also removes the conditions
+// of other writers after the first maxOthers.
 func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -101,7 +102,7 @@ func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind
 }
 
 // ConditionCause returns the reason and the message of a condition. Conditions that only mark a milestone (Submitted,
-// Running, Succeeded, Suspended) keep their own name as the reason, whatever the application waits for meanwhile.
+// Running, Succeeded, Suspended) have their own name as the reason, even if the application waits for something.
 func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.Type {
 	case ConditionDegraded:
@@ -129,8 +130,8 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 	return UsableReason(reason), message
 }
 
-// WaitMessage returns what an application waits for in a phase if nothing is wrong. It depends on the phase alone: a
-// message with the number of executors would cost a status write for each executor.
+// WaitMessage returns a message that says what an application waits for in its phase if there is no cause. The message
+// contains no count of executors, because then each new executor would cost a status write.
 func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
@@ -162,17 +163,18 @@ func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	return ""
 }
 
-// SetCondition sets a condition of a generation, with the time as it will be stored. The transition time changes only
-// if the status changes.
+// SetCondition sets a condition with the given generation. The transition time is rounded down to seconds, as the API
+// server stores it, and changes only if the condition's status (True or False) changes.
 func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation int64, now time.Time) {
 	c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now.Truncate(time.Second)), generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeTransientError sets a condition that names the transient error that holds up the operator: Ready is False, or,
-// while the application runs, Degraded is True. The error is not remembered, so the condition is gone after the first
-// pass without it. Before holds the previous conditions: their message stays while the reason is the same, since each
-// failure may be worded differently and that is no news.
+// EncodeTransientError sets a condition that names the transient error that delays the operator. The condition is
+// Ready=False, or Degraded=True while the application runs. The memory does not contain the error, so the condition
+// disappears in the first pass without the error. The argument before holds the previous conditions. If the reason is
+// the same as before, the previous message is kept, because the text may differ from failure to failure although
+// nothing has changed.
 func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, transient *lifecycle.TransientError, before []metav1.Condition, generation int64, now time.Time) {
 	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFalseReadyHasAnotherReasonThanReady checks the phase Ready, whose name would contradict the condition Ready,
-// which is False then.
+// TestFalseReadyHasAnotherReasonThanReady checks that the condition Ready does not have the reason "Ready" while it is
+// False in the phase Ready.
 func TestFalseReadyHasAnotherReasonThanReady(t *testing.T) {
 	memory := lifecycle.Memory{Phase: lifecycle.Ready}
 	for _, standing := range PhaseConditions(memory) {

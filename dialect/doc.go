@@ -1,4 +1,4 @@
-// Package dialect holds what the dialects of both API groups share: errors about fields, the conditions of each phase,
-// events, counts of executors, and what a controller receives for a custom resource besides its plan. A dialect is a
-// package below this one. Dialects do not import each other.
+// Package dialect holds the code that the dialects of both API groups share: errors about fields, the conditions of
+// each phase, events, counts of executors, and the results for a controller that are not part of a plan. Each dialect
+// is a package below this package. Dialects do not import each other.
 package dialect

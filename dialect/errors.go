@@ -6,16 +6,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// FieldError names a field of a custom resource that cannot be used, and says why and what to write instead.
+// FieldError is a fault of one field of a custom resource. Its message says what is wrong and what to write instead.
 type FieldError struct {
 	Field   string // path, such as "spec.driver.memory"
 	Message string
 }
 
-// Error returns the path and the message.
+// Error returns the field's path and the message.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Statement returns the error without the advice, which is what follows the last semicolon of the message.
+// Statement returns the error without the advice. The advice is the text after the last semicolon of the message.
 func (e *FieldError) Statement() string {
 	message := e.Error()
 	if i := strings.LastIndex(message, "; "); i > 0 {
@@ -24,7 +24,7 @@ func (e *FieldError) Statement() string {
 	return message
 }
 
-// Invalid returns the cause of a spec with the given faults; nil if there are none.
+// Invalid returns the cause that reports the given faults of a spec; nil if there are no faults.
 func Invalid(faults []*FieldError) *lifecycle.Cause {
 	if len(faults) == 0 {
 		return nil

@@ -35,18 +35,19 @@ const (
 	EventExecutorFailed   = "SparkExecutorFailed"
 )
 
-// Normal returns an event of type Normal, and true.
+// Normal returns an event of the type Normal. The second result is always true.
 func Normal(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// Warning returns an event of type Warning, about something that somebody may have to act on, and true.
+// Warning returns an event of the type Warning, which reports something that may require an action of the user. The
+// second result is always true.
 func Warning(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// NoticeEvent returns the event for a notice, which is news that is not a transition of the phase. If the notice is
-// about the custom resource itself, its reason becomes the event's reason.
+// NoticeEvent returns the event for a notice. A notice reports a fact that changes no phase. If the notice is about the
+// custom resource itself, the event has the reason of the notice.
 func NoticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
@@ -70,8 +71,8 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
-// EndEvent returns a warning about how an attempt failed. It returns false for an attempt that succeeded, which a later
-// event reports.
+// EndEvent returns a warning that says how an attempt failed. The second result is false for an attempt that succeeded,
+// because a later event reports the success.
 func EndEvent(t lifecycle.Transition) (Event, bool) {
 	switch t.Outcome {
 	case lifecycle.Succeeded:
@@ -84,7 +85,7 @@ func EndEvent(t lifecycle.Transition) (Event, bool) {
 	return Warning(EventDriverFailed, "attempt %d: %s", t.Attempt, CauseText(t.Cause))
 }
 
-// CauseText returns the reason and the message of a cause as one text.
+// CauseText returns the reason and the message of a cause in one text.
 func CauseText(c lifecycle.Cause) string {
 	switch {
 	case c.Message == "":

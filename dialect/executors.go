@@ -10,8 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A Tally counts each executor of an attempt once, whatever the size of status.executorState. Its size grows with the
-// gaps in Spark's numbers and with the failed pods that still exist, not with the number of executors.
+// A Tally counts each executor of an attempt exactly once, even if status.executorState does not list all executors.
+// The size of a Tally grows with the gaps in Spark's executor numbers and with the failed pods that still exist, not
+// with the number of executors.
 type Tally struct {
 	seen          IDSet // all executors ever seen
 	Failed        IDSet // failed executors whose pods exist
@@ -19,7 +20,7 @@ type Tally struct {
 	failedAndGone int64 // number of failed executors whose pods are gone
 }
 
-// DecodeTally reads what Encode stored.
+// DecodeTally returns the tally that Encode stored.
 func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 	if o == nil {
 		return Tally{}
@@ -30,7 +31,7 @@ func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 // Has reports whether an executor was counted.
 func (t Tally) Has(id int64) bool { return t.seen.Has(id) }
 
-// Encode returns the tally as it is stored; nil if it is empty.
+// Encode returns the tally in the form in which a status stores it; nil if the tally is empty.
 func (t Tally) Encode() *statusv1.OperatorExecutors {
 	if len(t.seen) == 0 {
 		return nil
@@ -42,7 +43,8 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 }
 
 // ExecutorsOf returns the executors of the memory's attempt. If the driver succeeded, executors that still run count as
-// completed at once. Waiting until Kubernetes deletes them would cost another write of each status.
+// completed at once. If the operator waited until Kubernetes deletes them, it would have to write each status once
+// more.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
 	var pods []lifecycle.Executor
@@ -58,8 +60,9 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 	return pods
 }
 
-// CountExecutors updates the tally in o with the pods of an attempt that exist now. It returns the counts, nil if all
-// are zero, and a notice for each executor that failed since the last call. Last are the counts of the last call.
+// CountExecutors updates the tally in o with the existing pods of an attempt. It returns the new counts, or nil if all
+// are zero, and a notice for each executor that failed since the last call. The argument last holds the counts of the
+// last call.
 func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, notices []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {
@@ -83,9 +86,10 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	return counts, notices
 }
 
-// Next returns the tally after the pods that exist now, and the counts that follow from it and from the last counts. An
-// executor that is gone without having failed or having been leaving has completed: Spark and the operator delete
-// executors that are not needed any more, and a failure is seen before the pod is gone.
+// Next returns the tally after counting the existing pods, and the new counts, which follow from the new tally and the
+// last counts. An executor whose pod no longer exists counts as completed if it neither failed nor was leaving. The
+// reason is that Spark and the operator delete executors that are no longer needed, and that a failure is observed
+// before the pod is deleted.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
@@ -114,8 +118,8 @@ func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Ta
 	return now, counts
 }
 
-// IsLeaving reports whether an executor that has not ended will be lost: its node is lost, or it was evicted or
-// preempted.
+// IsLeaving reports whether an executor that has not ended yet will be lost, because its node is lost or because the
+// pod was evicted or preempted.
 func IsLeaving(e *lifecycle.Executor) bool {
 	switch e.Phase {
 	case lifecycle.DriverUnknown:
@@ -127,8 +131,8 @@ func IsLeaving(e *lifecycle.Executor) bool {
 }
 
 // ExecutorID returns the number at the end of an executor's pod name, <prefix>-exec-<number> (KubernetesClusterManager
-// and ExecutorPodsAllocator count from 1). Other names, such as those of a StatefulSet's pods, get a number from a
-// hash, larger than any number of Spark's.
+// and ExecutorPodsAllocator count from 1). For other names, such as those of a StatefulSet's pods, it returns a hash of
+// the name that is larger than any number of Spark.
 func ExecutorID(name string) int64 {
 	if i := strings.LastIndex(name, "exec-"); i >= 0 {
 		if n, err := strconv.ParseUint(name[i+len("exec-"):], 10, 31); err == nil {
@@ -140,7 +144,7 @@ func ExecutorID(name string) int64 {
 	return 1<<32 + int64(h.Sum32())
 }
 
-// ExecutorStates maps a pod's phase to the state in a status.
+// ExecutorStates maps a pod's phase to the executor's state in a status.
 var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverPending:   statusv1.ExecutorStatePending,
 	lifecycle.DriverRunning:   statusv1.ExecutorStateRunning,
@@ -149,11 +153,11 @@ var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverUnknown:   statusv1.ExecutorStateUnknown,
 }
 
-// MaxExecutorNotices is the maximum number of failed executors that one pass reports as events. When a node fails,
-// hundreds may fail at once. The counts include all of them.
+// MaxExecutorNotices is the maximum number of failed executors that one pass reports as events, because hundreds of
+// executors may fail at once when a node fails. The counts in the status include all of them.
 const MaxExecutorNotices = 10
 
-// Count adds one executor of a state to the counts.
+// Count increments the counter of one state.
 func Count(c *statusv1.ExecutorCounts, state statusv1.ExecutorState) {
 	switch state {
 	case statusv1.ExecutorStatePending:

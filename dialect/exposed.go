@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Exposed is the input of the condition Exposed of an application.
+// Exposed is the input from which Record computes an application's condition Exposed.
 type Exposed struct {
 	// Objects are the auxiliary objects that are wanted.
 	Objects []submit.Object
@@ -25,8 +25,8 @@ type Exposed struct {
 	Generation int64
 }
 
-// withInheritedAsCurrent returns the objects as the condition counts them: an inherited object that does what is wanted
-// counts as present.
+// withInheritedAsCurrent returns the objects with every inherited object marked as current. For the condition Exposed
+// an inherited object counts as present, because it serves the same purpose as ours.
 func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObject {
 	out := slices.Clone(live)
 	for i := range out {
@@ -37,8 +37,8 @@ func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.Auxili
 	return out
 }
 
-// Record sets the condition from the state of the objects, and returns a warning event if the condition became False or
-// changed its cause.
+// Record sets the condition Exposed from the state of the objects. It returns a warning event if the condition became
+// False, or is still False with another cause.
 func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.AuxiliaryObject, now time.Time) []Event {
 	live = withInheritedAsCurrent(live)
 	reason, message := "", ""
@@ -85,7 +85,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
-// FindObject returns the state of the object with a kind and a name; nil if it is not in the list.
+// FindObject returns the state of the object with the given kind and name; nil if the list does not contain it.
 func FindObject(live []lifecycle.AuxiliaryObject, kind, name string) *lifecycle.AuxiliaryObject {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == kind && s.Name == name })
 	if i < 0 {

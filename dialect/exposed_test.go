@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExposed checks that the condition is True once all objects exist, even if another operator created them, and
-// False, reported once, if one cannot exist.
+// TestExposed checks that the condition Exposed is True once all objects exist, even if another operator created them.
+// If an object cannot exist, the condition is False, and one event reports this.
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}
@@ -64,7 +64,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedIsBounded checks that the condition can be stored however long the rejections are.
+// TestExposedIsBounded checks that the condition stays small enough to be stored, however long the API server's
+// rejections are.
 func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, exposed := range map[string]struct {

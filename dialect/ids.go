@@ -7,11 +7,13 @@ import (
 	"strings"
 )
 
-// MaxRanges is the maximum number of ranges in a stored IDSet, which limits it to about 10 kB. Spark numbers executors
-// from 1, so executors that were seen are mostly one range. A gap appears if the API server rejected a pod.
+// MaxRanges is the maximum number of ranges in a stored IDSet, which limits its text to about 10 kB. Spark numbers
+// executors from 1, so the observed executors mostly form one range. A gap appears if the API server rejected an
+// executor's pod.
 const MaxRanges = 500
 
-// MaxID is larger than every executor number. It keeps arithmetic on numbers that somebody else wrote from overflowing.
+// MaxID is larger than every executor number. Larger numbers in a status are ignored, so that arithmetic on values from
+// other writers cannot overflow.
 const MaxID = 1 << 40
 
 // An IDSet is a set of executor numbers: ranges in ascending order that neither touch nor overlap.
@@ -19,8 +21,8 @@ type IDSet []idRange
 
 type idRange struct{ from, to int64 } // both inclusive
 
-// ParseIDs reads what String wrote. It drops everything that String never writes: text that is no range of natural
-// numbers, ranges out of order, and ranges beyond MaxRanges.
+// ParseIDs parses a text that String returned. It drops everything that String never returns: text that is not a range
+// of natural numbers, ranges out of order, and ranges beyond MaxRanges.
 func ParseIDs(text string) IDSet {
 	var set IDSet
 	for part := range strings.SplitSeq(text, ",") {
@@ -41,7 +43,7 @@ func ParseIDs(text string) IDSet {
 	return set
 }
 
-// String returns the set in the form "1-40,42".
+// String returns the set as text in the form "1-40,42".
 func (s IDSet) String() string {
 	parts := make([]string, len(s))
 	for i, r := range s {
@@ -53,7 +55,7 @@ func (s IDSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// find returns the first range that ends at id or behind it, and whether id is in it.
+// find returns the index of the first range that does not end before id, and reports whether that range contains id.
 func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id
@@ -65,7 +67,7 @@ func (s IDSet) Has(id int64) bool {
 	return in
 }
 
-// Add puts id into the set and reports whether it was not there.
+// Add adds id to the set. It returns false if the set already contains id.
 func (s *IDSet) Add(id int64) bool {
 	at, in := s.find(id)
 	if in {
@@ -96,8 +98,8 @@ func (s IDSet) len() (n int64) {
 	return n
 }
 
-// closed returns the set with at most limit ranges. It closes the lowest gaps: an executor that was not seen for so
-// long never existed.
+// closed returns the set with at most limit ranges. It merges the lowest ranges by closing the gaps between them: an
+// executor with a number in such a gap would have been observed long ago if it existed.
 func (s IDSet) closed(limit int) IDSet {
 	if over := len(s) - limit; over > 0 {
 		s[over].from = s[0].from
@@ -106,5 +108,5 @@ func (s IDSet) closed(limit int) IDSet {
 	return s
 }
 
-// Cut returns the set with at most limit ranges. It drops the highest ranges.
+// Cut returns the set with at most limit ranges. It drops the ranges with the highest numbers.
 func (s IDSet) Cut(limit int) IDSet { return s[:min(len(s), limit)] }

@@ -20,7 +20,7 @@ func TestParseIDs(t *testing.T) {
 	}
 }
 
-// TestIDsAreASet compares an IDSet with a map, for numbers in any order.
+// TestIDsAreASet checks that an IDSet behaves like a set: it compares an IDSet with a map for numbers in any order.
 func TestIDsAreASet(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))

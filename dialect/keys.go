@@ -10,11 +10,11 @@ import (
 // OwnPrefix is the prefix of the operator's own labels and annotations.
 const OwnPrefix = "sparkoperator.dev/"
 
-// ManagedLabel is on every object that the operator creates for a custom resource of either API group.
+// ManagedLabel is the label of every object that the operator creates for a custom resource of either API group.
 const ManagedLabel = OwnPrefix + "managed"
 
-// ReservedKeys returns an error for each key of a field that only the operator may set. The argument what is "labels"
-// or "annotations".
+// ReservedKeys returns an error for each of the given keys that only the operator may set. The argument field is the
+// path of the user's field that contains the keys, and what is "labels" or "annotations".
 func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {

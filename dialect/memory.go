@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// EncodeMemory stores the parts of a memory that have no field of their own in a status.
+// EncodeMemory stores those parts of a memory for which a status has no other field.
 func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.SuspendedRuns
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = EncodeTime(m.Since), EncodeTime(m.SubmittedAt), EncodeTime(m.EndedAt), EncodeTime(m.NextAttempt)
@@ -22,7 +22,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Cause = EncodeCause(m.Cause)
 }
 
-// DecodeMemory reads what EncodeMemory stored.
+// DecodeMemory reads into m what EncodeMemory stored.
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
@@ -34,7 +34,7 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Cause = DecodeCause(o.Cause)
 }
 
-// EncodeCause returns a cause in the form of a status; nil for the zero Cause.
+// EncodeCause returns a cause in the form in which a status stores it; nil for the zero Cause.
 func EncodeCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	if cause == (lifecycle.Cause{}) {
 		return nil
@@ -42,7 +42,7 @@ func EncodeCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	return &statusv1.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
-// DecodeCause reads what EncodeCause stored.
+// DecodeCause returns the cause that EncodeCause stored.
 func DecodeCause(stored *statusv1.OperatorCause) lifecycle.Cause {
 	if stored == nil {
 		return lifecycle.Cause{}
@@ -50,7 +50,8 @@ func DecodeCause(stored *statusv1.OperatorCause) lifecycle.Cause {
 	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }
 
-// History appends transitions and keeps the newest statusv1.MaxHistory, oldest first.
+// History returns old with the transitions of trail appended, oldest first. It keeps only the newest
+// statusv1.MaxHistory transitions.
 func History(old []statusv1.OperatorTransition, trail []lifecycle.Transition) []statusv1.OperatorTransition {
 	for _, t := range trail {
 		reason := t.Cause.Reason

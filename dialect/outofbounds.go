@@ -8,8 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OutOfBounds returns the fault of a custom resource whose spec could not be read (field OutOfBounds of the kinds, set
-// by the package bounds); nil for "". No other fault is reported with it, since the spec is empty then.
+// OutOfBounds returns the fault of a custom resource whose spec could not be read; nil if text is "". The argument text
+// is the field OutOfBounds of the custom resource, which the package bounds sets. No other fault is reported together
+// with this one, because the spec is empty if it could not be read.
 func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
@@ -18,12 +19,13 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// UnreadableSpec returns the application to decide about if its spec could not be read. App was read from the empty
-// spec; fault is the field OutOfBounds; edited reports whether the spec was edited since the status was written.
+// UnreadableSpec returns the desired state to decide with if a custom resource's spec could not be read. The argument
+// app was read from the empty spec, fault is the field OutOfBounds of the custom resource, and edited reports whether
+// the spec was edited after the status was written.
 //
-// A running attempt continues if nobody edited the spec: the limits may be newer than the application. It has no
-// deadlines and no restarts, because they are unknown. The hash depends on the fault, so that an edit is noticed and
-// reported.
+// A running attempt continues if nobody edited the spec, because the limits may be newer than the application. The
+// application then has no deadlines and no restarts, because they are unknown. The hash of the spec depends on the
+// fault, so that an edit is noticed and reported.
 func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}

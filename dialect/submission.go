@@ -7,17 +7,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ReasonSparkSubmit is the wait reason of an attempt whose driver pod is created by spark-submit.
+// ReasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
 const ReasonSparkSubmit = "SparkSubmit"
 
-// SparkSubmitCause returns the wait reason of such an attempt; why says what makes spark-submit necessary.
+// SparkSubmitCause returns the wait reason of an attempt whose driver pod spark-submit creates. The argument why says
+// why spark-submit is necessary.
 func SparkSubmitCause(why string) *lifecycle.Cause {
 	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
 }
 
-// Runner builds the pod that runs spark-submit to create the driver pod of a request. The pod is Objects.Driver; the
-// objects it needs are Objects.Before. An annotation on the driver names the runner pod, so that a driver that the
-// runner left incomplete can be recognized. The error is BuildRunner's.
+// Runner builds the pod that runs spark-submit to create the driver pod of a submission request. In the result,
+// Objects.Driver is this runner pod, and Objects.Before are the objects that it needs. An annotation on the driver
+// names the runner pod, so that the operator recognizes a driver that the runner did not complete. An error comes from
+// submit.BuildRunner.
 func Runner(r submit.Request) (submit.Objects, error) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, r.Driver.Annotations)

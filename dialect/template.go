@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// PodTemplate reads a pod template. It returns an empty one if the template cannot be read; validation reports that.
+// PodTemplate parses a pod template. If the template cannot be parsed, it returns an empty template, and validation
+// reports the fault.
 func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}
@@ -22,7 +23,7 @@ func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
 	return template
 }
 
-// ReadPodTemplate reads a pod template. The error is a *bounds.Fault where it exceeds a limit.
+// ReadPodTemplate parses a pod template. If the template exceeds a limit, the error is a *bounds.Fault.
 func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec, err error) {
 	if fault := bounds.Check(raw.Raw, bounds.RawShape[corev1.PodTemplateSpec](), ""); fault != nil {
 		return template, fault
@@ -31,8 +32,9 @@ func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec
 	return template, err
 }
 
-// TemplateMetadata reads only the labels and annotations of a pod template, since reading all of it is expensive. It
-// returns nil if the template cannot be read; validation reports that.
+// TemplateMetadata returns the labels and annotations of a pod template. It parses nothing else of the template,
+// because parsing the whole template is expensive. If the template cannot be parsed, it returns nil, and validation
+// reports the fault.
 func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string]string) {
 	var template struct {
 		Metadata struct {
@@ -46,8 +48,9 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 	return template.Metadata.Labels, template.Metadata.Annotations
 }
 
-// TemplateContainer returns the name by which Spark must select its container in a template: the given name if a
-// container other than the first has it, else "". Spark takes the first container by default.
+// TemplateContainer returns the name by which Spark must be told to find its container in a template. It returns the
+// given name if a container other than the first has this name, and "" otherwise, because Spark uses the first
+// container by default.
 func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
 		return name
@@ -55,8 +58,9 @@ func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	return ""
 }
 
-// PrivilegeEscalation returns the allowPrivilegeEscalation that a security context requires; nil if Spark's default may
-// apply. It is true for a privileged container, because Kubernetes rejects such a container without it.
+// PrivilegeEscalation returns the value of allowPrivilegeEscalation that a security context requires. It returns nil if
+// the security context requires no value, so that Spark's default may apply. The value is true for a privileged
+// container, because Kubernetes rejects a privileged container without it.
 func PrivilegeEscalation(s *corev1.SecurityContext) *bool {
 	switch {
 	case s == nil:

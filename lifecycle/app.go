@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// App is the desired state of a custom resource, in the terms that a state machine uses to decide. It holds no objects
-// and no Spark configuration: the dialect renders those when an action needs them.
+// App is the desired state of a custom resource, in the terms of a state machine. It contains no objects and no Spark
+// configuration: the dialect renders these when an action needs them.
 type App struct {
 	UID string // of the custom resource
 	// SpecHash is the hash of the spec without the fields that only steer the operator: "<version of the
@@ -64,7 +64,7 @@ type App struct {
 	CleanupInterval time.Duration
 }
 
-// Thresholds are counts of executors that run at the same time; 0 means no threshold.
+// Thresholds are numbers of executors that must run at the same time; 0 means that there is no threshold.
 type Thresholds struct {
 	Init int32 // the start of the attempt is over when this many run; 0: as soon as the driver is Ready
 	Min  int32 // a started attempt with fewer executors is Below
@@ -73,26 +73,27 @@ type Thresholds struct {
 	Dynamic bool
 }
 
-// Shortages are the times since which fewer executors run than Thresholds wants. They are zero if enough executors run,
-// or if the phase already expresses the shortage.
+// Shortages are the times at which the number of running executors fell below the thresholds Min and Max. A time is
+// zero if enough executors run, or if the phase already expresses the shortage.
 type Shortages struct {
 	Min, Max time.Time
 }
 
-// RetainPolicy selects the outcomes after which the objects of the last attempt are kept: driver pod, ConfigMaps,
-// Services, claims. No policy keeps a driver that still runs although its attempt is over. The zero value keeps the
-// driver pod for its log for as long as the pod exists, even if somebody is deleting it.
+// RetainPolicy says after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps, Services,
+// claims. No policy keeps a driver that still runs although its attempt has ended. With the zero value the driver pod
+// is kept for its log as long as the pod exists, even if somebody is deleting it.
 type RetainPolicy string
 
-// The policies of retention.
+// The retention policies.
 const (
 	RetainAlways    RetainPolicy = "Always" // keeps the objects that exist and that nobody is deleting
 	RetainNever     RetainPolicy = "Never"
 	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome but Succeeded
 )
 
-// Retention is the rule for the last attempt's objects. Objects that are not retained are deleted before the
-// application is Done. No object is retained from one attempt to the next.
+// Retention is the rule that decides which objects of the last attempt are kept, and for how long. Objects that are not
+// retained are deleted before the application enters the phase Done. No object is retained from one attempt to the
+// next.
 type Retention struct {
 	Policy RetainPolicy
 	// For is how long the objects are kept, counted from the entry of Retained. Nil means as long as the custom
@@ -100,7 +101,7 @@ type Retention struct {
 	For *time.Duration
 }
 
-// RestartPolicy selects the outcomes after which another attempt is made.
+// RestartPolicy says after which outcomes another attempt follows.
 type RestartPolicy string
 
 // The restart policies.
@@ -113,7 +114,7 @@ const (
 	OnInfrastructureFailure RestartPolicy = "OnInfrastructureFailure"
 )
 
-// Restart is the rule for further attempts. Retries do not include the first attempt: FailureRetries 2 means at most 3
+// Restart is the rule for further attempts. The first attempt is not a retry: with FailureRetries 2 there are at most 3
 // runs.
 type Restart struct {
 	Policy             RestartPolicy
@@ -133,8 +134,9 @@ type Restart struct {
 	Limits *RestartLimits
 }
 
-// RestartLimits limits consecutive restarts (Memory.Restarts). Each kind of end has its own limit and interval. If a
-// limit or an interval is nil, the next wider kind applies: failures for rejections, all restarts for failures.
+// RestartLimits limits consecutive restarts (Memory.Restarts). Restarts after a rejection, after any failure and after
+// any outcome have separate limits and intervals. If a limit or an interval is nil, that of the next wider kind
+// applies: the one for failures applies to rejections, the one for all restarts applies to failures.
 type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
 	MaxFailures   *int64 // in a row after failures; nil: only Most limits them
@@ -148,8 +150,8 @@ type RestartLimits struct {
 	ResetAfter *time.Duration
 }
 
-// Delay is the time from the end of an attempt with the given outcome to the next attempt. It is in whole microseconds,
-// the precision of a status.
+// Delay returns the time from the end of an attempt with the given outcome to the start of the next attempt. The result
+// is a multiple of a microsecond, the precision of a status.
 func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	delay := c.Backoff
 	switch {
@@ -161,15 +163,15 @@ func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	return min(max(delay, 0), math.MaxInt64/2).Truncate(time.Microsecond)
 }
 
-// Restarts are the counts that RestartLimits limits. An attempt counts from the decision to make it: in Waiting, the
-// counts include the attempt that the application waits for.
+// Restarts are the counts to which RestartLimits applies. A restart counts as soon as it is decided: in the phase
+// Waiting, the counts include the attempt that the application waits for.
 type Restarts struct {
 	Total      int64 // since the first attempt, or since the last attempt that lived long enough
 	Failures   int64 // consecutive restarts after a failure, including a rejection
 	Rejections int64 // consecutive restarts after a rejection
 }
 
-// Deadlines bound the phases of an attempt; 0 means no bound.
+// Deadlines limit the durations of the phases of an attempt; 0 means that a phase has no limit.
 type Deadlines struct {
 	// DriverStart bounds Launched: from the launch until the driver container runs. Time that the driver pod spends
 	// behind scheduling gates does not count.

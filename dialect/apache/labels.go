@@ -6,7 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// DefaultOperatorName is the value of the label spark.operator/name if the configuration sets none.
+// DefaultOperatorName is the value of the label spark.operator/name if the operator's configuration sets no other
+// value.
 const DefaultOperatorName = "spark-kubernetes-operator"
 
 // Labels of this API group by which tools select objects.
@@ -22,13 +23,14 @@ const (
 	LabelManaged = dialect.ManagedLabel
 )
 
-// The operator's own labels on pods with the declared versions of the image. The operator does not use them.
+// The operator's own labels on pods that contain the declared versions of the image. They are for users; the operator
+// does not read them.
 const (
 	LabelScalaVersion = dialect.OwnPrefix + "scala-version"
 	LabelJDKVersion   = dialect.OwnPrefix + "jdk-version"
 )
 
-// Names of the Spark containers in driver and executor pods, unless a pod template names its own.
+// Names of the Spark containers in driver and executor pods. A pod template may set another name.
 const (
 	DriverContainer   = overlay.DriverContainer
 	ExecutorContainer = overlay.ExecutorContainer

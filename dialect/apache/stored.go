@@ -10,14 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MaxMessage is the maximum length of a state's message, in bytes. Conditions hold the whole message of the last state.
+// MaxMessage is the maximum length of a state's message, in bytes. The conditions contain the uncut message of the last
+// state.
 const MaxMessage = 1024
 
-// Timestamp formats a time as this API does: RFC 3339 in UTC, always with microseconds.
+// Timestamp returns a time in the format of this API: RFC 3339 in UTC, always with microseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// ParseTimestamp parses a time of this API, also as Java writes it, with the precision that a status can hold. It
-// returns the zero time if the text is no time.
+// ParseTimestamp parses a time of this API, also in the format that Java writes. The result has the precision of a
+// status. It is the zero time if the text is not a time.
 func ParseTimestamp(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -26,7 +27,7 @@ func ParseTimestamp(text string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// KeyOf returns the number of a history's entry; -1 if the key is no number.
+// KeyOf returns the number of an entry of a history from its key; -1 if the key is not a number.
 func KeyOf(key string) int64 {
 	n, err := strconv.ParseInt(key, 10, 64)
 	if err != nil || n < 0 {
@@ -35,18 +36,19 @@ func KeyOf(key string) int64 {
 	return n
 }
 
-// KeysOf returns the keys of a history in the order of its states. It leaves out keys that are no numbers: no operator
-// wrote them.
+// KeysOf returns the keys of a history in the order of its states. It skips keys that are not numbers, because no
+// operator wrote them.
 func KeysOf[S any](history map[string]S) []string {
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(history)), func(key string) bool { return KeyOf(key) < 0 })
 	slices.SortFunc(keys, func(a, b string) int { return int(min(max(KeyOf(a)-KeyOf(b), -1), 1)) })
 	return keys
 }
 
-// CutMark is the end of a text that was cut.
+// CutMark marks the end of a text that was cut.
 const CutMark = "..."
 
-// Cut returns the first limit bytes of a text, with CutMark if that is not all of it.
+// Cut returns a text of at most limit bytes unchanged. It returns the first limit bytes of a longer text, followed by
+// CutMark.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -54,7 +56,7 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + CutMark
 }
 
-// BytesOf returns the text of a field that is kept raw; nil if the field is not set.
+// BytesOf returns the JSON text of a raw field; nil if the field is not set.
 func BytesOf(raw *runtime.RawExtension) []byte {
 	if raw == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// steady is a running application with a ready driver and the given number of executors, which is the wanted number.
+// steady returns a running application with a ready driver and the given number of executors, which is also the wanted
+// number.
 func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = int32(executors), int32(executors) })
 	seen := driver(lifecycle.DriverRunning, readyAt(10))
@@ -19,7 +20,8 @@ func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed)
 	return app, memoryIn(lifecycle.Running), seen
 }
 
-// BenchmarkStep measures the most frequent decision: an executor of a running application changed, and nothing follows.
+// BenchmarkStep measures the most frequent decision: an executor of a running application changed, and the change has
+// no consequence.
 func BenchmarkStep(b *testing.B) {
 	for _, executors := range []int{5, 1000} {
 		b.Run(fmt.Sprintf("%d-executors", executors), func(b *testing.B) {

@@ -7,11 +7,12 @@ import (
 )
 
 // ensureBudget ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the
-// driver runs and the application requests it. It is deleted when the driver has ended, since a sidecar may keep the
-// pod running for long.
+// driver runs and the application requests a budget. When the driver has ended, the budget is deleted, because a
+// sidecar may keep the pod running for a long time.
 //
-// A driver that is missing because of a late read keeps its budget. A deletion of the whole attempt deletes the budget
-// too. A rejected budget is only requested again later: an application runs just as well without one.
+// If the driver is missing in the observation, the budget is kept, because the read may be late. A deletion of the
+// whole attempt also deletes the budget. If the API server rejects the budget, the operator only requests it again
+// later, because an application runs just as well without a budget.
 func (s *step) ensureBudget() {
 	if s.app.Deleting {
 		return
@@ -37,7 +38,7 @@ func (s *step) ensureBudget() {
 	s.do(verb, lifecycle.DriverBudget, s.m.Attempt)
 }
 
-// deletesBudget reports whether an action deletes the attempt's budget together with other objects.
+// deletesBudget reports whether an action deletes the current attempt's budget together with other objects.
 func (s *step) deletesBudget(a lifecycle.Action) bool {
 	return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
 }

@@ -11,7 +11,8 @@ import (
 
 func budgeted(a *lifecycle.App) { a.Budget = true }
 
-// having adds budgets of the given attempts to what is observed. They are objects of the attempts, like others.
+// having returns the observation with budgets of the given attempts added. Budgets count as remaining objects of their
+// attempts.
 func having(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
 	o.RemainingAttempts = append(o.RemainingAttempts, attempts...)
@@ -70,7 +71,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetIsNoObstacle checks that an application without its budget runs normally.
+// TestBudgetIsNoObstacle checks that an application runs normally if its budget was rejected.
 func TestBudgetIsNoObstacle(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end finishes the current attempt, for whatever reason.
+// end ends the current attempt with the given outcome and cause.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
 	s.m.EndedAt = s.earlier(at)
@@ -17,8 +17,8 @@ func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Tim
 	return s.to(lifecycle.Ended, cause)
 }
 
-// ended stops a driver that still runs (the driver of an attempt that ran out of time does), then follows the restart
-// policy.
+// ended handles the phase Ended. It deletes a driver that still runs (for example if the attempt exceeded a deadline),
+// and then follows the restart policy.
 func (s *step) ended() bool {
 	if s.deleteRunningPods() {
 		return false
@@ -31,9 +31,10 @@ func (s *step) ended() bool {
 	return s.to(lifecycle.Waiting, s.m.Cause)
 }
 
-// deleteRunningPods deletes a driver that still runs although its attempt is over, and reports whether there is one.
-// The attempt ran out of time, or its launch was not remembered and a second try of the launch was rejected. A
-// submitter that could still create a driver is deleted too. A submitter beside an ended driver cannot, and stays.
+// deleteRunningPods deletes a driver that still runs although its attempt has ended, and reports whether there is such
+// a driver. Either the attempt exceeded a deadline, or its launch was not stored and a repeated launch was rejected. A
+// submitter that could still create a driver is deleted too. A submitter beside an ended driver cannot create another
+// driver, so it is not deleted.
 func (s *step) deleteRunningPods() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	switch {
@@ -50,16 +51,17 @@ func endedPhase(p lifecycle.DriverPhase) bool {
 	return p == lifecycle.DriverSucceeded || p == lifecycle.DriverFailed
 }
 
-// podKept reports whether a pod of the ended attempt is kept for its log: the driver pod, or the submitter pod if there
-// was no driver.
+// podKept reports whether a pod of the ended attempt is kept for its log: the driver pod, or, if the submission was
+// rejected, the submitter pod.
 func (s *step) podKept() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	stays := func(deleting bool) bool { return !deleting || !s.hasRetention() }
 	return d != nil && stays(d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && stays(r.Deleting)
 }
 
-// finish ends the application permanently. If the retention rule keeps the driver pod, or the pod that failed to submit
-// one, that pod stays for its log as long as the application. Otherwise all objects are deleted first.
+// finish ends the application permanently. If the retention rule keeps the driver pod, or the submitter pod of a
+// rejected submission, that pod stays for its log as long as the application exists. Otherwise all objects are deleted
+// first.
 func (s *step) finish() bool {
 	keeps := s.retainsObjects() && s.podKept()
 	switch {
@@ -81,10 +83,11 @@ func (s *step) finish() bool {
 	return s.to(lifecycle.Done, cause)
 }
 
-// mayRestart reports whether the restart policy wants another attempt after the ended one.
+// mayRestart reports whether the restart policy allows another attempt after the ended one.
 //
-// Failed runs and rejected submissions are counted separately, each since the last edit. A submission without a run was
-// rejected; a suspended run counts as neither. If lifecycle.RestartLimits is set, its counts decide instead.
+// Failed runs and rejected submissions have separate counts, which start again with each edit. A submission that led to
+// no run was rejected. A suspended run counts as neither. If lifecycle.RestartLimits is set, its own counts decide
+// instead.
 func (s *step) mayRestart() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
@@ -105,21 +108,23 @@ func (s *step) mayRestart() bool {
 	return s.failures() <= rule.FailureRetries
 }
 
-// failures counts the runs that ended by themselves. A suspended run does not count, however often a queue preempts it.
+// failures returns the number of runs that ended by themselves. A suspended run does not count, however often a queue
+// preempts the application.
 func (s *step) failures() int32 { return s.m.Runs - s.m.SuspendedRuns }
 
 func (s *step) rejections() int32 { return s.m.Submissions - s.m.Runs }
 
-// MinDelay is the shortest time from the end of an attempt to the next, whatever the spec says. An attempt costs the
-// API server tens of requests. Without this limit, a spec that fails at once and always restarts would cause a busy
-// loop.
+// MinDelay is the minimum time from the end of an attempt to the next attempt, whatever the spec says. An attempt costs
+// the API server tens of requests, so an application that fails at once and always restarts would otherwise cause a
+// busy loop.
 const MinDelay = time.Second
 
-// restartDelay is the time from the end of the last attempt to the next.
+// restartDelay returns the time from the end of the last attempt to the next attempt.
 func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
 
-// policyDelay is the time that the restart policy wants from the end of the last attempt to the next. A run that
-// succeeded is followed after the plain interval, since there is no failure to back off from.
+// policyDelay returns the time from the end of the last attempt to the next attempt that the restart policy requires.
+// After a run that succeeded, this is the interval without any growth, because there is no failure that requires a
+// back-off.
 func (s *step) policyDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Limits != nil {
@@ -147,8 +152,8 @@ func (s *step) policyDelay() time.Duration {
 	return time.Duration(delay).Truncate(time.Microsecond) // the precision of a status
 }
 
-// waiting delays the next attempt for the interval, during which the driver's log can still be read. Afterwards it
-// waits until all objects of the last attempt are gone.
+// waiting handles the phase Waiting. It delays the next attempt for the interval, during which the driver's log can
+// still be read. Then it waits until all objects of the last attempt are deleted, and launches the next attempt.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()
@@ -173,7 +178,8 @@ func (s *step) waiting() bool {
 	return s.launch()
 }
 
-// finished handles a finished application. Without an edit, only expiry and the deletion of leftover objects happen.
+// finished handles a finished application. Unless the spec is edited, only two things happen: the application expires,
+// and remaining objects are deleted.
 func (s *step) finished() bool {
 	if s.m.EndedAt.IsZero() {
 		s.m.EndedAt = s.now // another operator's status may lack it
@@ -208,9 +214,9 @@ func (s *step) finished() bool {
 	return false
 }
 
-// releaseExecutors deletes the executors that outlive their driver. The application owns them too, so nobody else
-// deletes them. The object by which a batch scheduler reserves room for them is deleted too, even if there are no
-// executors: others need the room now.
+// releaseExecutors deletes executors that still run after their driver ended. The application owns the executors too,
+// so nobody else deletes them. The object by which a batch scheduler reserves capacity for the executors is also
+// deleted, even if no executor exists, so that other applications can use the capacity.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
 	if d == nil || !driverEnded(d) || s.actionsBlocked() {
@@ -223,8 +229,8 @@ func (s *step) releaseExecutors() {
 	}
 }
 
-// releaseAttempt deletes the rest of the last attempt after a live read confirms that its kept pod is gone. The attempt
-// was kept only for that pod's log.
+// releaseAttempt deletes the remaining objects of the last attempt after a live read confirmed that its kept pod no
+// longer exists. These objects were kept only because of that pod's log.
 func (s *step) releaseAttempt() {
 	if s.podKept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.actionsBlocked() {
 		return
