@@ -60,8 +60,8 @@ func (s *step) podKept() bool {
 }
 
 // finish ends the application permanently. If the retention rule keeps the driver pod, or the submitter pod of a
-// rejected submission, that pod stays for its log as long as the application exists. Otherwise all objects are deleted
-// first.
+// rejected submission, that pod stays for its log until the retention ends (by default as long as the application
+// exists). Otherwise all objects are deleted first.
 func (s *step) finish() bool {
 	keeps := s.retainsObjects() && s.podKept()
 	switch {

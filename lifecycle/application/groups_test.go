@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestGroupGoesWithTheRun checks that the object by which a batch scheduler reserves room is deleted after the driver
-// has ended, even if its pod and its executors stay, and not before.
+// TestGroupGoesWithTheRun checks when the object by which a batch scheduler reserves capacity is deleted: after the
+// driver has ended, even if the pods of the driver and the executors still exist, but not earlier.
 func TestGroupGoesWithTheRun(t *testing.T) {
 	group := func(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 		o.Groups, o.RemainingAttempts = attempts, attempts

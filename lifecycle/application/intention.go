@@ -11,19 +11,19 @@ import (
 // else's: a driver deleted for a suspension looks like a failed run. The reason of a deletion is therefore stored
 // first. After a conflict the pods are untouched, and after a crash the next pass finds the reason.
 
-// Exception is a deletion that does not need a stored phase. See Unstored.
+// Exception describes deletions that a plan may request although their reason is not a stored phase (see Unstored).
 type Exception struct {
 	Parts []lifecycle.Part
 	When  string
 	Why   string // the conclusion of the next pass if the deletion took effect and the status write failed
 }
 
-// all lists the ways to delete an attempt: the whole, or its driver first.
+// all lists the two ways to delete an attempt: all objects at once, or the driver first.
 var all = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 
-// Unstored lists the deletions that a plan may request although their reason is not a stored phase. All other deletions
-// wait for the pass after the status write that stores the reason. A test checks every decision of the machine against
-// this list.
+// Unstored lists the deletions that a plan may request although their reason is not a stored phase. Any other deletion
+// is requested by the pass after the status write that stores its reason. A test checks every decision of the state
+// machine against this list.
 var Unstored = []Exception{
 	{all, "the application is being deleted",
 		"The API server has stored that, and nobody can take it back."},
@@ -35,8 +35,8 @@ var Unstored = []Exception{
 		"The same, or the budget is made again if the spec asks for it again. No run ends."},
 }
 
-// postponeDeletions removes the deletions from a plan that enters a phase, except those in Unstored. The next pass
-// requests them from the stored phase.
+// postponeDeletions removes deletions from a plan that enters a phase, except the deletions in Unstored. The next pass
+// requests the removed deletions, because then the phase is stored.
 func (s *step) postponeDeletions() {
 	if len(s.plan.Transitions) == 0 {
 		return
@@ -50,7 +50,7 @@ func (s *step) postponeDeletions() {
 	})
 }
 
-// deletesLeftovers reports whether a deletion removes only leftovers of an attempt without a driver.
+// deletesLeftovers reports whether a deletion only removes the remaining objects of an attempt that has no driver.
 func (s *step) deletesLeftovers(a lifecycle.Action) bool {
 	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkIntention checks a plan against Unstored: every deleted attempt was over in the stored memory, or an exception
-// applies.
+// checkIntention checks a plan against Unstored: for every deletion, either the stored memory says that the attempt has
+// ended, or an exception applies.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
@@ -22,8 +22,8 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 	}
 }
 
-// reasonStored reports whether the stored status of the pass gives the reason of a deletion: a phase in which the
-// attempt, or the application, is over on purpose, and which the pass does not leave.
+// reasonStored reports whether the stored memory contains the reason of a deletion. The reason is a phase in which the
+// attempt, or the whole application, has ended or is being stopped, and the plan must not leave that phase.
 func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
 	switch {
 	case len(plan.Transitions) > 0:
@@ -53,7 +53,7 @@ var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Obse
 	},
 }
 
-// TestUnstoredIsWhatHappens checks that every exception is needed and has a condition here.
+// TestUnstoredIsWhatHappens checks that every exception in Unstored is needed and has a condition in exceptions.
 func TestUnstoredIsWhatHappens(t *testing.T) {
 	if len(exceptions) != len(Unstored) {
 		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))

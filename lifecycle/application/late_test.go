@@ -11,10 +11,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// late is a pass during which the operator loses its lease. It continues for a time with the state that it read before.
-// Meanwhile drivers run and end, users edit, and the next operator waits or starts. Its writes are like those of any
-// pass: a status patch with the resourceVersion that was read, creations that first check for existing objects, and
-// deletions of the observed objects only.
+// late is a pass during which the operator loses its lease. The pass continues for some time with the state that it
+// read before. Meanwhile drivers run and end, users edit, and the next operator waits or starts. The late pass writes
+// like any other pass: it sends a status patch with the resourceVersion that it read, checks for existing objects
+// before it creates objects, and deletes only observed objects.
 type late struct {
 	app     lifecycle.App
 	name    int
@@ -40,13 +40,13 @@ func (w *world) overtake() {
 	w.begin()
 }
 
-// begin starts the next operator, which lists everything.
+// begin starts the next operator, which first lists all objects.
 func (w *world) begin() {
 	w.sync()
 	w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 }
 
-// advanceLatePass lets the late pass make its next step, or ends it.
+// advanceLatePass lets the late pass make its next call at random, or ends it.
 func (w *world) advanceLatePass() {
 	for w.late != nil {
 		if w.Now.After(w.late.until) {
@@ -63,8 +63,8 @@ func (w *world) advanceLatePass() {
 	}
 }
 
-// latePass runs like pass, and pauses before each call. It ends where it would have to wait, because its requeue is
-// lost with the old operator's queue.
+// latePass runs like pass, but pauses before each call. The late pass ends instead of waiting, because its requeue is
+// lost together with the old operator's queue.
 func (w *world) latePass(l *late, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
@@ -95,7 +95,7 @@ func (w *world) latePass(l *late, rest func() bool) {
 	}
 }
 
-// lateCall carries out one action of the late pass, with the spec that it read.
+// lateCall carries out one action of the late pass, with the spec that the late pass read.
 func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
@@ -109,7 +109,8 @@ func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle
 	return fact, crash != nil
 }
 
-// lateLives plays lives in which operators lose their leases during passes, until one has a breach.
+// lateLives plays up to count life cycles in which operators lose their leases during passes. It stops at the first
+// life cycle that breaks an invariant, and returns the number of lost leases and a description of the breach.
 func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
 	for seed := range uint64(count) {
 		w := newWorld(seed)
@@ -126,8 +127,8 @@ func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach stri
 	return overtaken, ""
 }
 
-// TestLateLives checks that a pass in flight at the loss of the lease does no harm if it ends before the next operator
-// starts. The controller ensures that: a pass ends with the lease.
+// TestLateLives checks that a pass that still runs when the lease is lost does no harm if it ends before the next
+// operator starts. The controller guarantees this, because a pass ends with the lease.
 func TestLateLives(t *testing.T) {
 	t.Parallel()
 	count := lives.Count(t, 1000)
@@ -141,8 +142,9 @@ func TestLateLives(t *testing.T) {
 	}
 }
 
-// TestLatePassBesideAnother shows why such a pass must end. The next operator may have finished and cleaned up the
-// attempt when a creation of the late pass arrives. Nothing then blocks that creation.
+// TestLatePassBesideAnother shows why a pass must end when the lease is lost. The next operator may already have
+// finished and cleaned up the attempt when a creation of the late pass arrives, and then no existing object blocks that
+// creation.
 func TestLatePassBesideAnother(t *testing.T) {
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)

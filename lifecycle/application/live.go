@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// live follows the driver of a running attempt. The order matters: an ended driver is handled first, even if the
-// application is being suspended, its time is over, or its driver is being deleted.
+// live handles the phases of a live attempt by following its driver. The order of the checks matters: an ended driver
+// is handled first, even if the application is being suspended, a deadline has passed, or the driver is being deleted.
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
@@ -53,7 +53,8 @@ func (s *step) live() bool {
 	return false
 }
 
-// rememberWait remembers the wait reason of a running attempt: that of its driver, else that of its executors.
+// rememberWait stores the wait reason of a live attempt in the memory: the driver's wait reason or, if the driver waits
+// for nothing, that of the executors.
 func (s *step) rememberWait(d *lifecycle.Driver) {
 	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
@@ -71,13 +72,14 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 	s.waitFor(lifecycle.Executors, name, cause)
 }
 
-// pendingExecutor returns the wait reason of the attempt's executors, and the name of a waiting one.
+// pendingExecutor returns the wait reason of the attempt's executors, and the name of an executor that waits for this
+// reason.
 //
-// The remembered reason stays while any executor waits for it: a burst of executors that all wait for room must not
-// cause a burst of status writes. An executor that is being taken from its node is skipped, because its reason would be
-// read as the driver's (driverMissing).
+// The remembered reason is kept as long as any executor waits for it, because a burst of executors that all wait for
+// capacity must not cause a burst of status writes. An executor that is being removed from its node is skipped, because
+// driverMissing would take its reason for the driver's.
 //
-// Once enough executors run, executor churn is normal: the wait reason of a young executor is not reported yet.
+// Once enough executors run, executor churn is normal, so the wait reason of a young executor is not reported yet.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -122,7 +124,8 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 	return c
 }
 
-// pendingCause returns the wait reason of a driver, or what is being done to it; a zero Cause if all is well.
+// pendingCause returns the wait reason of a driver, or says that the driver is being deleted. It returns the zero Cause
+// if neither applies.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {
@@ -134,7 +137,7 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	return why
 }
 
-// justGated reports whether the wait for scheduling gates is still too short to be reported.
+// justGated reports whether a pod has waited for its scheduling gates for too short a time to be reported.
 func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	left := lifecycle.GateGrace(why, created, s.now)
 	if left > 0 {
@@ -143,8 +146,9 @@ func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	return left > 0
 }
 
-// driverMissing handles a driver that is not in the cache. Right after its creation the cache may be late; later a live
-// read decides. If a submitter may still create the driver, missing waits.
+// driverMissing handles a driver that is not in the cache. Shortly after the driver's creation, the cache may be
+// behind, so the pass waits; later, a live read decides. If a submitter may still create the driver, the pass waits for
+// the submitter.
 func (s *step) driverMissing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
@@ -183,11 +187,12 @@ func (s *step) driverMissing() bool {
 		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
-// nodeLost reports whether the driver's node counts as lost. Either Kubernetes reports that and the node had time to
-// prove the contrary, or the node has not carried out a deletion long after it was due.
+// nodeLost reports whether the driver's node counts as lost. A node counts as lost if Kubernetes reports it as lost and
+// it had time to prove that it works, or if it has not carried out a deletion of the driver long after the deletion was
+// due.
 //
-// Until then the driver counts as running, as it was remembered, and d becomes a copy with the remembered facts. A lost
-// node counts as back only after Kubernetes reports it.
+// Before that, the driver counts as running, as in the memory, and d is replaced by a copy with the remembered facts. A
+// lost node counts as working again only after Kubernetes reports it.
 func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
@@ -215,8 +220,9 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	return false
 }
 
-// lostNode waits. The driver may still run unobserved, so nothing is launched beside it. The deadline of the run still
-// applies: an attempt that exceeds it waits in Ended for its driver to be gone.
+// lostNode enters or keeps the phase Unknown, in which the attempt waits for its lost node. The driver may still run
+// unobserved, so no other attempt is launched. The deadline of the run still applies: an attempt that exceeds it waits
+// in Ended until its driver no longer exists.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
@@ -234,14 +240,15 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	return false
 }
 
-// rank orders the phases of a live attempt. A driver never goes back; only a late read makes it appear so.
+// rank orders the phases of a live attempt. A driver never returns to an earlier phase; only a late read makes it look
+// as if it did.
 var rank = map[lifecycle.Phase]int{
 	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3,
 	lifecycle.Running: 4, lifecycle.Partial: 4, lifecycle.Below: 4,
 }
 
-// progress enters every phase that the driver has passed, up to its current one. After a lost node it enters the
-// driver's current phase directly.
+// progress enters, one after the other, every phase that the driver has reached since the last pass. After a lost node
+// it enters only the driver's current phase.
 func (s *step) progress(d *lifecycle.Driver) {
 	target, stage := s.phaseOf(d), s.stage()
 	switch {
@@ -258,7 +265,8 @@ func (s *step) progress(d *lifecycle.Driver) {
 	}
 }
 
-// stage returns how far a live attempt has come. On a lost node it is the phase before the loss, if that is remembered.
+// stage returns the furthest phase of a live attempt. If the node is lost, this is the phase before the loss, if the
+// memory contains it.
 func (s *step) stage() lifecycle.Phase {
 	if s.m.Phase == lifecycle.Unknown && s.m.PhaseBeforeUnknown != lifecycle.New {
 		return s.m.PhaseBeforeUnknown
@@ -266,8 +274,8 @@ func (s *step) stage() lifecycle.Phase {
 	return s.m.Phase
 }
 
-// enterPhasesUpTo enters every phase from the driver's last one up to the target. It skips Scaling, a phase that only
-// serves to wait, unless that is the target.
+// enterPhasesUpTo enters every phase after the current one up to the target. It skips Scaling unless Scaling is the
+// target, because Scaling only serves to wait.
 func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 	from := rank[s.stage()]
 	for _, phase := range s.phasesInOrder() {
@@ -304,7 +312,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	return lifecycle.Ready
 }
 
-// executors counts the attempt's observed executors, and those of them that have run.
+// executors returns the number of the attempt's observed executors, and how many of these have started.
 func (s *step) executors() (seen, started int32) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -319,22 +327,23 @@ func (s *step) executors() (seen, started int32) {
 	return seen, started
 }
 
-// deadline is one bound of a live attempt.
+// deadline is a time limit of a live attempt, with the outcome and the cause if the attempt exceeds it.
 type deadline struct {
 	at      time.Time
 	outcome lifecycle.Outcome
 	cause   lifecycle.Cause
 }
 
-// deadlines requests a pass at the next deadline, or returns the first one that has passed. The driver d is nil if it
-// is missing.
+// deadlines returns the outcome and the cause of the first deadline that has passed. If no deadline has passed, the
+// last result is false, and a pass is requested at the next deadline. The driver d is nil if it is missing.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
 	return s.expired(s.phaseDeadlines(d))
 }
 
-// needsLiveRead reports whether it is too early to end an attempt by a deadline. It is too early before a live read, or
-// if that read found a later state than the cache. After an outage the cache may be a minute behind, and the missing
-// pods may have started meanwhile. During transient errors no live read is possible, and deadlines still pass.
+// needsLiveRead reports whether it is too early to end an attempt by a deadline. It is too early before a live read,
+// and if the live read found a later state than the cache: after an outage the cache may be a minute behind, and the
+// missing pods may have started meanwhile. During transient errors no live read is possible, so deadlines end the
+// attempt without one.
 func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
@@ -353,7 +362,7 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// timedOut ends an attempt whose time is over.
+// timedOut ends an attempt that has exceeded a deadline.
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.EnterMissedPhases {
 		s.progress(d) // the phase at the deadline
@@ -385,7 +394,7 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// deadlineAfter returns a deadline, or none if there is no limit.
+// deadlineAfter returns a list with the deadline that is limit after from, or an empty list if there is no limit.
 func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
@@ -393,12 +402,14 @@ func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcom
 	return []deadline{{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}}}
 }
 
-// runDeadline is the deadline of the whole run. It applies in every phase, even if the driver's node does not respond.
+// runDeadline returns the deadline of the whole run. This deadline applies in every phase, even if the driver's node
+// does not respond.
 func (s *step) runDeadline() []deadline {
 	return deadlineAfter(s.m.SubmittedAt, s.app.Deadlines.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 }
 
-// startDeadline is the deadline of the driver's start. Time that the pod spends behind scheduling gates does not count.
+// startDeadline returns the deadline of the driver's start. Time that the pod spends behind scheduling gates does not
+// count.
 func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 	if d.Gated {
 		return nil
@@ -410,9 +421,9 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 	return deadlineAfter(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
-// rememberUngated remembers when the driver pod lost its scheduling gates. Gates that were not reported delayed nothing
-// (lifecycle.GateGrace). Kubernetes does not store that time, but the gates were gone when the pod was assigned to a
-// node.
+// rememberUngated stores in the memory when the driver pod lost its scheduling gates. Kubernetes does not record that
+// time, but the gates were removed before the pod was assigned to a node. Gates that were not reported have delayed
+// nothing (lifecycle.GateGrace), so nothing is stored for them.
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
@@ -420,7 +431,7 @@ func (s *step) rememberUngated(d *lifecycle.Driver) {
 	}
 }
 
-// phaseDeadlines lists the deadlines of the driver's current phase.
+// phaseDeadlines returns the deadlines that apply in the driver's current phase.
 func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	limits := s.app.Deadlines
 	phase := lifecycle.Launched
@@ -448,7 +459,8 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	return append(s.runDeadline(), here...)
 }
 
-// deadlineStart returns the start of a deadline: the time from the pod, else the entry of the phase.
+// deadlineStart returns the time from which a deadline counts: the time t from the pod, or the start of the current
+// phase if t is unknown.
 func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since

@@ -10,15 +10,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// projection shows the phases of an application as the states of spark.apache.org. It is the vocabulary of the second
-// API family, as far as the tests of the machine need it. It tests the claim that one machine produces the exact state
-// lists of both families.
+// projection shows the phases of an application as the states of spark.apache.org, as far as the tests of the state
+// machine need them. It tests the claim that one state machine produces the exact lists of states of both API groups.
 type projection struct {
 	states []string
 	last   lifecycle.Phase
 }
 
-// The states whose names differ from the phase, or the outcome, that they show.
+// The states of spark.apache.org by phase, and the states of ended attempts by outcome.
 var (
 	stateOf = map[lifecycle.Phase]string{
 		lifecycle.Launched: "DriverRequested", lifecycle.Started: "DriverStarted", lifecycle.Ready: "DriverReady",
@@ -33,8 +32,8 @@ var (
 	}
 )
 
-// enter adds the state of a transition. A lost node, and its return to the driver's earlier phase, have no state. An
-// unremembered launch appears after its restart.
+// enter adds the state that a transition leads to. A lost node has no state, and neither has the return from it to the
+// driver's earlier phase. A launch that was not stored appears after the state of its restart.
 func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
@@ -57,9 +56,9 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	p.last = tr.To
 }
 
-// follows lists the states that may follow each other. It has two cases that the reference lacks. An application may
-// start with fewer executors than its minimum, which also applies if no start waits for executors. A submission may
-// fail in a separate pod, after the driver was requested.
+// follows lists, for each state, the states that may follow it. It contains two cases that the reference lacks. An
+// application may start with fewer executors than its minimum, which also applies if its start does not wait for
+// executors. A submission may fail in a separate pod after the driver was requested.
 var follows = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
@@ -82,7 +81,7 @@ var follows = func() map[string][]string {
 	return table
 }()
 
-// wrong is the first pair of states that may not follow each other.
+// wrong returns the first pair of states that must not follow each other; nil if there is none.
 func (p *projection) wrong() (pair []string) {
 	for i, state := range p.states {
 		if i == 0 {
@@ -95,14 +94,14 @@ func (p *projection) wrong() (pair []string) {
 	return nil
 }
 
-// observation is what the operator observes from a time on.
+// observation is the state that the operator observes from a given time on.
 type observation struct {
 	at   int // seconds
 	seen lifecycle.Observed
 }
 
-// play runs the passes of a story: at each sight, and at each requested time until the next. Live reads find what is
-// observed.
+// play runs the passes of a story: a pass at the time of each observation, and a pass at each requested time until the
+// next observation. Live reads find the observed state.
 func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
@@ -134,7 +133,8 @@ func play(t *testing.T, app lifecycle.App, story []observation) (states []string
 	return p.states, m, done
 }
 
-// secondFamily is an application with the defaults of the second family's dialect.
+// secondFamily returns an application with the defaults that the dialect of spark.apache.org sets, after applying the
+// given changes to it.
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
 		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
@@ -168,14 +168,14 @@ func thresholds(initial, least, most int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: initial, Min: least, Max: most} }
 }
 
-// standing is a driver of an attempt with its other objects.
+// standing returns an observation with the driver of attempt n and the other objects of that attempt.
 func standing(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	o := driver(phase, append(change, attempt(n))...)
 	o.RemainingAttempts = []int32{n}
 	return o
 }
 
-// TestHistories checks the exact lists of states that the second family's users rely on.
+// TestHistories checks the exact lists of states that users of spark.apache.org rely on.
 func TestHistories(t *testing.T) {
 	pending, running := lifecycle.DriverPending, lifecycle.DriverRunning
 	well := []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"}

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// second adds random settings, memories and events of applications of the second family.
+// second adds random settings, memories and events that occur only with applications of spark.apache.org.
 func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
 	duration := func(n int) time.Duration { return time.Duration(a.below(n)-2) * time.Second }
 	maybe := func(n int) *time.Duration {
@@ -63,7 +63,8 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	}
 }
 
-// checkSecond checks a plan against the rules of thresholds, retention and counted restarts, in any situation.
+// checkSecond checks a plan against the rules of thresholds, retention and limits of restarts, which apply in any
+// situation.
 func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
 	enters := func(phases ...lifecycle.Phase) bool {
 		return slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })

@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
-// the table. The trail leads from the remembered phase to the new one. A second step is quiet. Every wait has a time
-// limit or a named event.
+// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
+// transition is in the table. The transitions lead from the remembered phase to the new one. A second step adds
+// nothing. Every wait has a time limit or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -42,8 +42,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkAttempts checks that the number only grows, by one for each launch, and that only the attempt that is remembered
-// afterwards is created.
+// checkAttempts checks that the attempt number never decreases and grows by one for each launch, and that a plan
+// creates only the attempt that its memory contains afterwards.
 func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -72,8 +72,8 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkTransientError checks that nothing impossible is requested during transient errors. Exceptions are a launch
-// whose time is over, and actions that no decision waits for.
+// checkTransientError checks that a plan requests nothing that must fail during transient errors. Exceptions are
+// requests for a launch that has exceeded its deadline, and requests that no decision waits for.
 func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return
@@ -89,8 +89,8 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 	}
 }
 
-// checkBounded checks that a phase with a timer has a Check. Events of the pod or of the custom resource wake the
-// others.
+// checkBounded checks that a plan requests another pass if its phase depends on time. In all other phases, an event of
+// the pod or of the custom resource leads to the next pass.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if plan.RequeueAfter < 0 {
 		t.Fatalf("check %s", plan.RequeueAfter)
@@ -119,7 +119,8 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	}
 }
 
-// checkQuiet checks that a second step with only the memory changed enters no phase and only repeats requests.
+// checkQuiet checks a second step in which only the memory has changed: it enters no phase, launches nothing and
+// reports nothing new.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil
@@ -139,7 +140,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything makes random situations, including unreachable ones.
+// anything generates random situations, including situations that cannot occur.
 type anything struct{ r *rand.Rand }
 
 func (a anything) below(n int) int { return a.r.IntN(n) }
@@ -256,7 +257,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	return seen
 }
 
-// submitters adds submitter pods, and marks drivers as made by one.
+// submitters adds submitter pods to the observation, and marks some drivers as created by a submitter.
 func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
@@ -281,10 +282,10 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	}
 }
 
-// anytime is the time of all decisions in everything.
+// anytime is the time of all decisions that everything makes.
 var anytime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// everything calls a function with decisions about random situations, reachable or not.
+// everything calls look with decisions about random situations, including situations that cannot occur.
 func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
 	for seed := range decisions {
 		a := anything{rand.New(rand.NewPCG(seed, 11))}
@@ -296,7 +297,8 @@ func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lif
 	}
 }
 
-// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan.
+// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
+// every plan must keep.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {

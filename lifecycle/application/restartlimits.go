@@ -9,7 +9,7 @@ import (
 
 // This file counts restarts for lifecycle.RestartLimits.
 
-// allowsRestart reports whether a policy wants another attempt after an outcome, apart from any limit.
+// allowsRestart reports whether a restart policy allows another attempt after an outcome. It ignores all limits.
 func allowsRestart(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {
 	switch policy {
 	case lifecycle.Always:
@@ -22,16 +22,16 @@ func allowsRestart(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bo
 	return false
 }
 
-// countRestart counts the restart that follows an outcome.
+// countRestart adds the restart that follows an outcome to the counts in the memory.
 func (s *step) countRestart(outcome lifecycle.Outcome) {
 	if s.app.Restart.Limits != nil {
 		s.m.Restarts = s.nextRestarts(outcome)
 	}
 }
 
-// countUnremembered counts the restart of a launch that is not remembered. The same pass decided on that launch and on
-// the end of the attempt before. If that end is not remembered either, the driver counts as Lost: the launch required
-// that nothing was left of it.
+// countUnremembered counts the restart of a launch that was not stored. The pass that decided on that launch also
+// decided on the end of the attempt before it. If that end was not stored either, the earlier attempt counts as Lost,
+// because the launch required that none of its objects existed.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
@@ -41,8 +41,8 @@ func (s *step) countUnremembered() {
 	}
 }
 
-// nextRestarts returns the Restarts of an attempt that follows one with the given outcome. After an attempt that lived
-// long enough, the count starts again: the following restart is the first one, and all earlier failures are forgotten,
+// nextRestarts returns the counts after the restart that follows an attempt with the given outcome. If that attempt
+// lived long enough, the counts start again: the restart is the first one, and all earlier failures are forgotten,
 // including the failure of that attempt.
 func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
@@ -58,8 +58,8 @@ func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
-// invalidEdit returns why the edited spec prevents the next attempt. It is empty if something else prevents it, or if
-// the attempt that ended was rejected for the same spec.
+// invalidEdit returns why the edited spec prevents the next attempt. It returns "" if the spec is not the only reason
+// that prevents it, or if the attempt that ended was rejected because of the same spec.
 func (s *step) invalidEdit() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
 	if s.app.Invalid == nil || s.app.Restart.Limits == nil || ofIt {
@@ -73,7 +73,7 @@ func (s *step) invalidEdit() string {
 	return "no other attempt can be made of the spec as it was edited: " + s.app.Invalid.Message
 }
 
-// increment returns n + 1 without an overflow: a limit may be the largest number.
+// increment returns n + 1, or n if n is already the largest number, so that the result cannot overflow.
 func increment(n int64) int64 {
 	if n == math.MaxInt64 {
 		return n
@@ -81,7 +81,8 @@ func increment(n int64) int64 {
 	return n + 1
 }
 
-// exceededLimit returns the limit that prevents another attempt; empty if no limit does, or if no attempt is wanted.
+// exceededLimit returns the limit that prevents another attempt. It returns "" if no limit prevents it, or if the
+// restart policy allows no other attempt.
 func (s *step) exceededLimit() string {
 	rule := s.app.Restart
 	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {
@@ -94,8 +95,8 @@ func (s *step) exceededLimit() string {
 	return limitExceededBy(rule.Limits, next, s.m.Outcome)
 }
 
-// limitExceededBy returns the limit that a restart after an outcome exceeds, or "". The limit on rejections replaces
-// the limit on failures.
+// limitExceededBy returns the limit that a restart after the given outcome exceeds, or "" if it exceeds none. After a
+// rejection, the limit on rejections applies instead of the limit on failures.
 func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:
@@ -110,7 +111,8 @@ func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcom
 	return ""
 }
 
-// exhaustedCause is the cause of an end after which a limit allows no restart, including how the last attempt ended.
+// exhaustedCause returns the cause of an application's end if a limit allows no restart. The message also says how the
+// last attempt ended.
 func exhaustedCause(limit string, m lifecycle.Memory) lifecycle.Cause {
 	last := string(m.Outcome)
 	if m.Cause.Reason != "" && m.Cause.Reason != last {

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestPolicies checks each policy with each outcome.
+// TestPolicies checks every restart policy with every outcome.
 func TestPolicies(t *testing.T) {
 	infrastructure := []lifecycle.Outcome{lifecycle.StartTimedOut, lifecycle.ExecutorsTimedOut, lifecycle.Refused}
 	failures := append([]lifecycle.Outcome{
@@ -40,7 +40,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestRestartsAreCounted checks the counters after an end, and the limit that prevents another attempt.
+// TestRestartsAreCounted checks the counts of restarts after an attempt ended, and the limit that prevents another
+// attempt.
 func TestRestartsAreCounted(t *testing.T) {
 	type counts [3]int64 // all, failures, refusals
 	restartsOf := func(c counts) lifecycle.Restarts {
@@ -135,8 +136,8 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBackoffs checks the interval after each kind of end, to the millisecond: nothing is launched earlier, and no
-// extra pass is needed.
+// TestBackoffs checks the interval after each kind of end to the millisecond. The next attempt is not launched earlier,
+// and no extra pass is needed.
 func TestBackoffs(t *testing.T) {
 	const base, failure, refusal = 30 * second, 7 * second, 90 * second
 	for _, c := range []struct {
@@ -182,8 +183,8 @@ func TestBackoffs(t *testing.T) {
 	}
 }
 
-// TestLimitsWhileWaiting changes a limit or the policy while an attempt is waiting. A lower limit ends the application
-// at once; a higher one lets it continue.
+// TestLimitsWhileWaiting checks an edit of the limit or the policy while the application waits for its next attempt. If
+// the limit or the policy no longer allows that attempt, the application ends without waiting for the interval.
 func TestLimitsWhileWaiting(t *testing.T) {
 	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
@@ -206,8 +207,8 @@ func TestLimitsWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestUnrememberedRestarts checks that a restart is counted when its driver is found, if the operator died before its
-// status write.
+// TestUnrememberedRestarts checks that a restart that was not stored, because the operator died before its status
+// write, is counted when the driver of the new attempt is found.
 func TestUnrememberedRestarts(t *testing.T) {
 	app := secondFamily(restarts(lifecycle.Always, 9))
 	before := lifecycle.Restarts{Total: 3, Failures: 1, Rejections: 1}

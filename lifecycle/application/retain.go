@@ -9,7 +9,7 @@ import (
 
 // This file decides which objects of the last attempt are kept, for how long, and when the others are force-deleted.
 
-// retainsObjects reports whether the rule keeps the objects of an attempt with the current outcome.
+// retainsObjects reports whether the retention rule keeps the objects of an attempt with the current outcome.
 func (s *step) retainsObjects() bool {
 	keep := s.app.Retain
 	switch {
@@ -21,11 +21,13 @@ func (s *step) retainsObjects() bool {
 	return true
 }
 
-// hasRetention reports whether the spec has a retention rule. If so, Retained and Done are exact about which objects
-// exist. Otherwise both mean only that the application is over, and deletions by others do not matter.
+// hasRetention reports whether the spec has a retention rule. If it has one, the phases Retained and Done say exactly
+// which objects exist. Otherwise both phases mean only that the application has ended, and deletions by others do not
+// matter.
 func (s *step) hasRetention() bool { return s.app.Retain != lifecycle.Retention{} }
 
-// retentionOver reports whether retained objects must be deleted: their time is over, or the policy has changed.
+// retentionOver reports whether retained objects must be deleted, because the retention time has passed or the rule has
+// changed.
 func (s *step) retentionOver() bool {
 	switch {
 	case !s.retainsObjects():
@@ -40,9 +42,9 @@ func (s *step) retentionOver() bool {
 	return left <= 0
 }
 
-// released reports whether nothing is left of the application's attempts. Otherwise it requests the deletion of the
-// rest, while the cause of the end stays remembered. An interrupted launch without a pod may have left objects of the
-// next attempt, so Waiting and Done include that one.
+// released reports whether no object of the application's attempts is left. If objects are left, it requests their
+// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it includes the next attempt,
+// because an interrupted launch may have left objects of that attempt without a pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -53,12 +55,13 @@ func (s *step) released() bool {
 	return len(left) == 0
 }
 
-// remove requests a deletion, without a grace period if the attempt should have been gone for long.
+// remove requests a deletion. The deletion has no grace period if the attempt should have been deleted long ago
+// (forced).
 func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
-// forced reports whether the time in which the attempt's pods may stop by themselves is over.
+// forced reports whether the time during which the attempt's pods may stop by themselves has passed.
 func (s *step) forced(attempt int32) bool {
 	from := s.deletionStart(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {
@@ -71,8 +74,9 @@ func (s *step) forced(attempt int32) bool {
 	return left <= 0
 }
 
-// deletionStart is since when an attempt should be gone; zero if it should not be, or if that time is unknown. The
-// remembered end does not apply to the launch of a later attempt that is not remembered.
+// deletionStart returns the time from which on the attempt should no longer exist. It returns the zero time if the
+// attempt should exist, or if that time is unknown. The remembered end does not apply to a later attempt whose launch
+// was not stored.
 func (s *step) deletionStart(attempt int32) time.Time {
 	switch {
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:

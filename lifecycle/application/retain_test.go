@@ -7,10 +7,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// forced is a deletion without a grace period.
+// forced returns the deletion a without a grace period.
 func forced(a lifecycle.Action) lifecycle.Action { a.Force = true; return a }
 
-// TestRetention checks what happens to the last attempt, by policy and outcome.
+// TestRetention checks which objects of the last attempt are kept, for each policy and outcome.
 func TestRetention(t *testing.T) {
 	ended := func(o lifecycle.Outcome) lifecycle.Memory { return memoryIn(lifecycle.Ended, outcome(o, "r", 50)) }
 	retained := func(o lifecycle.Outcome) lifecycle.Memory {
@@ -63,8 +63,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestNothingIsRetainedBetweenAttempts checks that the next attempt waits until all objects of the last one are gone,
-// whatever the policy.
+// TestNothingIsRetainedBetweenAttempts checks that the next attempt waits until all objects of the last attempt are
+// deleted, whatever the retention policy says.
 func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	for _, policy := range []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainOnFailure, lifecycle.RetainNever} {
 		app := secondFamily(restarts(lifecycle.OnFailure, 3), retain(policy))
@@ -80,8 +80,8 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestForce checks the time from which the rest is deleted without a grace period: to the second, and never for a
-// running attempt.
+// TestForce checks to the second when the remaining objects are deleted without a grace period. A running attempt is
+// never deleted this way.
 func TestForce(t *testing.T) {
 	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 100*second, 0 })
 	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 0, 0 })

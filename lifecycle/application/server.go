@@ -14,7 +14,7 @@ var (
 	serverPhases      = []lifecycle.Phase{lifecycle.Started, lifecycle.Running}
 )
 
-// noun is the word for a driver, a run or an application in messages: "server" if the application serves.
+// noun returns the noun that messages use: "server" if the application is a server, and the given word otherwise.
 func (s *step) noun(otherwise string) string {
 	if s.app.IsServer {
 		return "server"
@@ -22,7 +22,8 @@ func (s *step) noun(otherwise string) string {
 	return otherwise
 }
 
-// phasesInOrder lists the phases that a driver passes after its launch. A server does not wait for executors.
+// phasesInOrder lists the phases that a driver enters after its launch, in order. The list for a server is shorter,
+// because a server does not wait for executors.
 func (s *step) phasesInOrder() []lifecycle.Phase {
 	if s.app.IsServer {
 		return serverPhases
@@ -30,15 +31,15 @@ func (s *step) phasesInOrder() []lifecycle.Phase {
 	return applicationPhases
 }
 
-// keepsServer reports whether a server keeps running although the spec has changed. The new spec cannot be rendered,
-// and a replacement would only lose sessions. The launched spec stays remembered: a later valid edit replaces the
-// server, and an edit that restores the old spec does not.
+// keepsServer reports whether a server keeps running although its spec has changed. It keeps running if the new spec is
+// invalid, because then nothing could replace the server, and stopping it would only end its sessions. The memory keeps
+// the launched spec: a later valid edit replaces the server, and an edit that restores the launched spec does not.
 func (s *step) keepsServer() bool {
 	return s.app.IsServer && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
-// invalidServerCause is the cause for which an ended server is not replaced: the invalid spec, however the last server
-// ended. The hash of the invalid spec is remembered too.
+// invalidServerCause returns the cause for which an ended server is not replaced. If the spec is invalid, this is the
+// fault of the spec, however the last server ended, and the memory stores the hash of the invalid spec.
 func (s *step) invalidServerCause() lifecycle.Cause {
 	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
@@ -47,7 +48,8 @@ func (s *step) invalidServerCause() lifecycle.Cause {
 	return *s.app.Invalid
 }
 
-// serverEndCause is the cause of a server that ended without an error. The cause of a failed server is in its facts.
+// serverEndCause returns the cause of a server that ended without an error. The cause of a server that failed is among
+// the facts of its pod.
 func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("pod %s was deleted, and the server in it stopped", d.Name)}
@@ -56,7 +58,7 @@ func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 		Message: fmt.Sprintf("the server in pod %s ended by itself, without an error; its log says why", d.Name)}
 }
 
-// notReadyCause is why a server that was Ready accepts no sessions.
+// notReadyCause returns the cause for which a server that was Ready no longer accepts sessions.
 func (s *step) notReadyCause(d *lifecycle.Driver) lifecycle.Cause {
 	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause

@@ -14,11 +14,12 @@ const (
 	startupQueryDelay = 10 * time.Second
 )
 
-// missingExecutorsCause returns why wanted executors do not exist at all: the API server's answer to a probe with a pod
-// like theirs.
+// missingExecutorsCause returns why pods of wanted executors do not exist: the API server's answer to a probe with a
+// similar pod.
 //
-// Spark itself receives only "forbidden" and keeps trying, with no message on any pod. While the reason stays the same,
-// the remembered cause stays too: the numbers in a quota message change with every pod that comes or goes.
+// Spark itself only receives "forbidden" and keeps trying, and no pod has a message about it. If the reason is the same
+// as before, the remembered cause is kept, because the numbers in a quota message change with every pod that is created
+// or deleted.
 func (s *step) missingExecutorsCause() lifecycle.Cause {
 	if s.m.ShortSince.IsZero() {
 		return lifecycle.Cause{}
@@ -50,8 +51,8 @@ func queryDelay(phase lifecycle.Phase) time.Duration {
 	return shortageQueryDelay
 }
 
-// lacksExecutors reports whether fewer executors exist than the application wants: the initial number at first, and the
-// minimum once it runs. An executor that waits for a node exists; an ended one does not.
+// lacksExecutors reports whether fewer executors exist than the application wants. It wants the initial number until it
+// runs, and the minimum number afterwards. A pending executor counts as existing, an ended executor does not.
 func (s *step) lacksExecutors() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {
@@ -65,8 +66,8 @@ func (s *step) lacksExecutors() bool {
 	return exist < wanted
 }
 
-// rememberShortage remembers since when too few executors exist. Without a known problem, each new executor restarts
-// that time: creating a thousand takes a hundred seconds, and that is normal.
+// rememberShortage stores in the memory since when too few executors exist. While no problem is known, each new
+// executor restarts that time: creating a thousand executors takes a hundred seconds, which is normal.
 func (s *step) rememberShortage() {
 	switch {
 	case !s.lacksExecutors():

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// wants is an application with an initial and a minimum number of executors.
+// wants returns a change that sets an application's initial and minimum numbers of executors.
 func wants(initial, least int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = initial, least }
 }
@@ -23,8 +23,8 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
 
-// TestExecutorsThatAreNotMade checks that too few executors for 5 s, or none for 10 s, cause a probe, and that its
-// answer becomes the wait reason.
+// TestExecutorsThatAreNotMade checks that the operator sends a probe if too few executors exist for 5 s, or none for 10
+// s, and that the answer becomes the wait reason.
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
@@ -126,8 +126,8 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 	}
 }
 
-// TestShortageIsToldOnce checks that a shortage is one event and one cause, however the numbers of a quota change and
-// however long it lasts. A shortage that returns is reported again.
+// TestShortageIsToldOnce checks that a shortage of executors leads to one event and one cause, however long it lasts
+// and however the numbers in the quota message change. A new shortage after the first one has ended is reported again.
 func TestShortageIsToldOnce(t *testing.T) {
 	app, m, reported := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
@@ -170,7 +170,8 @@ func TestShortageIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestRampUpAsksNobody checks that executors that come one after the other, however many, cause no probe.
+// TestRampUpAsksNobody checks that the operator sends no probe while executors are created one after the other, however
+// many they are.
 func TestRampUpAsksNobody(t *testing.T) {
 	const all = 300
 	app, m := appWith(wants(all, all)), memoryIn(lifecycle.Ready)

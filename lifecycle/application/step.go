@@ -2,17 +2,18 @@
 // and observed state to a plan.
 //
 // An application runs in attempts. The number of an attempt is never reused, and every object that the attempt creates
-// carries it. Three rules prevent duplicate and lost drivers:
+// has this number in a label. Three rules prevent duplicate and lost drivers:
 //
-//   - a launch uses the number after the remembered one, so the next pass finds the objects of an unremembered launch;
-//   - no attempt is launched before all objects of the earlier ones are gone; a live read confirms that for the driver;
-//   - a missing driver counts as gone only after a live read, and a driver on a lost node never does.
+//   - a launch uses the number after the remembered one, so the next pass finds the objects even if the launch was not stored;
+//   - no attempt is launched before all objects of the earlier attempts are deleted; a live read confirms that for the driver;
+//   - a missing driver counts as deleted only after a live read, and a driver on a lost node never counts as deleted.
 //
-// A launch creates the driver pod, or a submitter: a pod that creates the driver pod by spark-submit. A submitter can
-// create only one driver, and the name of that driver is fixed before. The machine therefore waits for a submitter as
-// for a driver: it creates no object of the next attempt while a submitter may still act.
+// A launch creates either the driver pod or a submitter, which is a pod that creates the driver pod by running
+// spark-submit. A submitter can create only one driver, and the driver's name is fixed beforehand. The state machine
+// therefore waits for a submitter as it waits for a driver: it creates no object of the next attempt while a submitter
+// may still act.
 //
-// Transitions lists every edge, Waits what each phase waits for.
+// Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package application
 
 import (
@@ -46,9 +47,10 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// The plan's Next is mem after the decision; its Actions must be carried out before Next is stored. A plan that enters
-// a phase ends nothing that still runs (Unstored): the pass after the status write does that. With mem = plan.Next and
-// no other change, a second Step enters no phase and requests only live reads and deletions.
+// The plan's Next is the memory after the decision. The controller must carry out the plan's Actions before it stores
+// Next. A plan that enters a phase deletes nothing that still runs (see Unstored for exceptions): the pass after the
+// status write requests such deletions. If Step is called again with mem = plan.Next and otherwise the same arguments,
+// it enters no phase and requests only live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
@@ -61,7 +63,7 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	return s.plan
 }
 
-// step is one decision while it is being made.
+// step is the state of a decision while Step makes it.
 type step struct {
 	app  lifecycle.App
 	seen lifecycle.Observed
@@ -93,7 +95,8 @@ func (s *step) run() {
 	s.requeueAfter(rereadDelay) // not reached: a test explores the machine at random
 }
 
-// move runs the decision of the current phase. It reports whether another phase was entered, which then decides next.
+// move runs the decision of the current phase. It reports whether the decision entered another phase, whose decision
+// must run next.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.New:
@@ -116,7 +119,8 @@ func (s *step) move() bool {
 	return s.live()
 }
 
-// to enters a phase. The cause is the reason, or the wait reason of the phase.
+// to enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
+// always true.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.resetFailures()
@@ -127,8 +131,8 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// resetFailures forgets earlier failures at the end of a run that was Running for long enough. The next interval is
-// then the first one again.
+// resetFailures forgets earlier failures when a run ends that was in the phase Running for long enough. The next
+// interval is then as short as after a first failure.
 func (s *step) resetFailures() {
 	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
@@ -139,7 +143,7 @@ func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
 }
 
-// requeueAfter requests another pass after d at the latest.
+// requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
@@ -147,8 +151,8 @@ func (s *step) requeueAfter(d time.Duration) {
 	}
 }
 
-// waitFor remembers the wait reason of the current phase, and reports it if the reason changed. A new message alone is
-// not reported: Kubernetes describes the same problem in many ways.
+// waitFor stores the wait reason of the current phase in the memory, and reports it if the reason has changed. A change
+// of the message alone is not reported, because Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
 	if cause = cause.Bounded(); cause.Reason == "" && s.seen.QuerySkipped {
 		return
@@ -171,10 +175,13 @@ func (s *step) launchNew() bool {
 
 // launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
 //
-// A live read comes first in three cases. Before a rejection is accepted: the second try of an unremembered launch is
-// rejected by the quota that the first one used. Before a submitter is launched: an unremembered driver has another
-// name and would not block it. Before the first launch of an edited spec, for the same reason. Before any later launch,
-// a live read has already confirmed that nothing is left of the earlier attempts (cleared).
+// In three cases a live read is needed first:
+//
+//   - before a rejection is accepted, because the quota that the driver of a launch that was not stored uses up would also reject a second try;
+//   - before a submitter is launched, because the driver of a launch that was not stored has another name and would not block the new driver;
+//   - before the first launch of an edited spec, for the same reason.
+//
+// Before any later launch, a live read has already confirmed that no object of the earlier attempts is left (cleared).
 func (s *step) launch() bool {
 	switch {
 	case s.launchTried:
@@ -215,8 +222,8 @@ func (s *step) launch() bool {
 	return false
 }
 
-// launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start;
-// else nil. The launch then counts as rejected: no attempt ran, and the submission failed.
+// launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start,
+// and nil otherwise. Such a launch counts as a rejected submission, because no attempt ran.
 func (s *step) launchTimedOut() *lifecycle.Cause {
 	if s.seen.TransientError == nil {
 		return nil
@@ -228,12 +235,12 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 	return nil
 }
 
-// actionsBlocked reports whether an action in this pass would fail. Either an action was rejected, and the next would
-// be as well, or transient errors prevent actions.
+// actionsBlocked reports whether further actions in this pass would fail. They would fail if the API server has already
+// rejected an action of this pass, or if transient errors prevent actions.
 func (s *step) actionsBlocked() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
 
-// confirm requests a live read, the only action that the decision needs. During transient errors it requests none,
-// except for a launch whose time is over.
+// confirm requests a live read, without which the decision cannot continue. During transient errors it does not request
+// the live read, except for a launch that has exceeded its deadline.
 func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
 	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
@@ -242,8 +249,8 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	s.requeueAfter(rereadDelay)
 }
 
-// submission is the wait reason of a launch: the reason for the submitter, or none if the operator creates the driver
-// pod.
+// submission returns the wait reason of a launch. It is the reason for which a submitter is used, or the zero Cause if
+// the operator creates the driver pod itself.
 func (s *step) submission() lifecycle.Cause {
 	if s.app.Submitter == nil {
 		return lifecycle.Cause{}
@@ -251,9 +258,10 @@ func (s *step) submission() lifecycle.Cause {
 	return *s.app.Submitter
 }
 
-// adopt continues a launch that is not remembered: a pod of a newer attempt exists, because the operator died between
-// the launch and its status write. That attempt becomes the current one, whatever was remembered. Executors without a
-// driver prove that a driver existed; its number is used up as well.
+// adopt continues a launch that was not stored. Such a launch is recognized by a pod of an attempt that is newer than
+// the remembered one; the operator died between the launch and its status write. The newer attempt becomes the current
+// one, whatever the memory says. Executors without a driver prove that their driver existed, so the attempt number of
+// that driver counts as used too.
 func (s *step) adopt() {
 	newest := s.m.Attempt
 	take := func(attempt int32) {
@@ -304,7 +312,8 @@ func (s *step) adopt() {
 	}
 }
 
-// earlier returns t, or now if t is unknown or in the future: the clocks of other machines may differ.
+// earlier returns t, or the current time if t is unknown or in the future, because the clocks of other machines may
+// differ.
 func (s *step) earlier(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
@@ -312,14 +321,15 @@ func (s *step) earlier(t time.Time) time.Time {
 	return t
 }
 
-// noticeEdit replaces the run if the spec differs from the one that it was launched from. A hash that cannot be
-// compared is adopted.
+// noticeEdit replaces the run if the spec differs from the spec that the run was launched from. If the hashes of the
+// two specs cannot be compared, the memory takes the new hash and nothing is replaced.
 //
-// An edit during a suspension, or together with its start or end, does not make a new application: a queue that
-// preempts and admits writes node selectors and tolerations with every suspend. No run exists then that must be
-// replaced, and the counts continue. An edit of a finished application, or of a running one, resets the counts.
+// An edit during a suspension, or together with the start or the end of a suspension, does not restart the application
+// and keeps its counts: no run exists that must be replaced, and a queue that preempts and admits applications writes
+// node selectors and tolerations together with suspend. An edit of a finished or a running application resets the
+// counts.
 //
-// A running server is not replaced if the new spec cannot be rendered (keepsServer).
+// A running server is not replaced if the new spec is invalid (keepsServer).
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:

@@ -19,7 +19,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 
 const second = time.Second
 
-// appWith is an application of spec 1:a with the default grace, with changes.
+// appWith returns an application with the spec hash 1:a and the default grace, after applying the given changes to it.
 func appWith(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{UID: "uid", SpecHash: "1:a", MissingGrace: 10 * second, Restart: lifecycle.Restart{Policy: lifecycle.Never}}
 	for _, c := range change {
@@ -43,7 +43,7 @@ func always(a *lifecycle.App) {
 	a.Restart = lifecycle.Restart{Policy: lifecycle.Always, FailureInterval: 10 * second, SubmissionInterval: 20 * second}
 }
 
-// memoryIn is the memory of attempt 1, launched at t0, in a phase.
+// memoryIn returns the memory of attempt 1, launched at t0, in the given phase.
 func memoryIn(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
 	m := lifecycle.Memory{
 		Phase: phase, Since: t0, Attempt: 1, AttemptID: lifecycle.AttemptID("uid", 1), SpecHash: "1:a", Runs: 1, Submissions: 1, SubmittedAt: t0,
@@ -60,7 +60,7 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
-// sparing sets the counts of runs, and of those that were suspended.
+// sparing returns a change that sets the number of runs, and how many of these were suspended.
 func sparing(runs, spared int32) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, spared }
 }
@@ -96,7 +96,7 @@ func scheduledAt(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
 }
 
-// The deletion and the eviction of a driver.
+// Changes of a driver that is being deleted or was evicted.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
 func dueToGo(seconds int) func(*lifecycle.Driver) {
@@ -133,7 +133,7 @@ func remove(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: n}
 }
 
-// stop is the deletion of a running driver, before the other objects.
+// stop returns the deletion of a running driver, which comes before the deletion of the attempt's other objects.
 func stop(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.DriverPod, Attempt: n}
 }
@@ -144,7 +144,7 @@ func confirm(n int32) lifecycle.Action {
 
 var removeExecutors = lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Executors, Attempt: 1}
 
-// want is the checked part of a plan in a table row.
+// want holds the parts of a plan that a table row checks.
 type want struct {
 	trail   []lifecycle.Phase
 	do      []lifecycle.Action
@@ -154,7 +154,7 @@ type want struct {
 	reason  string // the remembered reason
 }
 
-// none marks the attempt number before the first attempt.
+// none stands for attempt number 0, the number before the first attempt, because 0 in a row stands for 1.
 const none = -1
 
 type row struct {
@@ -192,7 +192,8 @@ func run(t *testing.T, rows []row) {
 	}
 }
 
-// stored makes a decision, and the next one after the status write if the first one postpones a deletion until then.
+// stored returns the plan of a decision. If the decision postpones a deletion until its reason is stored, the plan has
+// the actions of the next decision, which follows the status write.
 func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	t.Helper()
 	plan := Step(app, mem, seen, now)
@@ -253,8 +254,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestForgedAttempts checks that a label that no launch of this operator can have written changes nothing, and that the
-// largest attempt number has no successor.
+// TestForgedAttempts checks that a label with an attempt number that this operator cannot have written has no effect,
+// and that no attempt follows the largest attempt number.
 func TestForgedAttempts(t *testing.T) {
 	const last = math.MaxInt32
 	executor := func(n int32) lifecycle.Observed {
@@ -281,7 +282,7 @@ func TestForgedAttempts(t *testing.T) {
 	})
 }
 
-// pending adds waiting executors of attempt 1, each with the given reason.
+// pending returns the observation with waiting executors of attempt 1 added, one for each wait reason.
 func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	o.Executors = slices.Clone(o.Executors)
 	for i, reason := range reasons {
@@ -294,7 +295,7 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	return o
 }
 
-// made sets the creation time of the executors.
+// made returns the observation with the given creation time for all executors.
 func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	for i := range o.Executors {
 		o.Executors[i].CreatedAt = at(seconds)
@@ -302,8 +303,8 @@ func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	return o
 }
 
-// TestManyExecutorsWait checks a scale-up that finds no room, and nodes that arrive one by one. They cause one
-// remembered cause, one event, and no more status writes than the counts need anyway.
+// TestManyExecutorsWait checks a scale-up for which the cluster has no capacity at first, until nodes are added one by
+// one. The passes store one cause, emit one event, and write the status no more often than the counts require anyway.
 func TestManyExecutorsWait(t *testing.T) {
 	const many = 200
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })
@@ -334,8 +335,8 @@ func TestManyExecutorsWait(t *testing.T) {
 	}
 }
 
-// TestExecutorsWait checks that the wait reason of the first stuck executor becomes that of the application, and is
-// reported once.
+// TestExecutorsWait checks that the wait reason of the first executor that cannot start becomes the wait reason of the
+// application, and is reported once.
 func TestExecutorsWait(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 3 })
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
@@ -394,7 +395,7 @@ func TestExecutorsWait(t *testing.T) {
 	}
 }
 
-// TestExecutorsWaitInADeadline checks that a timeout for lack of executors reports their wait reason.
+// TestExecutorsWaitInADeadline checks that the cause of a timeout contains the wait reason of the missing executors.
 func TestExecutorsWaitInADeadline(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Deadlines.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
@@ -405,8 +406,8 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	}
 }
 
-// TestGatedDriver checks that time behind scheduling gates does not count against the driver's start, but does against
-// the run.
+// TestGatedDriver checks that time behind scheduling gates does not count towards the deadline of the driver's start,
+// but counts towards the deadline of the run.
 func TestGatedDriver(t *testing.T) {
 	limited := func(a *lifecycle.App) { a.Deadlines.DriverStart = 60 * second }
 	queued := func(m *lifecycle.Memory) {
@@ -794,7 +795,8 @@ func TestEdit(t *testing.T) {
 	})
 }
 
-// TestSuspensionsAreSpared checks that a suspended run is counted separately, and a run that had already failed is not.
+// TestSuspensionsAreSpared checks that a suspended run is counted separately. A run that had already failed when it was
+// suspended counts as a failure.
 func TestSuspensionsAreSpared(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -819,8 +821,8 @@ func TestSuspensionsAreSpared(t *testing.T) {
 	}
 }
 
-// TestEditsOfAQueue checks that edits that a queue writes together with a suspension, or its end, do not reset the
-// counts. After three preemptions and admissions, an application with one retry still has exactly that one.
+// TestEditsOfAQueue checks that edits that a queue writes together with the start or the end of a suspension do not
+// reset the counts. An application with one retry still has exactly one retry after three preemptions and admissions.
 func TestEditsOfAQueue(t *testing.T) {
 	now, hash := 60, 0
 	app := appWith(retries(1))
@@ -899,8 +901,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestStuckDeletion checks that a driver that cannot be deleted is reported by name and time, and that the message is
-// the same in every pass.
+// TestStuckDeletion checks that a driver that cannot be deleted is reported with its name and the time at which it
+// should have been deleted. The message must be the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
 	want := "driver pod app-driver is being deleted and should be gone since 2026-03-01T12:01:00Z; no other is launched before it is: its node may be dead"
@@ -914,7 +916,7 @@ func TestStuckDeletion(t *testing.T) {
 	}
 }
 
-// TestTellsOnce checks that a wait reason is reported when it changes, and not with every message.
+// TestTellsOnce checks that a wait reason is reported when the reason changes, and not each time the message changes.
 func TestTellsOnce(t *testing.T) {
 	waiting := func(message string) lifecycle.Observed {
 		return driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: message} })
@@ -932,7 +934,8 @@ func TestTellsOnce(t *testing.T) {
 	}
 }
 
-// TestUnasked checks that the last known wait reason stays valid only while no query is allowed.
+// TestUnasked checks that the remembered wait reason is kept if the operator skipped the query for the reason, and is
+// removed if the query found none.
 func TestUnasked(t *testing.T) {
 	known := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "FailedMount", Message: "no such secret"} })
 	for _, test := range []struct {
@@ -958,7 +961,8 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// TestLongMessages checks long messages. A message that no condition may hold would prevent every status write.
+// TestLongMessages checks that long messages are cut. A condition with a message above the API server's limit would
+// prevent every status write.
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("é", 40000)
 	seen := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Invalid", Message: long}}
