@@ -1,12 +1,13 @@
 package lifecycle
 
-// ContentLabel marks the auxiliary objects of a driver (a Service of its web UI, an Ingress). Its value is a digest of
-// the wanted object, so that the metadata of an object is enough to compare it with the wanted one. Auxiliary objects
-// do not delay the end of an attempt: no decision waits for them.
+// ContentLabel is a label of the auxiliary objects of a driver (a Service of its web UI, an Ingress). Its value is a
+// digest of the wanted object, so that the metadata of an existing object is enough to compare it with the wanted
+// object. Auxiliary objects do not delay the end of an attempt, because no decision waits for them.
 const ContentLabel = "sparkoperator.dev/content"
 
-// ReasonInherited is the reason of the Cause of an inherited object: another operator made it for a driver that this
-// operator took over. The object does what is wanted, stays unchanged, and is deleted with that driver.
+// ReasonInherited is the reason in the Cause of an inherited auxiliary object, which another operator created for a
+// driver that this operator took over. Such an object serves its purpose, is not changed, and is deleted together with
+// that driver.
 const ReasonInherited = "LeftByAnotherOperator"
 
 // AuxiliaryObject is the state of one auxiliary object.

@@ -4,8 +4,10 @@
 // An application runs in attempts. The number of an attempt is never reused, and every object that the attempt creates
 // has this number in a label. Three rules prevent duplicate and lost drivers:
 //
-//   - a launch uses the number after the remembered one, so the next pass finds the objects even if the launch was not stored;
-//   - no attempt is launched before all objects of the earlier attempts are deleted; a live read confirms that for the driver;
+//   - a launch uses the number after the remembered one, so the next pass finds the objects even if the launch was not
+//     stored;
+//   - no attempt is launched before all objects of the earlier attempts are deleted; a live read confirms that for the
+//     driver;
 //   - a missing driver counts as deleted only after a live read, and a driver on a lost node never counts as deleted.
 //
 // A launch creates either the driver pod or a submitter, which is a pod that creates the driver pod by running
@@ -177,8 +179,10 @@ func (s *step) launchNew() bool {
 //
 // In three cases a live read is needed first:
 //
-//   - before a rejection is accepted, because the quota that the driver of a launch that was not stored uses up would also reject a second try;
-//   - before a submitter is launched, because the driver of a launch that was not stored has another name and would not block the new driver;
+//   - before a rejection is accepted: if a launch was not stored, its driver may use up the quota, so that a second try
+//     of the same launch is rejected;
+//   - before a submitter is launched: if a launch was not stored, its driver has another name and would not block the
+//     new driver;
 //   - before the first launch of an edited spec, for the same reason.
 //
 // Before any later launch, a live read has already confirmed that no object of the earlier attempts is left (cleared).

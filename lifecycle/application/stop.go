@@ -9,18 +9,19 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is the largest attempt number. A limit of maxAttempt includes all attempts.
+// maxAttempt is the largest attempt number. If a function gets it as the last attempt number, it considers all
+// attempts.
 const maxAttempt = math.MaxInt32
 
-// overdue is how late the end of a pod must be before the delay is reported.
+// overdue is how much later than planned a pod must end before the delay is reported.
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
 }
 
-// suspend begins to delete an attempt. A run that is stopped here is spared: it did not end by itself, so it uses up no
-// retry.
+// suspend enters the phase Suspending, which deletes the attempt. A run that is stopped here uses up no retry, because
+// it did not end by itself.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.to(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
@@ -30,8 +31,8 @@ func (s *step) suspend() bool {
 	return true
 }
 
-// suspending deletes the attempt. A suspension that was lifted meanwhile continues from Suspended, after all objects
-// are gone.
+// suspending deletes the attempt, and enters Suspended when all its objects are deleted. If the suspension was lifted
+// meanwhile, the application continues from Suspended.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	if !s.cleared(maxAttempt) {
@@ -40,7 +41,7 @@ func (s *step) suspending() bool {
 	return s.to(lifecycle.Suspended, s.suspendedCause())
 }
 
-// suspended holds until the suspension is lifted.
+// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile.
 func (s *step) suspended() bool {
 	if s.app.Suspend {
 		s.deleteAll(s.seenAttempts(maxAttempt))
@@ -49,7 +50,7 @@ func (s *step) suspended() bool {
 	return s.to(lifecycle.Resuming, lifecycle.Cause{})
 }
 
-// resuming launches the next attempt. The attempt numbers continue.
+// resuming launches the next attempt after all objects of the last attempt are deleted. The attempt numbers continue.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -60,7 +61,7 @@ func (s *step) resuming() bool {
 	return s.launch()
 }
 
-// editing deletes the run of the old spec and launches one of the new spec.
+// editing deletes the run of the old spec, and then launches an attempt with the new spec.
 func (s *step) editing() bool {
 	s.m.SpecHash = s.app.SpecHash // may have been edited again
 	if s.app.Suspend {
@@ -72,12 +73,12 @@ func (s *step) editing() bool {
 	return s.launch()
 }
 
-// cleared reports whether nothing is left of the attempts up to the given one. If something is left, it requests the
-// deletion.
+// cleared reports whether no object is left of the attempts up to the number upTo. If objects are left, it requests
+// their deletion.
 //
-// Before it returns true, it requires a live read of the drivers. The cache may be late, and the next driver may have
-// another name, so that the API server would accept it beside an old one. Before the first attempt there is nothing to
-// read, unless the spec was edited (launch handles that).
+// Before it returns true, it requires a live read of the drivers, because the cache may be late. The next driver may
+// have another name, so the API server would create it although an old driver still exists. Before the first attempt no
+// live read is needed, except after an edit of the spec (launch handles that case).
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
@@ -93,8 +94,9 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// waitForLeftovers returns the wait reason of cleared, and the pod that causes it. If the deletion merely takes its
-// time, the remembered cause stays: a retry keeps the cause of the failure before it.
+// waitForLeftovers returns the wait reason for which cleared waits, and the name of the pod that causes it. If the
+// deletion takes no longer than usual, the remembered cause is kept: a retry then still shows the failure of the last
+// attempt.
 func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection
@@ -115,7 +117,8 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 	return "", s.m.Cause
 }
 
-// stuckPodCause returns why a pod that should be gone still exists; a zero Cause while the pod may take its time.
+// stuckPodCause returns why a pod that should have been deleted still exists. It returns the zero Cause if the pod may
+// still take its time.
 func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
 	if phase == lifecycle.DriverUnknown {
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
@@ -129,11 +132,12 @@ func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting 
 	return lifecycle.Cause{}
 }
 
-// deleteAll requests the deletion of attempts, repeatedly until none of their objects is left.
+// deleteAll requests the deletion of attempts, and another pass to repeat the request until none of their objects is
+// left.
 //
-// In a running attempt, the driver is stopped first. During its grace period (a streaming batch, a commit) it needs its
-// executors, and they need its Service. If the application itself is deleted, everything is deleted at once, as the
-// garbage collector does.
+// If the driver of an attempt still runs, the driver is deleted first. During its grace period (for a streaming batch
+// or a commit) the driver needs its executors, and the executors need the driver's Service. If the application itself
+// is being deleted, everything is deleted at once, as the garbage collector does.
 func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
@@ -152,8 +156,9 @@ func (s *step) deleteAll(attempts []int32) {
 	}
 }
 
-// stillStops reports whether an attempt has a running driver, or a submitter that may create one, that can still be
-// stopped cleanly. A node that has not carried out a deletion long after it was due counts as dead.
+// stillStops reports whether an attempt has a pod that can still be stopped cleanly: a running driver, or a submitter
+// that may create a driver. If a node has not carried out a deletion long after it was due, the node counts as dead and
+// its pod cannot be stopped cleanly.
 func (s *step) stillStops(attempt int32) bool {
 	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
 		late := s.now.Sub(goneBy) - overdue
@@ -172,18 +177,19 @@ func (s *step) stillStops(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// maxDeletedAttempts is how many attempts one decision deletes. There is rarely more than one. But the attempt number
-// is a label, and anyone who may create pods can label thousands of them.
+// maxDeletedAttempts is the maximum number of attempts that one decision deletes. There is rarely more than one. But
+// the attempt number is a label, so anyone who may create pods can create pods of thousands of attempts.
 const maxDeletedAttempts = 20
 
-// seenAttempts lists, in order, the attempts up to the given one that have any object. It lists the first
-// maxDeletedAttempts of them; the others follow after these are gone.
+// seenAttempts returns, in order, the numbers of the attempts up to upTo of which any object was observed. It returns
+// at most maxDeletedAttempts numbers; the other attempts follow in later passes, after the first ones are deleted.
 func (s *step) seenAttempts(upTo int32) []int32 {
 	found := s.attempts(func(attempt int32) bool { return attempt <= upTo })
 	return found[:min(len(found), maxDeletedAttempts)]
 }
 
-// attemptsAt is seenAttempts for one attempt.
+// attemptsAt returns a list with only the given attempt if any object of that attempt was observed, and an empty list
+// otherwise.
 func (s *step) attemptsAt(attempt int32) []int32 {
 	return s.attempts(func(other int32) bool { return other == attempt })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestStopsCleanly checks that the driver of a running attempt is stopped first, for any reason. The other objects are
-// deleted when it has ended, is gone, or is no longer reachable.
+// TestStopsCleanly checks that the driver of a running attempt is deleted first, whatever the reason. The attempt's
+// other objects are deleted when the driver has ended, no longer exists, or can no longer be reached.
 func TestStopsCleanly(t *testing.T) {
 	whole := func(o lifecycle.Observed) lifecycle.Observed {
 		o = withExecutors(o, lifecycle.DriverRunning)

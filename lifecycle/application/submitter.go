@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// submitting waits for the driver that a submitter creates, as long as the driver itself may take to start. It also
-// waits for a submitter on a lost node, since that one may still act.
+// submitting waits for the driver that a submitter creates. The deadline is the same as for the driver's own start. It
+// also waits for a submitter on a lost node, because that submitter may still create the driver.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
@@ -26,12 +26,12 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 	return false
 }
 
-// endUnsubmitted ends a launched attempt that has no driver, which a live read has confirmed. It reports whether it
-// ended the attempt, and the result of end.
+// endUnsubmitted ends a launched attempt of which a live read found no driver, if the submitter will not create one.
+// The result ended reports whether it ended the attempt; entered is the result of end.
 //
-// A failed submitter submitted nothing. An error such as "already exists" does not matter, because the driver would
-// exist then. A submitter that is gone or being deleted is no evidence: its driver may have run and been deleted with
-// it. That counts as a run.
+// A submitter that failed has submitted no driver. Its error does not matter: if it were "already exists", for example,
+// the driver would exist. A submitter that no longer exists or is being deleted proves nothing, because its driver may
+// have run and been deleted together with it. Such an attempt counts as a run.
 func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
 		return false, false // there was a driver
@@ -53,7 +53,7 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	return false, false
 }
 
-// mounts is the state of the objects that a driver mounts.
+// mounts says whether the objects that a driver mounts exist.
 type mounts int
 
 const (
@@ -62,8 +62,9 @@ const (
 	mountsMissing
 )
 
-// inspectMounts finds a driver that can never start: spark-submit creates the driver pod first and the ConfigMap that
-// it mounts last. If the submitter still runs or has succeeded, inspectMounts needs no live read.
+// inspectMounts detects a driver that can never start, because spark-submit ended between two steps: it creates the
+// driver pod first and the ConfigMap that the pod mounts last. If the submitter still runs or has succeeded,
+// inspectMounts needs no live read.
 func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return mountsComplete
@@ -81,8 +82,8 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
 	return mountsComplete
 }
 
-// endInterrupted ends an attempt whose driver can never start. Ended deletes the driver after the reason is stored:
-// without a driver, the attempt would look like one that may have run.
+// endInterrupted ends an attempt whose driver can never start. The driver is deleted in the phase Ended, after the
+// reason is stored, because without a driver the attempt would look like an attempt that may have run.
 func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("the pod that submits ended after it had made driver pod %s and before it made the ConfigMap that this mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
@@ -92,8 +93,8 @@ func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 	return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonInterrupted, Message: message}, s.now)
 }
 
-// extraRetries is how many rejected submissions are retried regardless of the policy. It is 1 if the last submission
-// was interrupted, because neither the user nor the spec caused that.
+// extraRetries returns the number of rejected submissions that are retried whatever the policy says. It is 1 if the
+// last submission was interrupted, because neither the user nor the spec caused the interruption, and 0 otherwise.
 func extraRetries(m lifecycle.Memory) int32 {
 	if m.Cause.Reason == lifecycle.ReasonInterrupted {
 		return 1

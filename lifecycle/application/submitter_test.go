@@ -31,7 +31,7 @@ func submitterWaits(reason string) func(*lifecycle.Submitter) {
 
 func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
 
-// both is a submitter and the driver that it made.
+// both returns one observation with the submitter of r and the driver of d.
 func both(r, d lifecycle.Observed) lifecycle.Observed {
 	d.Submitters = r.Submitters
 	d.Drivers[0].Submitter = "app-submit"
@@ -43,13 +43,13 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 	return o
 }
 
-// reread reports that a live read of all pods of the attempt found what is observed.
+// reread returns the observation after a live read that found the same pods of the attempt.
 func reread(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed = true, true
 	return o
 }
 
-// behind reports that a live read found a later state than what is observed.
+// behind returns the observation after a live read that found a later state than the cache.
 func behind(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, true, true
 	return o
@@ -132,8 +132,7 @@ func TestSubmitter(t *testing.T) {
 	})
 }
 
-// TestInterruptedIsTriedAgain checks that an interrupted submission is retried once regardless of the policy, and not
-// forever.
+// TestInterruptedIsTriedAgain checks that an interrupted submission is retried exactly once, whatever the policy says.
 func TestInterruptedIsTriedAgain(t *testing.T) {
 	after := func(refusals int32) lifecycle.Memory {
 		return memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50), func(m *lifecycle.Memory) {
@@ -150,8 +149,8 @@ func TestInterruptedIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestSubmitterIsInTheWay checks that nothing is launched beside a pod that may still make a driver, and that the pod
-// is deleted with its attempt.
+// TestSubmitterIsInTheWay checks that no attempt is launched while a submitter pod of another attempt may still create
+// a driver, and that a submitter pod is deleted together with its attempt.
 func TestSubmitterIsInTheWay(t *testing.T) {
 	going := submitter(lifecycle.DriverRunning)
 	lost := submitter(lifecycle.DriverUnknown)
@@ -187,7 +186,8 @@ func TestSubmitterIsInTheWay(t *testing.T) {
 	})
 }
 
-// TestSubmitterCounts checks that a failed submission is not counted as a run, and that one that may have run is.
+// TestSubmitterCounts checks that a failed submission does not count as a run, and that a submission whose driver may
+// have run does.
 func TestSubmitterCounts(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -207,8 +207,8 @@ func TestSubmitterCounts(t *testing.T) {
 	}
 }
 
-// TestSubmitterIsToldOf checks that the wait reason of a submitter is reported once, with the pod's name, and its
-// normal work never.
+// TestSubmitterIsToldOf checks that the wait reason of a submitter is reported once, with the name of its pod, and that
+// its normal work is not reported.
 func TestSubmitterIsToldOf(t *testing.T) {
 	app := appWith(submitted)
 	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })

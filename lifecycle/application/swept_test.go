@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestAttemptsAreSweptInParts checks that pods with labels of thousands of attempts do not cause thousands of deletions
-// in one decision.
+// TestAttemptsAreSweptInParts checks that one decision does not request thousands of deletions if pods have the labels
+// of thousands of attempts.
 func TestAttemptsAreSweptInParts(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const attempts = 5000

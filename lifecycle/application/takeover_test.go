@@ -7,8 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestLaunchOfAnotherOperator checks that a driver launched by another operator keeps its attempt's id. That id
-// identifies its pods. A driver launched by this operator has the id that follows from its number.
+// TestLaunchOfAnotherOperator checks that a driver that another operator launched keeps its attempt's id, because the
+// id identifies the pods of that attempt. A driver that this operator launched has the id that follows from its attempt
+// number.
 func TestLaunchOfAnotherOperator(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	app := lifecycle.App{UID: "u", SpecHash: "1:a"}

@@ -11,7 +11,7 @@ import (
 // This file has the rules for applications with thresholds (lifecycle.App.Thresholds), and those that depend on the
 // number of running executors.
 
-// running counts the attempt's executors that run and are Ready.
+// running returns the number of the attempt's executors that run and are Ready.
 func (s *step) running() int32 {
 	var running int32
 	for i := range s.seen.Executors {
@@ -22,17 +22,17 @@ func (s *step) running() int32 {
 	return running
 }
 
-// shortageGrace is how long fewer executors than a threshold may run before the phase changes. The executors of an
-// ending run exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later. The
-// driver replaces a lost executor within seconds; a longer loss is reported.
+// shortageGrace is how long the number of running executors may be below a threshold before the phase changes. The
+// executors of a run that ends exit shortly before their driver, and each kubelet reports the end of its pods a second
+// or two later. A lost executor does not change the phase either if the driver replaces it within seconds.
 const shortageGrace = 5 * time.Second
 
-// phaseByThresholds is the phase of a driver that is Ready. Its start is over when Init executors have run; then the
-// number of running executors decides. A completed start never begins again: after a lost node, the driver continues
-// from its earlier phase.
+// phaseByThresholds returns the phase of a driver that is Ready. The attempt's start ends when Init executors have run;
+// after that, the number of running executors determines the phase. A start that has ended never begins again: after a
+// lost node, the driver continues from its earlier phase.
 //
-// A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. The end of a
-// start needs no such delay: executors that never ran were not lost.
+// A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. At the end of the
+// start the phase needs no such delay, because executors that never ran were not lost.
 func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 	starts := !from.Runs()
@@ -50,9 +50,10 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	return lifecycle.Running
 }
 
-// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. It passes the start of the
-// shortage to the next decision; that is now if no decision of this process has seen it. A new process may therefore
-// report a shortage up to shortageGrace late, but never early: an executor whose pod is gone has no known end.
+// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. It stores the start of the
+// shortage in note for the next decision. If no earlier decision of this process observed the shortage, the start is
+// now. A new process may therefore report a shortage up to shortageGrace late, but never early: the end of an executor
+// whose pod no longer exists is unknown.
 func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	*note = s.earlier(since)
 	left := note.Add(shortageGrace).Sub(s.now)
@@ -62,7 +63,7 @@ func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	return left <= 0
 }
 
-// shortageCause is the cause for a phase that runs with too few executors.
+// shortageCause returns the cause of a phase in which too few executors run, and the zero Cause for other phases.
 func (s *step) shortageCause(phase lifecycle.Phase) lifecycle.Cause {
 	switch phase {
 	case lifecycle.Below:
@@ -74,7 +75,7 @@ func (s *step) shortageCause(phase lifecycle.Phase) lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// initialExecutors is how many executors the start of an attempt waits for.
+// initialExecutors returns the number of executors that an attempt waits for at its start.
 func (s *step) initialExecutors() int32 {
 	if s.app.Thresholds != nil {
 		return s.app.Thresholds.Init
@@ -82,7 +83,7 @@ func (s *step) initialExecutors() int32 {
 	return s.app.InitialExecutors
 }
 
-// executorsDeadlineStart is the start of the executors' deadline.
+// executorsDeadlineStart returns the time from which the deadline for the start of the executors counts.
 func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
 	switch {
 	case phase != lifecycle.Scaling || !s.app.Deadlines.RestartAtScaling:
@@ -93,14 +94,14 @@ func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver
 	return s.now // this pass enters Scaling
 }
 
-// enterMissedPhases leads an ended driver through the phases that it must have passed unobserved.
+// enterMissedPhases enters the phases through which an ended driver must have passed while no pass observed it.
 //
-// An ended pod does not show whether it was Ready. If its container started, enterMissedPhases assumes that it was:
-// only a pod with a readiness probe of its own may not have been. It does not invent executors that were expected and
-// not observed, and no shortage of executors either. Executors end with their driver, and their earlier number can no
-// longer be observed.
+// The status of an ended pod does not say whether the pod was Ready. If its container started, enterMissedPhases
+// assumes that the pod was Ready, because only a pod with a readiness probe of its own may not have been. It does not
+// assume executors that were expected but not observed, and it does not assume a shortage of executors: executors end
+// together with their driver, and their earlier number can no longer be observed.
 //
-// If a container could not be started at all, the kubelet reports a start in 1970.
+// If a container could not be started at all, the kubelet reports 1970 as the time of its start.
 func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return

@@ -9,16 +9,17 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// lasting is a shortage of executors that has lasted for longer than shortageGrace at 60 s.
+// lasting are shortages of executors that have lasted for longer than shortageGrace at 60 s.
 var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
-// forLong adds such a shortage to what is observed.
+// forLong returns the observation with the shortages of lasting.
 func forLong(o lifecycle.Observed) lifecycle.Observed {
 	o.Shortages = lasting
 	return o
 }
 
-// running is a driver that has been Ready since 7 s, with the given number of running executors.
+// running returns an observation with a driver that has been Ready since 7 s, and the given number of running
+// executors.
 func running(n int) lifecycle.Observed {
 	o := driver(lifecycle.DriverRunning, readyAt(7))
 	for range n {
@@ -27,8 +28,8 @@ func running(n int) lifecycle.Observed {
 	return o
 }
 
-// TestThresholds checks the phase of a Ready driver by its number of executors and its earlier phase. Each shortage has
-// lasted for long.
+// TestThresholds checks the phase of a Ready driver for different numbers of executors and earlier phases. Every
+// shortage has lasted for long enough to change the phase.
 func TestThresholds(t *testing.T) {
 	const ready, scaling, healthy, partial, below = lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type limits = lifecycle.Thresholds
@@ -71,7 +72,8 @@ func TestThresholds(t *testing.T) {
 }
 
 // TestLackGrace checks that a driver that had enough executors keeps its phase until the shortage has lasted for 5 s.
-// The decision requests a pass at that time, and notes since when each threshold is not reached.
+// The decision must request a pass at that time, and record since when the number of executors has been below each
+// threshold.
 func TestLackGrace(t *testing.T) {
 	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type lacks = lifecycle.Shortages
@@ -115,8 +117,8 @@ func TestLackGrace(t *testing.T) {
 	}
 }
 
-// TestLackOfALostDriver checks that a driver has the whole grace time again when its node is back, and that no shortage
-// is noted for a driver that is not Ready.
+// TestLackOfALostDriver checks that the grace time of a shortage starts again when the driver's lost node works again,
+// and that no shortage is recorded for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
 	lost := Step(app, mem, forLong(driver(lifecycle.DriverUnknown)), at(60))
@@ -177,7 +179,8 @@ func TestLackIsTold(t *testing.T) {
 	}
 }
 
-// TestExecutorDeadlines checks the exact deadline of the executors, and its restart.
+// TestExecutorDeadlines checks the exact deadline for the start of the executors. If the spec requires it, the deadline
+// starts again at the entry of Scaling.
 func TestExecutorDeadlines(t *testing.T) {
 	app := func(anew bool) lifecycle.App {
 		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart, a.Deadlines.RestartAtScaling = 100*second, anew })
@@ -204,9 +207,9 @@ func TestExecutorDeadlines(t *testing.T) {
 	}
 }
 
-// TestLostNodeKeepsItsPlace checks that a driver continues from its earlier phase when its node is back, even if its
-// executors are gone. The deadlines of its start do not return. A shortage of executors is reported after its grace
-// time.
+// TestLostNodeKeepsItsPlace checks that a driver continues from its earlier phase when its lost node works again, even
+// if its executors no longer exist. The deadlines of the driver's start do not apply again. A shortage of executors is
+// reported after its grace time.
 func TestLostNodeKeepsItsPlace(t *testing.T) {
 	app := secondFamily(thresholds(2, 2, 3))
 	for _, before := range up {
@@ -241,7 +244,8 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestEnterMissedPhases checks the phases that an end is led through, by the last observed state of the driver.
+// TestEnterMissedPhases checks which phases the machine enters for an ended driver that no pass observed in them, by
+// the last observed phase of the driver.
 func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// in adds transient errors since some second after t0.
+// in returns the observation with transient errors that began the given number of seconds after t0.
 func in(seen lifecycle.Observed, since int) lifecycle.Observed {
 	seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: at(since)}
 	return seen
@@ -22,8 +22,8 @@ func runsFor(limit time.Duration) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Deadlines.Run = limit }
 }
 
-// TestTransientErrors checks a decision during transient errors: it requests nothing impossible, its other results
-// stay, and deadlines still pass.
+// TestTransientErrors checks decisions during transient errors: they request nothing that must fail, keep their other
+// results, and still apply deadlines.
 func TestTransientErrors(t *testing.T) {
 	fresh := lifecycle.Memory{}
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}}
@@ -68,7 +68,8 @@ func TestTransientErrors(t *testing.T) {
 	})
 }
 
-// TestTransientErrorIsTheCause checks that a deadline that passes during transient errors reports them as its cause.
+// TestTransientErrorIsTheCause checks that the cause of an attempt that exceeds a deadline during transient errors
+// names the transient error.
 func TestTransientErrorIsTheCause(t *testing.T) {
 	for _, mem := range []lifecycle.Memory{{}, memoryIn(lifecycle.Launched)} {
 		plan := Step(appWith(startsIn(second)), mem, in(confirmed, 0), at(60))

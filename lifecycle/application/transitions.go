@@ -2,14 +2,14 @@ package application
 
 import "github.com/sparkoperator/spark-operator/lifecycle"
 
-// Edge is a transition that Step may make from each of some phases.
+// Edge is a transition that Step may make from each of the phases in From to the phase To.
 type Edge struct {
 	From []lifecycle.Phase
 	To   lifecycle.Phase
 	When string // the event that leads to it, in a few words
 }
 
-// The groups of phases that share edges.
+// Groups of phases from which the same transitions start.
 var (
 	up = []lifecycle.Phase{
 		lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below,
@@ -26,8 +26,8 @@ func with(phases []lifecycle.Phase, more ...lifecycle.Phase) []lifecycle.Phase {
 
 func only(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all transitions that Step may make. A test checks every decision of the machine against them, and
-// docs/states.md is drawn from them.
+// Transitions lists all transitions that Step may make. A test checks every decision of the state machine against this
+// list, and the diagram in docs/states.md is drawn from it.
 var Transitions = []Edge{
 	{only(lifecycle.New), lifecycle.Launched, "seen for the first time"},
 	{only(lifecycle.New), lifecycle.Ended, "the spec is invalid, or the submission is refused"},
@@ -77,13 +77,13 @@ var Transitions = []Edge{
 	{every, lifecycle.Launched, "a driver of a newer attempt is there: its launch was not remembered"},
 }
 
-// Wait describes what an application in a phase waits for, and what limits the wait.
+// Wait describes what an application in a given phase waits for, and what limits the time of the wait.
 type Wait struct {
 	Phase lifecycle.Phase
 	For   string
 }
 
-// Waits has every phase in which an application can stay.
+// Waits has an entry for each phase in which an application can stay.
 var Waits = []Wait{
 	{lifecycle.New, "the API server to take the submission, where it does not at once; bounded by driverStart"},
 	{lifecycle.Launched, "the driver container; bounded by driverStart, which does not count behind scheduling gates, and by run. A driver pod that does not show is looked for live. Where " +

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ledger follows a life by the second family's rules, from stored states only: its states, its restarts, its intervals.
+// ledger follows a simulated application of spark.apache.org by the rules of that API, using stored states only. It
+// computes the expected states, restarts and intervals.
 type ledger struct {
 	states projection
 	begun  time.Time // the launch of the current attempt
@@ -28,7 +29,7 @@ type ledger struct {
 	stops int // drivers that ended successfully just after their executors
 }
 
-// newSecondWorld is a world with an application of the second family.
+// newSecondWorld returns a world with an application of spark.apache.org.
 func newSecondWorld(seed uint64) *world {
 	w := newWorld(seed)
 	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}}
@@ -50,7 +51,7 @@ func newSecondWorld(seed uint64) *world {
 	return w
 }
 
-// chooseSettings chooses random values for the settings that a tenant may change at any time.
+// chooseSettings chooses random values for the settings that the owner of the application may change at any time.
 func (w *world) chooseSettings(r *rand.Rand) {
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	maybe := func(n int) *time.Duration {
@@ -79,8 +80,8 @@ func (w *world) chooseSettings(r *rand.Rand) {
 	}
 }
 
-// stop is the normal end of a driver: its executors exit, and the driver exits just after them. Spark deletes some of
-// the pods.
+// stop begins the normal end of a driver: its executors exit now, and the driver exits shortly afterwards (see stops).
+// Spark deletes some of the executor pods.
 func (w *world) stop(p *pod) {
 	p.stopping = true
 	for _, q := range slices.Clone(w.pods) {
@@ -94,7 +95,7 @@ func (w *world) stop(p *pod) {
 	w.Tell("driver of attempt %d stops, and its executors have", p.attempt)
 }
 
-// stops ends a driver whose executors exited 0.1 s ago, if there is one.
+// stops ends a driver whose executors exited 0.1 s ago, and reports whether there was such a driver.
 func (w *world) stops() bool {
 	for _, p := range w.pods {
 		if !p.stopping || p.phase != lifecycle.DriverRunning {
@@ -111,7 +112,7 @@ func (w *world) stops() bool {
 	return false
 }
 
-// see notes since when fewer executors are observed than the thresholds want.
+// see records since when the number of observed executors has been below each threshold.
 func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	running, t := int32(0), w.app.Thresholds
 	for i := range seen.Executors {
@@ -128,8 +129,9 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	}
 }
 
-// holds checks that a run that ends successfully enters no phase for a shortage in its last second, unless the shortage
-// had lasted for shortageGrace. A driver whose end was not observed enters none at all.
+// holds checks a run that ends successfully. In its last second it must not enter a phase because of a shortage of
+// executors, unless the shortage had lasted for shortageGrace. If no pass observed the driver's end, the run must not
+// enter such a phase at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 	unseen := false // this plan entered a phase for a shortage
 	for _, tr := range plan.Transitions {
@@ -145,7 +147,7 @@ func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 	}
 }
 
-// endOf is when the driver of an attempt ended.
+// endOf returns the time at which the driver of an attempt ended, or the current time if the driver does not exist.
 func (w *world) endOf(attempt int32) time.Time {
 	for _, p := range w.pods {
 		if p.driver && p.attempt == attempt {
@@ -155,7 +157,8 @@ func (w *world) endOf(attempt int32) time.Time {
 	return w.Now
 }
 
-// tenant simulates the owner of the application. Edits apply to the next attempt, and some of them at once.
+// tenant simulates the owner of the application, who edits or deletes the application or deletes its driver. Some edits
+// apply at once, the others to the next attempt.
 func (w *world) tenant() {
 	switch {
 	case w.Chance(0.02):
@@ -187,7 +190,7 @@ func counted(c *lifecycle.RestartLimits) string {
 	return fmt.Sprintf("most %d/%s/%s", c.MaxRestarts, show(c.MaxFailures), show(c.MaxRejections))
 }
 
-// enter follows the phases that a plan entered.
+// enter updates the ledger with the phases that a plan entered, and checks them.
 func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	for i, tr := range plan.Transitions {
 		launch := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
@@ -236,7 +239,8 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.holds(w, plan)
 }
 
-// launched counts the end before an unremembered launch, and checks the interval before a decided one.
+// launched handles the phase Launched. If the launch was not stored, it counts the end of the attempt before. If the
+// launch followed the phase Waiting, it checks that the interval had passed.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {
 	case before.Live():
@@ -250,7 +254,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 	l.failed = false
 }
 
-// count implements reference 2.9: the counters of the next attempt.
+// count computes the counts of restarts for the next attempt, by the rules of reference 2.9.
 func (l *ledger) count(w *world) {
 	rule := w.app.Restart.Limits
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
@@ -267,7 +271,7 @@ func (l *ledger) count(w *world) {
 	l.counts, l.failed = next, false
 }
 
-// decided checks the choice between another attempt and none against the policy and the limits of reference 2.9.
+// decided checks the decision whether another attempt follows against the policy and the limits of reference 2.9.
 func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.Phase, again bool) {
 	if previous == lifecycle.Retained {
 		return
@@ -302,7 +306,7 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.P
 	}
 }
 
-// backoff implements the intervals of reference 1.3.
+// backoff returns the interval before the next attempt, by the rules of reference 1.3.
 func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	byKind := []*time.Duration{c.RejectionBackoff, c.FailureBackoff, &c.Backoff}
 	switch how {
@@ -320,7 +324,7 @@ func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	return 0
 }
 
-// leads checks that a successful driver passed all states, as far as they do not depend on its executors.
+// leads checks that a successful driver entered all phases that do not depend on its executors.
 func (w *world) leads(plan lifecycle.Plan) {
 	for i, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
@@ -336,7 +340,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 	}
 }
 
-// checkDeadlines checks everything that has a time limit.
+// checkDeadlines checks that the application is in no phase for longer than the phase's time limit.
 func (w *world) checkDeadlines() {
 	m, limits := w.stored, w.app.Deadlines
 	var d *pod
@@ -377,7 +381,7 @@ func (w *world) checkDeadlines() {
 	}
 }
 
-// ended reports whether a life of the second family has ended.
+// ended reports whether the simulated life cycle has ended.
 func (w *world) ended() bool {
 	empty := len(w.pods) == 0 && len(w.remains) == 0
 	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil
@@ -394,8 +398,8 @@ func (w *world) ended() bool {
 	return w.stored.Phase == lifecycle.Done && w.quiet() && (empty || w.app.Retain.Policy != lifecycle.RetainNever)
 }
 
-// liveSecond plays one life of the second family: a time with trouble, then a time without, after which it must have
-// ended.
+// liveSecond plays one life cycle of an application of spark.apache.org. The first part has trouble (errors, edits,
+// lost nodes), the second part has none. The life cycle must end in the second part.
 func (w *world) liveSecond(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -433,7 +437,8 @@ func (w *world) liveSecond(t *testing.T) {
 	}
 }
 
-// TestSecondLives plays many lives of the second family. A breach prints the life's seed and its story.
+// TestSecondLives plays many life cycles of applications of spark.apache.org. If one breaks an invariant, the test
+// prints its seed and its story.
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
 	stops, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)

@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// world is a small cluster with one application. It carries out plans as the controller does (docs/architecture.md),
-// and applies every kind of trouble that a real cluster can. Drivers end in every way. Events are late. Calls fail
-// before and after they took effect. The operator dies between any two calls.
+// world is a simulated cluster with one application. It carries out plans as the controller does
+// (docs/architecture.md), and causes every kind of trouble that a real cluster can have. Drivers end in every way.
+// Events are late. Calls fail before and after they took effect. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
@@ -51,7 +51,7 @@ type world struct {
 	overtaken int           // how many late passes there were
 }
 
-// pod is a driver, a pod that submits one, or an executor.
+// pod is a driver pod, a submitter pod or an executor pod.
 type pod struct {
 	driver    bool
 	submits   bool
@@ -83,7 +83,7 @@ func (p *pod) over() bool {
 	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
 }
 
-// why is the wait reason of a pod.
+// why returns the wait reason of a pod; the zero Cause if it does not wait.
 func (p *pod) why() lifecycle.Cause {
 	if p.gated && p.phase == lifecycle.DriverPending {
 		return lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "gated"}
@@ -117,7 +117,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// chooseMode chooses the submission mode of a spec.
+// chooseMode chooses the submission mode of the application at random.
 func (w *world) chooseMode() {
 	w.app.Submitter = nil
 	if w.IntN(2) == 0 {
@@ -125,7 +125,7 @@ func (w *world) chooseMode() {
 	}
 }
 
-// tick lets time pass, and everybody except the operator act.
+// tick advances the time. Pods, the user and the rest of the cluster act during this time, but not the operator.
 func (w *world) tick() {
 	if w.second != nil && w.stops() {
 		return
@@ -144,7 +144,7 @@ func (w *world) tick() {
 	}
 }
 
-// use lets the user of the application act.
+// use lets the owner of the application act.
 func (w *world) use() {
 	switch {
 	case w.users && w.second != nil:
@@ -156,7 +156,7 @@ func (w *world) use() {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// progress makes one pod progress.
+// progress lets one pod change at random, as real pods do.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -213,8 +213,8 @@ func (w *world) progress(p *pod) {
 	}
 }
 
-// submit simulates spark-submit: it makes a driver pod and the objects that this mounts, then ends. It may die before
-// each step.
+// submit simulates one step of spark-submit: it creates a driver pod, then the objects that this pod mounts, and then
+// it ends. It may die before each step.
 func (w *world) submit(p *pod) {
 	trouble := 0.1
 	if !w.faults {
@@ -252,7 +252,7 @@ func (w *world) remove(p *pod) {
 	w.pods, w.cleared = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p }), w.Now
 }
 
-// user simulates the owner of the application.
+// user simulates the owner of the application, who suspends, edits and deletes.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -335,7 +335,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// injectError fails some calls.
+// injectError makes some calls fail, and kills the operator at some calls.
 func (w *world) injectError(where string) {
 	often := 0.06
 	if !w.held.IsZero() {
@@ -346,7 +346,7 @@ func (w *world) injectError(where string) {
 	}
 }
 
-// pass is one reconcile. It returns the longest time until the next one.
+// pass simulates one pass of the operator. It returns the maximum time until the next pass.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -403,7 +403,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	return 0
 }
 
-// attempt carries out a plan. The operator survives a failed call.
+// attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
+// failure.
 func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -412,7 +413,7 @@ func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func
 	return fact, failed
 }
 
-// spec is the part that a user may change.
+// spec holds the part of the world that a user may change.
 type spec struct {
 	app  lifecycle.App
 	name int
@@ -421,7 +422,8 @@ type spec struct {
 func (w *world) spec() spec { return spec{w.app, w.name} }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. Half of the time the user restores the earlier spec.
+// read it and acted. In half of the cases the user restores the earlier spec. It reports whether the write was
+// rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -495,7 +497,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// budget creates or deletes the driver's budget, which may be rejected.
+// budget creates or deletes the driver's PodDisruptionBudget. The API server may reject the request.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
@@ -507,7 +509,8 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	return nil
 }
 
-// guarded checks the budgets after a pass that could observe and do everything.
+// guarded checks that the driver has a PodDisruptionBudget if and only if the application requests one. It must be
+// called after a pass without errors.
 func (w *world) guarded() {
 	if w.stored.Since.Equal(w.Now) {
 		return // a pass that enters a phase deletes nothing
@@ -523,7 +526,7 @@ func (w *world) guarded() {
 	}
 }
 
-// confirm reads live the pods that are missing in the cache, and the objects that a driver mounts.
+// confirm simulates a live read of the pods that are missing in the cache, and of the objects that a driver mounts.
 func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if a.Part == lifecycle.Executors {
 		return w.probe(a.Attempt, seen)
@@ -554,7 +557,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	}
 }
 
-// behind reports whether a pod is in a later state than in the cache.
+// behind reports whether the cache lacks a driver or has an earlier state of it.
 func (w *world) behind(seen lifecycle.Observed) bool {
 	return slices.ContainsFunc(w.pods, func(p *pod) bool {
 		d := seen.Driver(p.attempt)
@@ -562,8 +565,8 @@ func (w *world) behind(seen lifecycle.Observed) bool {
 	})
 }
 
-// checkEarlyStops fails if a deadline stops a driver that has started or ended. That is allowed only if no live read was
-// possible.
+// checkEarlyStops fails if a plan ends an attempt by a deadline although its driver had started or ended in time. This
+// is allowed only if no live read was possible.
 func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 	for _, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || seen.TransientError != nil {
@@ -586,7 +589,7 @@ func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// checkGateGrace fails if a scheduling gate is reported that has held its pod for less than 5 s.
+// checkGateGrace fails if a plan reports a scheduling gate that has delayed its pod for less than 5 s.
 func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 	young := func(why lifecycle.Cause, made time.Time) bool {
 		return why.Reason == lifecycle.ReasonSchedulingGated && w.Now.Sub(made) < 5*time.Second
@@ -608,7 +611,7 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// probe checks whether another executor could be created.
+// probe simulates the API server's answer to a probe, which says whether another executor could be created.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
 		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
@@ -620,8 +623,8 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
-// explained checks that a shortage of executors with a known reason is reported after 5 s, and only as long as it
-// lasts.
+// explained checks that a shortage of executors with a known reason is reported after the query delay, and only as long
+// as the shortage lasts.
 func (w *world) explained() {
 	m := w.stored
 	reported := m.Cause.Reason == "QuotaExceeded"
@@ -639,7 +642,8 @@ func (w *world) explained() {
 	}
 }
 
-// inTime checks that a run keeps its deadline, whatever its driver does, and even if its node does not respond.
+// inTime checks that no run exceeds its deadline, whatever its driver does, and even if the driver's node does not
+// respond.
 func (w *world) inTime() {
 	m, limit := w.stored, w.app.Deadlines.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
@@ -647,7 +651,7 @@ func (w *world) inTime() {
 	}
 }
 
-// launchSubmitter creates the pod that submits an attempt, or adopts it.
+// launchSubmitter creates the pod that submits an attempt, or adopts the existing one.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
@@ -666,7 +670,8 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	return nil
 }
 
-// makeDriver simulates the API server, where the invariant is checked.
+// makeDriver simulates the creation of a driver pod by the API server. It checks the invariant that no attempt is
+// started twice and no two drivers exist beside each other.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)
@@ -685,7 +690,7 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
-// create makes the objects of an attempt, and adopts existing ones.
+// create creates the objects of an attempt, and adopts existing objects.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")
@@ -720,7 +725,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks the observed objects as deleted.
+// delete marks those of an attempt's objects as deleted that the operator has observed.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range slices.Clone(w.pods) {
 		known := seen.Driver(p.attempt) != nil
@@ -760,8 +765,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// stopsWell checks the deletion of an attempt's executors. As far as the operator can observe, their driver must have
-// ended, be gone, or be on a node that counts as dead.
+// stopsWell checks a deletion of an attempt's executors. As far as the operator can observe, their driver must have
+// ended, must no longer exist, or must be on a node that counts as dead.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
 	if d != nil && !driverEnded(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
@@ -774,7 +779,7 @@ func (w *world) settled() bool {
 	return w.gone || p.Terminal() || p == lifecycle.Suspended
 }
 
-// turn lets time pass. A pass runs only if the observed state changed or the requested time has come. It reports
+// turn advances the time. It runs a pass if the observed state changed or the requested time has come, and reports
 // whether a pass ran.
 func (w *world) turn(t *testing.T, sync bool) bool {
 	app, name, before := w.app, w.name, w.observed()
@@ -802,7 +807,8 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 	return true
 }
 
-// live plays one life: a time with trouble, then a time without, after which the application must have ended.
+// live plays one life cycle of an application. The first part has trouble (errors, edits, lost nodes), the second part
+// has none. The application must end in the second part.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -840,12 +846,12 @@ func (w *world) live(t *testing.T) {
 	w.policyHeld()
 }
 
-// quiet reports whether no pod of an application at rest runs.
+// quiet reports whether all pods have ended.
 func (w *world) quiet() bool {
 	return !slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.over() })
 }
 
-// policyHeld compares the runs with the restart policy, in a life without edits.
+// policyHeld compares the number of runs with the restart policy. It checks only life cycles without edits.
 func (w *world) policyHeld() {
 	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
@@ -863,7 +869,7 @@ func (w *world) policyHeld() {
 	}
 }
 
-// TestLives plays many lives. A breach prints the life's seed and its story.
+// TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	phases := map[lifecycle.Phase]int{}

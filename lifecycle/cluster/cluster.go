@@ -1,18 +1,18 @@
-// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function from the desired,
-// remembered and observed state, and from the state of the cluster's objects, to a plan.
+// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function to a plan from the
+// desired, remembered and observed state of the cluster and the state of its objects.
 //
 // A cluster consists of objects that the operator ensures (StatefulSets, Services and so on) and of pods that
-// Kubernetes creates from them. The machine creates nothing itself. It decides in which phases the objects are wanted
-// (Memory.Wants), receives their state (Objects), and judges the cluster by its pods (lifecycle.Member). Four rules
-// apply:
+// Kubernetes creates from these objects. The state machine itself creates nothing. It decides in which phases the
+// objects are wanted (Memory.Wants), receives the state of the objects (Objects), and judges the cluster by its pods
+// (lifecycle.Member). Four rules apply:
 //
-//   - the cluster runs when its master and the minimum number of workers are ready, and not before;
-//   - Kubernetes replaces whatever the cluster loses later: the loss is reported and ends nothing;
-//   - an object that the API server rejects is requested again, for as long as it takes;
-//   - the cluster fails if its objects cannot be rendered, or if all of them stand and no master is ready in time. Then
-//     everything is released. An edit starts it again.
+//   - the cluster runs as soon as its master and the minimum number of workers are ready;
+//   - if the cluster loses a pod later, Kubernetes replaces it; the loss is reported and does not end the cluster;
+//   - an object that the API server rejects is requested again, without a time limit;
+//   - the cluster fails if its objects cannot be rendered, or if all of them exist and no master is ready in time. Then
+//     all objects are deleted. An edit of the spec starts the cluster again.
 //
-// Transitions lists every edge, Waits what each phase waits for.
+// Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package cluster
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Cluster is the desired state of a custom resource.
+// Cluster is the desired state of a custom resource of the kind SparkCluster.
 type Cluster struct {
 	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes its dependents
 	Generation int64 // of the spec: a different one means an edit
@@ -38,15 +38,15 @@ type Cluster struct {
 	Start time.Duration
 }
 
-// Objects is the state of the objects that the cluster consists of. The zero value means unknown: they are being
-// created.
+// Objects is the state of the objects that a cluster consists of. The zero value means that the state is unknown,
+// because the objects are being created.
 type Objects struct {
 	Stand   bool             // all of them equal the wanted ones
 	Refused *lifecycle.Cause // why one of them does not
 }
 
-// Memory is the state of a cluster that one decision passes to the next and that cannot be observed again. The zero
-// value belongs to a cluster that was never seen.
+// Memory is the part of a cluster's state that one decision passes to the next because it cannot be observed again. The
+// zero value belongs to a cluster about which nothing was decided yet.
 type Memory struct {
 	Phase      lifecycle.Phase
 	Since      time.Time // when Phase was entered
@@ -63,13 +63,14 @@ type Memory struct {
 	Cause    lifecycle.Cause // why the cluster failed, or its wait reason
 }
 
-// Wants reports whether the objects are wanted. Otherwise all of them must be deleted.
+// Wants reports whether the cluster's objects must exist. If not, all of them must be deleted.
 func (m Memory) Wants() bool { return m.Phase != lifecycle.Ended && m.Phase != lifecycle.Done }
 
-// Rolling reports whether a running cluster still rolls out its spec.
+// Rolling reports whether the rollout of a running cluster's spec is not complete yet.
 func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Complete.IsZero() }
 
-// Plan is a decision about a cluster. All changes in the Kubernetes cluster follow from the phase (Memory.Wants).
+// Plan is a decision about a cluster. It has no actions, because all changes of Kubernetes objects follow from the
+// phase (Memory.Wants).
 type Plan struct {
 	Transitions []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
 	// Notices holds notices about a pod (Part Members), or about the cluster (Part Application) with a reason of this

@@ -6,10 +6,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// counts is how many pods of each role are ready.
+// counts holds the numbers of ready pods by role.
 type counts struct{ masters, workers int32 }
 
-// ready reports whether a pod takes part in the cluster.
+// ready reports whether a pod takes part in the cluster: it is Ready, runs, and is not being deleted.
 func ready(m *lifecycle.Member) bool {
 	return m.Ready && m.Phase == lifecycle.DriverRunning && !m.Deleting
 }
@@ -27,8 +27,8 @@ func (s *step) count() (c counts) {
 	return c
 }
 
-// gated reports whether a queue holds the master by scheduling gates. Once they are gone, the time for the master to
-// become ready starts again.
+// gated reports whether scheduling gates of a queue block the master. When the gates are removed, the time in which the
+// master must become ready starts again.
 func (s *step) gated() bool {
 	begun := s.now
 	for i := range s.seen.Members {
@@ -47,12 +47,13 @@ func (s *step) gated() bool {
 	return false
 }
 
-// outdatedPod reports whether a pod is made from something else than the current spec of its role.
+// outdatedPod reports whether a pod was not created from the current spec of its role.
 func (s *step) outdatedPod(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
 }
 
-// outdated reports whether a fully rolled out cluster has pods of another spec, although nobody edited the cluster.
+// outdated reports whether a completely rolled out cluster has pods that were created from another spec, although
+// nobody edited the cluster.
 func (s *step) outdated() bool {
 	if s.m.Rolling() || !s.objects.Stand {
 		return false
@@ -65,7 +66,7 @@ func (s *step) outdated() bool {
 	return false
 }
 
-// current reports whether all pods are of the spec and ready, and their number is right.
+// current reports whether all pods were created from the current spec and are ready, and whether their number is right.
 func (s *step) current(c counts) bool {
 	workers := int32(0)
 	for i := range s.seen.Members {
@@ -80,14 +81,16 @@ func (s *step) current(c counts) bool {
 	return c.masters > 0 && c.workers >= s.want.Workers && (s.want.Scales || workers == s.want.Workers)
 }
 
-// shortage is what a cluster lacks, and the pod that gives the reason; zero if it lacks nothing.
+// shortage says what a cluster lacks, and which pod gives the reason. The zero value means that the cluster lacks
+// nothing.
 type shortage struct {
 	cause     lifecycle.Cause
 	pod       string
 	explained bool // a pod gives the reason
 }
 
-// part is the subject of a notice about a lack.
+// part returns the subject of a notice about the shortage: the pods of the cluster if a pod gives the reason, and the
+// whole cluster otherwise.
 func (l shortage) part() lifecycle.Part {
 	if l.pod != "" {
 		return lifecycle.Members
@@ -95,8 +98,8 @@ func (l shortage) part() lifecycle.Part {
 	return lifecycle.Application
 }
 
-// shortage returns what the cluster lacks, as far as its pods show it. The master comes first, because the workers are
-// useless without it.
+// shortage returns what the cluster lacks, as far as its pods show it. A missing master is returned before missing
+// workers, because the workers are useless without the master.
 func (s *step) shortage(c counts) shortage {
 	switch {
 	case c.masters == 0:
@@ -108,8 +111,9 @@ func (s *step) shortage(c counts) shortage {
 	return shortage{}
 }
 
-// withPodReason adds the reason of the first pod of a role that has one. If the role has no pod, something prevents the
-// StatefulSet from creating one.
+// withPodReason returns a shortage with the reason that a pod of the role gives, or with the given cause if no pod
+// gives a reason. If the role has no pod, the message says so, because something prevents the StatefulSet from creating
+// a pod.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {
