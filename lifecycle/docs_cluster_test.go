@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// clusterStates writes the section on standalone clusters in docs/states.md.
+// clusterStates writes the section of docs/states.md about standalone clusters.
 func clusterStates(b *strings.Builder) {
 	fmt.Fprint(b, `
 ## Standalone clusters

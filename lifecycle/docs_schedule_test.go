@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// The states of a schedule's run. A schedule itself has no phases.
+// States of a schedule's run. The schedule itself has no phases.
 const (
 	awaited   = "Awaited"
 	waiting   = "Waiting"
@@ -25,7 +25,7 @@ const (
 	deleted   = "Deleted"
 )
 
-// situation is one in which the machine moves a run from one state to another.
+// situation describes a situation in which the state machine moves a run from one state to another.
 type situation struct {
 	from, to, when string
 	policy         schedule.Policy // Allow if it is empty
@@ -59,7 +59,7 @@ var situations = []situation{
 	{from: failed, to: deleted, when: "more failed than are kept", ended: lifecycle.Failed},
 }
 
-// decide lets the machine decide on a situation. It returns the new state of the run, and the reported reasons.
+// decide runs the state machine in the situation. It returns the new state of the run, and the reported reasons.
 func (s situation) decide(t *testing.T) (to string, reported []string) {
 	t.Helper()
 	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
@@ -120,7 +120,7 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 	return s.becomes(plan, run, reported), reported
 }
 
-// becomes reads the new state of a run from a plan.
+// becomes returns the new state of a run, which follows from a plan and the reported reasons.
 func (s situation) becomes(plan schedule.Plan, run string, reported []string) string {
 	does := func(verb lifecycle.Verb) bool {
 		return slices.Contains(plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
@@ -148,7 +148,8 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 	return awaited
 }
 
-// drawRuns writes the states of a run. Each edge is one that the machine makes.
+// drawRuns writes the diagram of the states of a run. Each arrow in it is a transition that the state machine makes in
+// a situation.
 func drawRuns(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write docs/states.md")
 
 const page = "../docs/states.md"
 
-// TestStatesPage keeps docs/states.md equal to the tables of the machines. Run it with -update after a change of a
-// table.
+// TestStatesPage checks that docs/states.md contains the tables of the state machines. After a change of a table, run
+// it with -update.
 func TestStatesPage(t *testing.T) {
 	want := statesPage(t)
 	if *update {
@@ -37,7 +37,7 @@ func TestStatesPage(t *testing.T) {
 	}
 }
 
-// parts returns the names of parts of an application.
+// parts returns the names of the given parts of an application as one text.
 func parts(all []lifecycle.Part) string {
 	var names []string
 	for _, part := range all {
@@ -46,7 +46,7 @@ func parts(all []lifecycle.Part) string {
 	return strings.Join(names, ", ")
 }
 
-// statesPage is the page: the tables, and between them the text that no table contains.
+// statesPage returns the text of docs/states.md: the tables, and the text between them.
 func statesPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -165,7 +165,7 @@ the time that it is due (docs/schedules.md). Each row is decided by the machine 
 	return b.String()
 }
 
-// draw writes a machine's diagram. Edges to the outside come at the end.
+// draw writes the diagram of a state machine. Edges that lead out of the diagram come last.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
 	for _, e := range edges {
@@ -192,7 +192,7 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, out, "```\n")
 }
 
-// list writes the table of the edges that the diagram combines or omits.
+// list writes a table of the transitions that the diagram combines or omits.
 func list(b *strings.Builder, edges []application.Edge) {
 	fmt.Fprint(b, "The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
 	for _, e := range edges {
@@ -202,7 +202,7 @@ func list(b *strings.Builder, edges []application.Edge) {
 	}
 }
 
-// await writes the table of waits.
+// await writes a table of what each phase waits for.
 func await(b *strings.Builder, waits []application.Wait) {
 	fmt.Fprint(b, "| phase | waits for |\n|---|---|\n")
 	for _, w := range waits {
@@ -210,7 +210,7 @@ func await(b *strings.Builder, waits []application.Wait) {
 	}
 }
 
-// inside reports whether an edge stays among the phases of a live attempt.
+// inside reports whether an edge starts and ends among the phases of a live attempt.
 func inside(e application.Edge) bool {
 	return e.To.Live() && !slices.ContainsFunc(e.From, func(p lifecycle.Phase) bool { return !p.Live() })
 }

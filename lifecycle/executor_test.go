@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestExecutorReadiness checks that a running executor is Unready if Kubernetes reports that, and not if nothing is
-// reported.
+// TestExecutorReadiness checks that a running executor is Unready only if Kubernetes reports so, and not if Kubernetes
+// reports nothing.
 func TestExecutorReadiness(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -27,8 +27,8 @@ func TestExecutorReadiness(t *testing.T) {
 	}
 }
 
-// TestExecutorTaken checks that an executor counts as taken if its container still runs in the last state of its pod,
-// even after an earlier deletion with a grace period.
+// TestExecutorTaken checks that an executor counts as deleted while running if its container still runs in the last
+// state of its pod, even if the pod was deleted with a grace period before.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
 	grace := func(seconds int64) func(*corev1.Pod) {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Labels and annotations that facts are read from.
+// Labels and annotations of pods from which facts are read.
 const (
 	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's
 	// identity.
@@ -37,8 +37,9 @@ const (
 	connectServer = "connect-server"
 )
 
-// DriverFacts reads a driver pod. The parameter container is the name of the Spark container. If the pod has no
-// container of that name, the last one counts: Spark appends its own container to those of a pod template.
+// DriverFacts returns the facts of a driver pod. The argument container is the name of the Spark container. If the pod
+// has no container with that name, the last container is the Spark container, because Spark appends its own container
+// to the containers of a pod template.
 func DriverFacts(pod *corev1.Pod, container string) Driver {
 	status := containerStatus(pod, container)
 	d := Driver{
@@ -75,8 +76,8 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	return d
 }
 
-// SubmitterFacts reads a pod that creates a driver pod by spark-submit. The parameter container is the name of the
-// container that runs it.
+// SubmitterFacts returns the facts of a pod that runs spark-submit to create a driver pod. The argument container is
+// the name of the container that runs spark-submit.
 func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
 	s := Submitter{
@@ -93,8 +94,9 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	return s
 }
 
-// ExecutorFacts reads an executor pod. An executor that was deleted and stopped by a stop signal counts as succeeded,
-// unless Kubernetes took the pod away: Spark and the operator delete executors that way.
+// ExecutorFacts returns the facts of an executor pod. An executor whose pod was deleted and whose container was then
+// stopped by a signal counts as succeeded, because Spark and the operator delete executors this way. It counts as
+// failed if Kubernetes evicted or preempted the pod.
 func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
 	e := Executor{
@@ -113,31 +115,32 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	return e
 }
 
-// DeletedWhileRunning reports whether somebody deleted an executor without a grace period while it ran. The pod is
-// gone, and the argument is its last state.
+// DeletedWhileRunning reports whether somebody deleted an executor pod without a grace period while the executor ran.
+// The pod no longer exists; the argument pod is its last state.
 //
-// The kubelet reports the end of the containers before a pod goes, if the pod exited by itself or was deleted with a
-// grace period. Spark deletes executors with the grace period of their pods: executors that dynamic allocation
+// If a pod exits by itself or is deleted with a grace period, the kubelet reports the end of its containers before the
+// pod disappears. Spark deletes executors with the grace period of their pods: executors that dynamic allocation
 // releases, executors that ended (spark.kubernetes.executor.deleteOnTermination) and executors of an application that
-// ends. Kubernetes' garbage collector does the same. A container that still runs in the last state of its pod therefore
-// proves that somebody else deleted the pod without a grace period.
+// ends. The garbage collector of Kubernetes does the same. If a container still runs in the last state of its pod,
+// somebody else must therefore have deleted the pod without a grace period.
 //
-// A pod whose own grace period is 0 is exempt, because every deletion of such a pod leaves that state. An executor on a
-// lost node, or one that Kubernetes takes from its node, is exempt too, because its facts already report the failure.
+// A pod whose own grace period is 0 is exempt, because every deletion of such a pod leaves that last state. An executor
+// on a lost node, or one that Kubernetes evicts or preempts, is exempt too, because its facts already report the
+// failure.
 func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
 }
 
-// AsDeleted returns the executor as failed because somebody deleted its pod.
+// AsDeleted returns a copy of the executor that counts as failed because somebody deleted its pod.
 func (e Executor) AsDeleted() Executor {
 	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
 		"Spark runs its tasks again on other executors. The audit log of the API server has who deleted it"}
 	return e
 }
 
-// MemberFacts reads a pod of a standalone cluster. The role names the container too. The container restarts when it
-// ends, so an ended container only makes the pod not ready.
+// MemberFacts returns the facts of a pod of a standalone cluster. The pod's role is also the name of its Spark
+// container. The container restarts when it ends, so an ended container only means that the pod is not ready.
 func MemberFacts(pod *corev1.Pod) Member {
 	role := pod.Labels[roleLabel]
 	status := containerStatus(pod, role)
@@ -157,7 +160,7 @@ func MemberFacts(pod *corev1.Pod) Member {
 	return m
 }
 
-// stopSignal reports whether a container ended after a request to stop: by SIGTERM or, after its grace period, by
+// stopSignal reports whether a container ended because it was asked to stop: by SIGTERM or, after its grace period, by
 // SIGKILL.
 func stopSignal(end *corev1.ContainerStateTerminated) bool {
 	return (end.ExitCode == 143 || end.ExitCode == 137) && end.Reason != "OOMKilled"
@@ -171,9 +174,9 @@ func attemptOf(pod *corev1.Pod) int32 {
 	return int32(n)
 }
 
-// containerStatus finds the status of the Spark container. It uses the order of the spec, because the kubelet sorts the
-// statuses by name. A container with the given name wins over the last one, since a webhook may have appended a
-// sidecar.
+// containerStatus returns the status of the Spark container. This is the container with the given name or, if there is
+// none, the last container of the spec. The container with the given name is preferred, because a webhook may have
+// appended a sidecar. The last status is not used, because the kubelet sorts the statuses by name.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name
@@ -208,8 +211,8 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 	return nil
 }
 
-// podPhase returns the state of the Spark container, not of the pod: a sidecar may outlive the container or fail beside
-// it.
+// podPhase returns the state of the Spark container. The state of the pod may differ, because a sidecar may run for
+// longer than the Spark container or fail while it runs.
 func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	if end := ended(status); end != nil {
 		if end.ExitCode == 0 {
@@ -232,25 +235,25 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	return DriverRunning
 }
 
-// nodeLost reports whether Kubernetes found that the pod's node does not respond. A pod that still exists may then be
-// running. A taint is no evidence: anybody may set one, and a node that responds obeys it.
+// nodeLost reports whether Kubernetes found that the pod's node does not respond. If such a pod still exists, it may be
+// running. A taint of the node does not count, because anybody may set a taint, and a node that responds acts on it.
 func nodeLost(pod *corev1.Pod) bool {
 	// Kubernetes wrote the first two before 1.13, and other components still may.
 	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
 }
 
-// markedUnready reports whether the node controller removed the pod's readiness.
+// markedUnready reports whether the node controller set the condition Ready of a pod to False.
 //
-// The node controller does that to the pods of a node that has not responded for a while (node-monitor-grace-period, 50
-// s by default; MarkPodsNotReady). It changes only the status of the condition. A kubelet that removes readiness always
-// gives a reason, and it removes ContainersReady as well unless the reason is a readiness gate.
+// The node controller does so for the pods of a node that has not responded for a while (node-monitor-grace-period, 50
+// s by default; MarkPodsNotReady). It changes only the status of the condition. If a kubelet sets Ready to False, it
+// always gives a reason, and it also sets ContainersReady to False unless the reason is a readiness gate.
 func markedUnready(pod *corev1.Pod) bool {
 	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
 	return ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason == "" &&
 		containers != nil && containers.Status == corev1.ConditionTrue
 }
 
-// disruption returns why Kubernetes took the pod away, or a zero Cause.
+// disruption returns why Kubernetes evicted or preempted the pod, or the zero Cause if it did neither.
 func disruption(pod *corev1.Pod) Cause {
 	message := pod.Status.Message
 	target := podCondition(pod, corev1.DisruptionTarget)
@@ -272,8 +275,8 @@ func disruption(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// podCause returns the best explanation of a failure or of a wait. It prefers the reason that explains the others: the
-// container of an evicted pod did not fail by itself.
+// podCause returns the best explanation of a pod's failure or wait. It prefers the reason that explains the other
+// reasons: the container of an evicted pod, for example, did not fail by itself.
 func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phase DriverPhase, taken Cause) Cause {
 	switch phase {
 	case DriverSucceeded:
@@ -293,8 +296,8 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// waitCause returns the wait reason of a pod, or of a container in a pod that otherwise runs, as far as the status
-// shows it. It returns a zero Cause if the pod is starting normally.
+// waitCause returns the wait reason of a pod, or of one container if the rest of the pod runs, as far as the pod's
+// status contains it. It returns the zero Cause if the pod is starting normally.
 func waitCause(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
@@ -330,7 +333,7 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 		"the pod is not scheduled before its scheduling gates are removed by their owner: " + strings.Join(names, ", ")}
 }
 
-// scheduledAt returns when a pod was assigned to a node; zero before that.
+// scheduledAt returns when a pod was assigned to a node; the zero time if it has no node yet.
 func scheduledAt(pod *corev1.Pod) time.Time {
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
 		return c.LastTransitionTime.Time
@@ -338,12 +341,12 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it neither
-// chose a node nor wrote the condition PodScheduled.
+// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it has
+// neither chosen a node nor written the condition PodScheduled.
 //
-// It returns "" for a pod that the scheduler handled, and for the default scheduler of Kubernetes: if that one is down,
-// the whole cluster shows it. UnresponsiveScheduler does not judge how long a scheduler may take, because a scheduler
-// that queues whole applications may need long.
+// It returns "" if the scheduler has handled the pod. It also returns "" for the default scheduler of Kubernetes,
+// because a failure of that scheduler is visible in the whole cluster. It does not consider how long the scheduler has
+// taken, because a scheduler that queues whole applications may need a long time.
 func UnresponsiveScheduler(pod *corev1.Pod) string {
 	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
 		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
@@ -353,14 +356,14 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 }
 
 // UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a
-// running scheduler needs.
+// running scheduler needs. The argument pod is the pod's name.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
 }
 
-// imagePull returns the wait reason for an image that cannot be pulled. It always has the same reason and, as far as
-// Kubernetes allows, the same text. The kubelet alternates between ErrImagePull and ImagePullBackOff at every try, and
-// a status that followed it would be written as often.
+// imagePull returns the wait reason of a container whose image cannot be pulled. The result always has the same reason
+// and, as far as Kubernetes allows, the same message. The kubelet alternates between ErrImagePull and ImagePullBackOff
+// at every try, so otherwise each try would cause a status write.
 func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWaiting) Cause {
 	message := waiting.Message
 	if _, why, ok := strings.Cut(message, "ErrImagePull: "); ok {
@@ -369,7 +372,7 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 	return Cause{"ImagePullBackOff", sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
 }
 
-// sentence joins a statement with the message of Kubernetes or of the container.
+// sentence joins a statement with the detail that Kubernetes or the container reports, if there is any.
 func sentence(what, detail string) string {
 	if detail = strings.TrimSpace(detail); detail == "" {
 		return what

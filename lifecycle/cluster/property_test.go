@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
-// the table. The trail leads from the remembered phase to the new one. Every wait has a timer or a named event. A
-// second step is quiet.
+// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
+// transition is in the table. The transitions lead from the remembered phase to the new one. Every wait has a time
+// limit or a named event. A second step adds nothing.
 func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -37,7 +37,7 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	checkQuiet(t, want, seen, objects, now, plan)
 }
 
-// checkRules checks a plan against the rules of the package.
+// checkRules checks a plan against the rules in the package comment.
 func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	ends := slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
@@ -77,7 +77,7 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	}
 }
 
-// checkQuiet checks that a second step with only the memory changed enters no phase and reports nothing.
+// checkQuiet checks a second step in which only the memory has changed: it enters no phase and reports nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
@@ -88,7 +88,7 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 	}
 }
 
-// anything makes random situations, including unreachable ones.
+// anything generates random situations, including situations that cannot occur.
 type anything struct{ *rand.Rand }
 
 func pick[T any](a anything, values ...T) T { return values[a.IntN(len(values))] }
@@ -145,8 +145,8 @@ func (a anything) observed() lifecycle.Observed {
 	return seen
 }
 
-// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan. It also
-// checks that every edge of the table occurs.
+// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
+// every plan must keep. It also checks that every transition of the table occurs.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {

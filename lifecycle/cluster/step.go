@@ -20,8 +20,9 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// A pass calls it with the last known state of the objects, and again with the state after this pass has ensured them.
-// With mem = plan.Next and no other change, a second Step enters no phase and reports nothing.
+// A pass calls Step twice: first with the last known state of the objects, then with the state after this pass has
+// ensured the objects. If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no
+// phase and reports nothing.
 func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time) Plan {
 	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
 	if !want.Deleting {
@@ -31,7 +32,7 @@ func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, no
 	return s.plan
 }
 
-// step is one decision while it is being made.
+// step is the state of a decision while Step makes it.
 type step struct {
 	want    Cluster
 	seen    lifecycle.Observed
@@ -55,9 +56,9 @@ func (s *step) run() {
 	s.requeueAfter(repeatDelay) // not reached: a test explores the machine at random
 }
 
-// noticeEdit starts the rollout of an edited spec in a wanted cluster. A running cluster stays as it is while the
-// edited spec cannot be rendered; a later valid edit, or one that restores the spec, is noticed then. A finished
-// cluster starts again after everything is released (over).
+// noticeEdit starts the rollout of an edited spec if the cluster wants its objects. A running cluster stays unchanged
+// while the edited spec is invalid; noticeEdit handles a later edit that makes the spec valid again. A finished cluster
+// is started again by over, after all its objects are deleted.
 func (s *step) noticeEdit() {
 	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
@@ -73,7 +74,8 @@ func (s *step) noticeEdit() {
 	}
 }
 
-// move runs the decision of the current phase. It reports whether another phase was entered, which then decides next.
+// move runs the decision of the current phase. It reports whether the decision entered another phase, whose decision
+// must run next.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.Running:
@@ -88,7 +90,8 @@ func (s *step) move() bool {
 	return s.ensuring()
 }
 
-// to enters a phase. The cause is the reason, or the wait reason of the phase.
+// to enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
+// always true.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
@@ -98,7 +101,7 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// outcome returns how a cluster ended.
+// outcome returns how a cluster ended; Undecided if it has not ended.
 func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	switch {
 	case phase != lifecycle.Ended && phase != lifecycle.Done:
@@ -109,7 +112,7 @@ func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	return lifecycle.Refused
 }
 
-// requeueAfter requests another pass after d at the latest.
+// requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
@@ -123,9 +126,9 @@ func (s *step) notice(reason, format string, args ...any) {
 	})
 }
 
-// waitFor remembers the wait reason of the cluster, and reports it if the reason changed. While the cluster starts, it
-// reports only reasons given by a pod or the API server, since a mere delay is normal. A new message alone is not
-// reported: Kubernetes describes the same problem in many ways.
+// waitFor stores the wait reason of the cluster in the memory, and reports it if the reason has changed. While the
+// cluster starts, it reports only reasons that a pod or the API server gives, because a mere delay is normal. A change
+// of the message alone is not reported, because Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(what shortage) {
 	cause := what.cause.Bounded()
 	// The cluster still lacks something, and the last known reason stays valid.
@@ -140,7 +143,7 @@ func (s *step) waitFor(what shortage) {
 	s.m.Cause = cause
 }
 
-// ensuring requests the objects until all of them stand. The controller that ensures them retries by itself.
+// ensuring waits until all objects exist as wanted. The controller that ensures the objects retries by itself.
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -159,7 +162,7 @@ func (s *step) ensuring() bool {
 	return false
 }
 
-// bound returns the time limit, or the requeue interval if there is none.
+// bound returns the time limit of the start or, if there is none, the requeue interval.
 func (s *step) bound() time.Duration {
 	if s.want.Start > 0 {
 		return s.want.Start
@@ -167,8 +170,8 @@ func (s *step) bound() time.Duration {
 	return unbound
 }
 
-// starting waits for the master, then for the workers. Only the wait for the master has a limit: a cluster with too few
-// workers is still useful.
+// starting waits for the master and then for the workers. Only the wait for the master has a time limit, because a
+// cluster with too few workers is still useful.
 func (s *step) starting() bool {
 	counts := s.count()
 	master := counts.masters > 0
@@ -199,7 +202,8 @@ func (s *step) starting() bool {
 	return false
 }
 
-// running reports what the cluster lacks, and when all pods are of its spec. Nothing ends the phase.
+// running handles the phase Running. It reports what the cluster lacks, and when all pods match its spec. No
+// observation ends this phase.
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
@@ -223,7 +227,7 @@ func (s *step) running() bool {
 	return false
 }
 
-// rolledOut remembers when all pods are of the spec.
+// rolledOut stores in the memory when all pods match the spec, and reports the end of a rollout.
 func (s *step) rolledOut(counts counts) {
 	if !s.m.Rolling() || !s.objects.Stand || s.want.Invalid != nil || !s.current(counts) {
 		return
@@ -243,8 +247,9 @@ func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
 	return cause
 }
 
-// overdue reports whether a rollout exceeds its time, and requests a pass for the moment when it does. Each pod that is
-// made from the new spec restarts that time: workers are replaced one after the other, and there may be many.
+// overdue reports whether a rollout has exceeded its time limit. If not, it requests a pass at the end of that limit.
+// The time starts again with each pod that is created from the new spec, because workers are replaced one after the
+// other and there may be many.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
@@ -262,7 +267,7 @@ func (s *step) overdue() bool {
 	return left <= 0
 }
 
-// releasing waits until nothing of a failed cluster is left.
+// releasing waits until no pod and no object of a failed cluster is left.
 func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.to(lifecycle.Done, s.m.Cause)
@@ -271,8 +276,8 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over handles a finished cluster, which only an edit can start again. A spec that was invalid and has become valid
-// without an edit counts as one: an operator with another configuration had judged it.
+// over handles a finished cluster, which only an edit can start again. If an invalid spec has become valid without an
+// edit, this counts as an edit: an operator with another configuration had rejected the spec.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	switch {

@@ -5,7 +5,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// The groups of phases that share edges.
+// Groups of phases from which the same transitions start.
 var (
 	asking   = []lifecycle.Phase{lifecycle.New, lifecycle.Resuming, lifecycle.Waiting}
 	starting = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started}
@@ -13,7 +13,8 @@ var (
 
 func only(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
+// Transitions lists all transitions that Step may make. A test checks every decision of the state machine against this
+// list.
 var Transitions = []application.Edge{
 	{From: asking, To: lifecycle.Launched, When: "all objects stand"},
 	{From: []lifecycle.Phase{lifecycle.New, lifecycle.Resuming}, To: lifecycle.Waiting, When: "the API server refuses an object"},
@@ -29,7 +30,7 @@ var Transitions = []application.Edge{
 	{From: only(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
 }
 
-// Waits has every phase in which a cluster can stay, and what it waits for in that phase.
+// Waits has an entry for each phase in which a cluster can stay. The entry says what the cluster waits for.
 var Waits = []application.Wait{
 	{Phase: lifecycle.New, For: "the API server to take the objects, where it does not at once"},
 	{Phase: lifecycle.Resuming, For: "the same, after an edit of what was over"},

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// world is a small Kubernetes with one Spark cluster. It ensures the objects that the machine wants, makes pods from
-// them, and applies trouble. Pods die, nodes are lost, images are missing, quotas reject objects, and caches are late.
-// Users edit, and the operator dies before a status write.
+// world is a simulated Kubernetes with one Spark cluster. It ensures the objects that the state machine wants, creates
+// pods from them, and causes trouble. Pods die, nodes are lost, images are missing, quotas reject objects, and caches
+// are late. Users edit the spec, and the operator dies before a status write.
 type world struct {
 	lives.Life
 	want Cluster
@@ -49,7 +49,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// tick lets time pass, and everybody except the operator act.
+// tick advances the time. Pods, users and the rest of Kubernetes act during this time, but not the operator.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(20)) * time.Second)
 	if !w.kind {
@@ -61,7 +61,7 @@ func (w *world) tick() {
 	}
 }
 
-// trouble simulates everybody else.
+// trouble simulates users, quotas and failures of pods and nodes.
 func (w *world) trouble() {
 	switch {
 	case w.Chance(0.04):
@@ -94,7 +94,7 @@ func (w *world) edit() {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and ensured the objects. Half of the time the user restores the earlier spec.
+// read it and ensured the objects. In about half of the cases the user restores the earlier spec.
 func (w *world) conflict() {
 	w.clashes++
 	if w.earlier.Made == nil || w.Chance(0.5) {
@@ -148,8 +148,8 @@ func keys(roles map[string]lifecycle.Role) func(func(string) bool) {
 	}
 }
 
-// pass is one pass of the operator. It decides, ensures the objects, decides again by their state, and stores the
-// result, unless the operator dies.
+// pass simulates one pass of the operator. The operator decides, ensures the objects, decides again with their new
+// state, and stores the result unless it dies before.
 func (w *world) pass(t *testing.T) {
 	w.Passes++
 	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen}
@@ -180,7 +180,7 @@ func (w *world) pass(t *testing.T) {
 	w.Wake(check)
 }
 
-// ensureObjects ensures the objects.
+// ensureObjects ensures the cluster's objects and returns their state.
 func (w *world) ensureObjects() Objects {
 	switch {
 	case w.quota && (w.objects < 7 || !reflect.DeepEqual(w.made, w.want.Made)):
@@ -192,7 +192,7 @@ func (w *world) ensureObjects() Objects {
 	return stand
 }
 
-// checkDecision checks a decision against the expectations of a user.
+// checkDecision checks a decision against what a user may expect.
 func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
 		w.ready = w.Now
@@ -217,7 +217,7 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 	}
 }
 
-// settled reports whether the cluster is in its final state after all failures have ended.
+// settled reports whether the cluster has reached its final state after the end of all trouble.
 func (w *world) settled() bool {
 	m := w.stored
 	switch m.Phase {
@@ -229,8 +229,8 @@ func (w *world) settled() bool {
 	return false
 }
 
-// TestWorlds lets many clusters live through trouble. After the trouble, each must run completely and match its spec,
-// or have failed with everything gone.
+// TestWorlds simulates many clusters with trouble. After the end of the trouble, each cluster must either run
+// completely and match its spec, or have failed and have no object left.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
 	count := lives.Play(t, 200, func(seed uint64) *lives.Life {
@@ -255,8 +255,8 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// TestIdleWorld checks that a complete cluster requests nothing, and that a time limit causes a pass in time without
-// any event.
+// TestIdleWorld checks that a complete cluster requests no further pass. It also checks that a time limit leads to a
+// pass in time without any event.
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true

@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan checks a plan against the rules of every plan. The same input gives the same plan. Every transition is in
-// the table. The trail leads from the remembered phase to the new one. At most one server is made. A second step is
-// quiet. Every wait has a timer or a named event.
+// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
+// transition is in the table. The transitions lead from the remembered phase to the new one. At most one server is
+// created. A second step adds nothing. Every wait has a time limit or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -38,7 +38,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkMade checks that a plan makes one server at most, with an unused number, and requests nothing else beside it.
+// checkMade checks that a plan creates at most one server, with an unused attempt number, and requests nothing else in
+// the same plan.
 func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -53,7 +54,8 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWoken checks that a wait for time has a timer. Events of the pod or of the custom resource end the others.
+// checkWoken checks that a plan requests another pass if its phase depends on time. In all other phases, an event of
+// the pod or of the custom resource leads to the next pass.
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
 	m := plan.Next
 	switch {
@@ -65,7 +67,8 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 	}
 }
 
-// checkQuiet checks that a second step with only the memory changed enters no phase, makes nothing and reports nothing.
+// checkQuiet checks a second step in which only the memory has changed: it enters no phase, creates nothing and reports
+// nothing.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.ProbeResult = nil, false, nil
@@ -84,7 +87,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything makes random situations, including unreachable ones.
+// anything generates random situations, including situations that cannot occur.
 type anything struct{ *rand.Rand }
 
 func (a anything) time(now time.Time) time.Time {
@@ -159,8 +162,8 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	return seen
 }
 
-// TestAnything checks decisions about random situations, reachable or not, against the rules of every plan. It also
-// checks that every edge of the table occurs.
+// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
+// every plan must keep. It also checks that every transition of the table occurs.
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := lives.Used{}

@@ -1,12 +1,12 @@
 // Package connect is the state machine of a Spark Connect server. Step is a pure function from the desired, remembered
 // and observed state to a plan.
 //
-// A server is a Spark driver that never finishes. Its life is therefore that of an application (lifecycle/application),
-// with the same attempts, numbers and rules against duplicate and lost drivers. One rule differs: whatever ends the
-// server, another one is made, after an interval that grows while the servers fail. Only a spec that cannot be used
-// ends it permanently, until an edit.
+// A server is a Spark driver that never finishes. Its life cycle is therefore that of an application
+// (lifecycle/application), with the same attempts, attempt numbers and rules against duplicate and lost drivers. One
+// rule differs: whatever ends the server, the operator creates another server, after an interval that grows while the
+// servers fail. Only an invalid spec ends the server permanently, until an edit.
 //
-// Transitions lists every edge, Waits what each phase waits for.
+// Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package connect
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// The intervals from the end of a server to the next one.
+// Intervals from the end of a server to the creation of the next server.
 const (
 	// FirstInterval follows the first server that ended or was rejected. It doubles with each further failure.
 	FirstInterval = 10 * time.Second
@@ -26,17 +26,17 @@ const (
 	Settled = 10 * time.Minute
 )
 
-// restart is the rule of every server. A rejection by the API server does not end it either: raising a quota needs no
-// edit of the spec.
+// restart is the restart rule of every server. A rejection by the API server does not end the server permanently
+// either, because a quota can be raised without an edit of the spec.
 var restart = lifecycle.Restart{
 	Policy: lifecycle.Always, FailureInterval: FirstInterval, SubmissionInterval: FirstInterval, Factor: 2, Max: MaxInterval, ResetAfter: Settled,
 }
 
-// Step makes one decision, as application.Step does. It reads only the fields of app that a server can have: UID,
+// Step makes one decision, as application.Step does. It reads only the fields of app that apply to a server: UID,
 // SpecHash, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the driver of its
 // attempt.
 //
-// The wait for a node, an image or a quota has no time limit, because another attempt would not help.
+// A server may wait for a node, an image or a quota without a time limit, because another attempt would not help.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	return application.Step(lifecycle.App{
 		UID: app.UID, SpecHash: app.SpecHash, Deleting: app.Deleting, Orphan: app.Orphan, Suspend: app.Suspend, Invalid: app.Invalid,

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// story plays passes one after the other and keeps the memory between them.
+// story runs passes one after the other and keeps the memory between them.
 type story struct {
 	t    *testing.T
 	app  lifecycle.App
@@ -24,7 +24,7 @@ func tell(t *testing.T) *story {
 	return &story{t: t, now: began, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
 }
 
-// after lets time pass, then runs a pass with the given observation.
+// after advances the time by d, then runs a pass with the given observation.
 func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -40,7 +40,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	return s
 }
 
-// expect checks the phase and the reason of the server.
+// expect compares the phase and the reason in the memory with the given ones.
 func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
@@ -49,7 +49,7 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	return s
 }
 
-// does checks the requested actions.
+// does compares the actions of the last plan with the given ones.
 func (s *story) does(want ...lifecycle.Action) *story {
 	s.t.Helper()
 	if !slices.Equal(s.plan.Actions, want) {
@@ -66,7 +66,7 @@ func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt}
 }
 
-// server is an observed server; mods change it.
+// server returns an observation with one server, after applying the given changes to it.
 func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: began, SpecHash: "1:a"}
 	for _, mod := range mods {
@@ -83,7 +83,7 @@ var (
 	serves  = func(attempt int32) lifecycle.Observed { return server(attempt, lifecycle.DriverRunning, ready) }
 )
 
-// running is a server that has been Running since began.
+// running returns a story with a server that has been Running since began.
 func running(t *testing.T) *story {
 	return tell(t).after(0, nothing).does(makes(1)).expect(lifecycle.Launched, "").after(0, serves(1)).expect(lifecycle.Running, "")
 }
@@ -104,8 +104,8 @@ func TestServerComesUp(t *testing.T) {
 	}
 }
 
-// TestBackOff ends servers as soon as they run. The interval doubles up to the longest, and after a server that ran
-// well for a while it is the first one again.
+// TestBackOff checks the intervals between servers that end as soon as they run. The interval doubles up to the
+// maximum. After a server that ran well for a while, it is the first interval again.
 func TestBackOff(t *testing.T) {
 	s := running(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
@@ -130,7 +130,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestHowServersEnd checks the cause of each end, and that the next server follows.
+// TestHowServersEnd checks the cause of each way in which a server can end, and that another server follows.
 func TestHowServersEnd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  []lifecycle.Observed
@@ -188,8 +188,8 @@ func TestNotReady(t *testing.T) {
 	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
 }
 
-// TestServerThatGoes checks a server that is being deleted. No Service leads to its pod, whatever its readiness. The
-// reason is reported, and the earlier state stays remembered.
+// TestServerThatGoes checks a server whose pod is being deleted. Such a pod receives no traffic from its Service, even
+// if it is ready. The reason is reported, and the memory keeps the earlier state.
 func TestServerThatGoes(t *testing.T) {
 	evicted := func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"}
@@ -223,7 +223,8 @@ func TestServerThatGoes(t *testing.T) {
 	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
 }
 
-// TestLostNode waits for a server on a lost node: no other is made before it is gone or has failed.
+// TestLostNode checks that no other server is created for a server on a lost node until that server no longer exists or
+// has failed.
 func TestLostNode(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
@@ -234,8 +235,8 @@ func TestLostNode(t *testing.T) {
 	s.after(time.Hour, nothing).does(makes(2))
 }
 
-// TestUnusableEdit checks an edit to a spec that cannot be rendered. The server stays unchanged until the spec is
-// valid. If it ends meanwhile, no other is made.
+// TestUnusableEdit checks an edit that makes the spec invalid. The running server stays unchanged until the spec is
+// valid again. If the server ends meanwhile, no other server is created.
 func TestUnusableEdit(t *testing.T) {
 	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
 	edited := func(seen lifecycle.Observed) *story {
@@ -270,8 +271,8 @@ func TestUnusableEdit(t *testing.T) {
 	s.after(time.Minute, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
-// TestEdit replaces the server: its pod first, its executors next, and the new server when nothing is left. The counts
-// are reset.
+// TestEdit checks that an edit replaces the server. First the server's pod is deleted, then its executors, and the new
+// server is created when no object is left. The counts of failures are reset.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6
@@ -291,7 +292,8 @@ func TestEdit(t *testing.T) {
 	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().expect(lifecycle.Running, "")
 }
 
-// TestEditOfSettledServer checks that counts reset by an edit do not return because the server had run well.
+// TestEditOfSettledServer checks an edit of a server that had run well for a while. The counts that the edit resets
+// must stay zero, although the end of such a server also changes the counts.
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
@@ -318,7 +320,8 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestRefused retries a creation that the API server rejects, without end: raising a quota needs no edit of the spec.
+// TestRefused checks that a creation that the API server rejects is retried without end, because a quota can be raised
+// without an edit of the spec.
 func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
@@ -332,7 +335,8 @@ func TestRefused(t *testing.T) {
 	s.after(0, nothing).does(makes(8)).expect(lifecycle.Launched, "")
 }
 
-// TestInvalid waits for an edit, or for an operator that accepts the spec.
+// TestInvalid checks that a server with an invalid spec waits for an edit, or for an operator whose configuration
+// accepts the spec.
 func TestInvalid(t *testing.T) {
 	for name, mend := range map[string]func(*lifecycle.App){
 		"edited":                      func(app *lifecycle.App) { app.SpecHash, app.Invalid = "1:b", nil },
@@ -352,7 +356,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestTakenOver keeps a server that another operator made, whatever its spec is now.
+// TestTakenOver checks that a server that another operator created keeps running, whatever its spec is now.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
 	s := tell(t).after(0, theirs).does().expect(lifecycle.Running, "")
@@ -363,7 +367,7 @@ func TestTakenOver(t *testing.T) {
 	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 }
 
-// TestShortOfExecutors probes why wanted executors are missing, and reports it.
+// TestShortOfExecutors checks that the operator sends a probe if wanted executors are missing, and reports the answer.
 func TestShortOfExecutors(t *testing.T) {
 	s := running(t)
 	s.app.MinExecutors = 2
@@ -382,7 +386,8 @@ func TestShortOfExecutors(t *testing.T) {
 	s.after(time.Second, there).does().expect(lifecycle.Running, "")
 }
 
-// TestTransientErrors requests nothing impossible during transient errors, and makes the server afterwards.
+// TestTransientErrors checks that nothing that must fail is requested during transient errors, and that the server is
+// created afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
 	s := tell(t).after(time.Minute, bad).does().expect(lifecycle.New, "")
@@ -392,7 +397,8 @@ func TestTransientErrors(t *testing.T) {
 	s.after(time.Minute, nothing).does(makes(1)).expect(lifecycle.Launched, "")
 }
 
-// TestDeleted deletes everything at once, as the garbage collector would, and leaves objects that should be orphaned.
+// TestDeleted checks the deletion of the custom resource: all dependents are deleted at once, as the garbage collector
+// would do, unless they are to be orphaned.
 func TestDeleted(t *testing.T) {
 	s := running(t)
 	s.app.Deleting = true
@@ -401,7 +407,8 @@ func TestDeleted(t *testing.T) {
 	s.after(time.Second, serves(1)).does()
 }
 
-// TestUnremembered adopts the server of an unremembered launch, and makes no other.
+// TestUnremembered checks that the server of a launch that was not stored is adopted, and that no other server is
+// created.
 func TestUnremembered(t *testing.T) {
 	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
 	s.m = lifecycle.Memory{}

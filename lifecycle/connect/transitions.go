@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// The groups of phases that share edges.
+// Groups of phases from which the same transitions start.
 var (
 	alive   = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown}
 	settled = []lifecycle.Phase{lifecycle.Retained, lifecycle.Done}
@@ -17,7 +17,8 @@ var (
 
 func only(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
 
-// Transitions are all transitions that Step may make. A test checks every decision of the machine against them.
+// Transitions lists all transitions that Step may make. A test checks every decision of the state machine against this
+// list.
 var Transitions = []application.Edge{
 	{From: only(lifecycle.New), To: lifecycle.Launched, When: "seen for the first time"},
 	{From: only(lifecycle.New), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
@@ -56,7 +57,7 @@ var Transitions = []application.Edge{
 	{From: every, To: lifecycle.Launched, When: "a server of a newer attempt is there: its launch was not remembered, or another operator made it"},
 }
 
-// Waits has every phase in which a server can stay, and what it waits for in that phase.
+// Waits has an entry for each phase in which a server can stay. The entry says what the server waits for.
 var Waits = []application.Wait{
 	{Phase: lifecycle.New, For: "the API server to take the server's objects, where it does not at once"},
 	{Phase: lifecycle.Launched, For: "the server's container. A pod that does not show is looked for live"},

@@ -14,9 +14,9 @@ import (
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a small cluster with one server. It carries out plans as the controller does, and applies trouble. Servers
-// end in every way, nodes are lost, and caches are late. Calls fail before and after they took effect, and quotas
-// reject objects. The operator dies between any two calls.
+// world is a simulated cluster with one Spark Connect server. It carries out plans as the controller does, and causes
+// trouble. Servers end in every way, nodes are lost, and caches are late. Calls fail before and after they took effect,
+// and quotas reject objects. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
@@ -37,7 +37,7 @@ type world struct {
 	edits int
 }
 
-// pod is a server, or an executor.
+// pod is the pod of a server or of an executor.
 type pod struct {
 	server   bool
 	attempt  int32
@@ -70,7 +70,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// tick lets time pass, and everybody except the operator act.
+// tick advances the time. Pods, the user and the rest of the cluster act during this time, but not the operator.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
@@ -90,7 +90,7 @@ func (w *world) tick() {
 	}
 }
 
-// progress makes one pod progress.
+// progress lets one pod change at random, as real pods do.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -134,12 +134,12 @@ func (w *world) progress(p *pod) {
 	}
 }
 
-// remove deletes a pod, and with a server the executors that it owns.
+// remove removes a pod. If the pod is a server, it also removes the executors that the server owns.
 func (w *world) remove(p *pod) {
 	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
 }
 
-// user simulates the owner of the server.
+// user simulates the owner of the server, who suspends, edits and deletes.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -188,14 +188,14 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// injectError fails some calls.
+// injectError makes some calls fail.
 func (w *world) injectError(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)
 	}
 }
 
-// pass is one reconcile. It returns the longest time until the next one.
+// pass simulates one pass of the operator. It returns the maximum time until the next pass.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -239,7 +239,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. Half of the time the user restores the earlier spec.
+// read it and acted. In about half of the cases the user restores the earlier spec. It reports whether the write was
+// rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -260,7 +261,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	return true
 }
 
-// checkEnds fails if a server that the operator stopped counts as one that ended by itself.
+// checkEnds fails if a plan treats a server that the operator stopped as a server that ended by itself.
 func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
@@ -269,7 +270,7 @@ func (w *world) checkEnds(plan lifecycle.Plan) {
 	}
 }
 
-// backsOff checks the intervals between servers: each is twice the last one, up to the longest.
+// backsOff checks that the interval between two servers is at least FirstInterval and at most MaxInterval.
 func (w *world) backsOff(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
@@ -309,7 +310,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// create makes the objects of an attempt, and adopts existing ones.
+// create creates the objects of an attempt, and adopts existing objects.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
@@ -346,7 +347,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks the observed objects as deleted.
+// delete marks those of an attempt's pods as deleted that the operator has observed.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := p.server && seen.Driver(p.attempt) != nil ||
@@ -364,7 +365,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// turn lets time pass. A pass runs only if the observed state changed or the requested time has come.
+// turn advances the time. It runs a pass if the observed state changed or the requested time has come.
 func (w *world) turn(t *testing.T) {
 	app, before := w.app, w.observed()
 	if w.tick(); !reflect.DeepEqual(app, w.app) {
@@ -379,7 +380,7 @@ func (w *world) turn(t *testing.T) {
 	w.Wake(w.pass(t))
 }
 
-// servers counts the servers that may accept sessions.
+// servers returns the number of servers that have not ended.
 func (w *world) servers() (n int) {
 	for _, p := range w.pods {
 		if p.server && !p.over() {
@@ -389,7 +390,8 @@ func (w *world) servers() (n int) {
 	return n
 }
 
-// arrived returns what differs from the spec in a world without trouble, or "".
+// arrived returns how the server differs from its spec, or "" if it does not differ. It must be called after all
+// trouble has ended.
 func (w *world) arrived() string {
 	m := w.stored
 	var server *pod
@@ -416,7 +418,8 @@ func (w *world) arrived() string {
 	return ""
 }
 
-// live plays one life: a time with trouble, then a time without, after which everything must match the spec.
+// live plays one life cycle of a server. The first part has trouble (errors, edits, lost nodes), the second part has
+// none. In the second part the server must reach the state that its spec requires.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 250 {
@@ -438,7 +441,7 @@ func (w *world) live(t *testing.T) {
 	}
 }
 
-// TestLives plays many lives. A breach prints the life's seed and its story.
+// TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
 	lives.Play(t, 800, func(seed uint64) *lives.Life {
