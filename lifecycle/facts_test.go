@@ -19,7 +19,7 @@ var (
 	end   = metav1.NewTime(noon.Add(time.Hour))
 )
 
-// podIn is a driver pod of attempt 3 on a node, with changes.
+// podIn returns a driver pod of attempt 3 on a node in the given phase, after applying the given changes to it.
 func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -55,7 +55,7 @@ func exits(code int32, reason, message string) func(*corev1.Pod) {
 	}})
 }
 
-// inits adds an init container that ended.
+// inits returns a change that adds an init container that ended with the given exit code.
 func inits(name string, code int32, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
@@ -267,7 +267,7 @@ func TestDriverFacts(t *testing.T) {
 	}
 }
 
-// TestWaits checks the wait reason of a pending pod, as far as its status shows it.
+// TestWaits checks the wait reason of a pending pod, as far as the pod's status contains it.
 func TestWaits(t *testing.T) {
 	initWaits := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -306,8 +306,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestGates checks that the facts of a driver and of a cluster's member show whether a queue holds the pod, and when
-// the pod was assigned to a node.
+// TestGates checks that the facts of a driver and of a pod of a standalone cluster say whether a queue blocks the pod
+// by scheduling gates, and when the pod was assigned to a node.
 func TestGates(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	scheduled := func(status corev1.ConditionStatus) func(*corev1.Pod) {
@@ -345,8 +345,8 @@ func gates(names ...string) func(*corev1.Pod) {
 	}
 }
 
-// TestSilent checks that a scheduler is silent until it places a pod or gives a reason. The default scheduler of
-// Kubernetes never counts as silent.
+// TestSilent checks that a scheduler counts as unresponsive until it assigns the pod to a node or gives a reason. The
+// default scheduler of Kubernetes never counts as unresponsive.
 func TestSilent(t *testing.T) {
 	scheduledBy := func(name string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = name, "" }
@@ -380,8 +380,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestLastWords checks that a failure quotes the container's output from the first error on, and no more than fits a
-// status.
+// TestLastWords checks that the message of a failure quotes the container's output from the first error on, and no more
+// than a status can store.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
 	long := strings.Repeat("all is well é\n", 400)
@@ -497,8 +497,8 @@ func TestExecutorFacts(t *testing.T) {
 	}
 }
 
-// TestExitCodes checks that Spark's own exit codes and signals have a name, and that those of a user's program have
-// none.
+// TestExitCodes checks that the message names exit codes of Spark itself and signals, and gives no name to exit codes
+// of a user's program.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		code             int32
@@ -579,7 +579,8 @@ func TestSubmitterFacts(t *testing.T) {
 	}
 }
 
-// TestDriverOfASubmitter checks that a driver made by spark-submit names the pod that ran it.
+// TestDriverOfASubmitter checks that the facts of a driver that spark-submit created name the pod that ran
+// spark-submit.
 func TestDriverOfASubmitter(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "d", Annotations: map[string]string{SubmitterAnnotation: "s"}}}
 	if got := DriverFacts(pod, "c").Submitter; got != "s" {
@@ -591,8 +592,8 @@ func TestDriverOfASubmitter(t *testing.T) {
 	}
 }
 
-// TestCutTrace checks a cut stack trace. Kubernetes keeps the end of a long trace, which starts in the middle of a
-// frame. The class in that frame does not explain the failure.
+// TestCutTrace checks a cut stack trace. Kubernetes keeps only the end of a long stack trace, which starts in the
+// middle of a frame. The class name in that frame does not explain the failure, so the message must not start there.
 func TestCutTrace(t *testing.T) {
 	const message = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +

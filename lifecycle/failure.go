@@ -8,26 +8,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxExcerpt limits, in bytes, the part of a container's last output that a failure message quotes. The pod has the
-// whole output.
+// maxExcerpt is the maximum length, in bytes, of the part of a container's last output that a failure message quotes.
+// The pod itself has the whole output.
 const maxExcerpt = 1024
 
-// headRead and tailRead are the bytes that excerpt reads of a longer text, from its beginning and its end. A pod that
-// was read live may have a quarter of a megabyte in an annotation.
+// headRead and tailRead are the numbers of bytes that excerpt reads of a long text, at its beginning and at its end. An
+// annotation of a pod that was read live may have a quarter of a megabyte.
 const headRead, tailRead = 16 << 10, 4 << 10
 
-// The names of a driver and an executor in messages.
+// Names in messages for what a pod is.
 const (
 	roleDriver   = "driver"
 	roleServer   = "server" // a server is a driver too
 	roleExecutor = "executor"
 )
 
-// isDriverRole reports whether Spark's driver runs in a pod of the given role.
+// isDriverRole reports whether Spark's driver runs in a pod with the given role, which is a driver or a server.
 func isDriverRole(role string) bool { return role == roleDriver || role == roleServer }
 
-// failure returns why a pod failed. A cause that affected the whole pod explains the end of its container, so it comes
-// first.
+// failure returns why a pod failed. A cause that affected the whole pod has precedence over the end of the container,
+// because it explains that end.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
 		return notStarted(pod, role, taken)
@@ -54,14 +54,14 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	return Cause{reason, sentence(how, output)}
 }
 
-// apiServerTimeout explains a timeout of the Kubernetes client in the driver. The exception has no message: it is a
-// java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
+// apiServerTimeout is the text that explains a timeout of the Kubernetes client in the driver. The exception itself (a
+// java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout) has no message.
 const apiServerTimeout = "got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
 	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
 	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 
-// notStarted returns why a pod failed before its Spark container ran. An action on the pod comes first, then the first
-// init container that failed.
+// notStarted returns why a pod failed before its Spark container ran. The reason of a failure of the whole pod has
+// precedence; otherwise it is that of the first init container that failed.
 func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 	if taken.Reason == "" && pod.Status.Reason == "" {
 		for i := range pod.Status.InitContainerStatuses {
@@ -76,8 +76,8 @@ func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 }
 
-// exitReason returns a text and a reason for the end of a container. The parameter known is the name of the exit code,
-// if Spark defines one.
+// exitReason returns a reason for the end of a container, and a text that describes the end. The argument known is the
+// name of the exit code if Spark defines one, and "" otherwise.
 func exitReason(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
 	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
 	if name := firstOf(signalName(end), known); name != "" {
@@ -90,8 +90,9 @@ func exitReason(what string, end *corev1.ContainerStateTerminated, known string)
 	return reason, how
 }
 
-// sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and
-// org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). Codes below 10 are missing because any program may use them.
+// sparkExits are the names of the exit codes with which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode
+// and org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). Codes below 10 are missing because any program may use
+// them.
 var sparkExits = map[int32]string{
 	50:  "uncaught exception",
 	51:  "uncaught exception, and another one while it was logged",
@@ -105,15 +106,15 @@ var sparkExits = map[int32]string{
 	127: "command not found",
 }
 
-// driverExits are the codes that only a driver uses.
+// driverExits are the names of the exit codes that only a driver uses.
 var driverExits = map[int32]string{
 	11:  "more executors failed than spark.executor.maxNumFailures",
 	101: "class not found",
 	124: "it ran longer than spark.driver.timeout",
 }
 
-// sparkExit returns the name of an exit code that Spark uses, and "" for others. A user's program may use the same
-// code. The name therefore appears beside the code and is never a reason.
+// sparkExit returns the name of an exit code that Spark uses, and "" for other codes. A user's program may use the same
+// code, so messages show the name beside the code, and the name is never a reason.
 func sparkExit(code int32, role string) string {
 	if !isDriverRole(role) && role != roleExecutor {
 		return ""
@@ -124,8 +125,8 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-// fromFirstError returns the text from its first line about an error on, or "". The frames of a stack trace do not
-// count, whatever the names of their classes.
+// fromFirstError returns the rest of the text from its first line with an error on; "" if there is no such line. Frames
+// of a stack trace do not count as lines with an error, whatever the names of their classes are.
 func fromFirstError(output string) string {
 	for rest := output; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
@@ -137,8 +138,8 @@ func fromFirstError(output string) string {
 	return ""
 }
 
-// signalName returns the name of the signal that ended a container. Runtimes report the signal itself or, as shells do,
-// an exit code of 128 plus its number.
+// signalName returns the name of the signal that ended a container; "" if no signal did. Container runtimes report
+// either the signal itself or, like shells, 128 plus the number of the signal as the exit code.
 func signalName(end *corev1.ContainerStateTerminated) string {
 	n := end.Signal
 	if n == 0 && end.ExitCode > 128 {
@@ -162,11 +163,12 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("signal %d", n)
 }
 
-// excerpt cuts a container's last output to maxExcerpt bytes, starting at the first error.
+// excerpt returns at most maxExcerpt bytes of a container's last output, from the first error on.
 //
-// Kubernetes provides the last lines of the log, and the first exception among them explains more than the end of its
-// stack trace. To leave room for the causes, excerpt keeps one frame of each stack trace and drops the lines that Spark
-// logs while it stops. A text without an error is cut to its end, without frames; the result may be "".
+// Kubernetes provides the last lines of the log. The first exception in these lines explains more than the end of its
+// stack trace. To leave room for the causes of the exception, excerpt keeps one frame of each stack trace and drops the
+// lines that Spark logs while it stops. If the text has no error, excerpt returns the end of the text without frames,
+// which may be "".
 func excerpt(output string) string {
 	if len(output) > headRead+tailRead {
 		output = output[:headRead] + "\n...\n" + output[len(output)-tailRead:]
@@ -187,7 +189,8 @@ func excerpt(output string) string {
 	return output
 }
 
-// dropLines returns the text without the lines that drop selects. The function drop also receives the preceding line.
+// dropLines returns the text without the lines for which drop returns true. The arguments of drop are the preceding
+// line and the line itself.
 func dropLines(text string, drop func(before, line string) bool) string {
 	var kept strings.Builder
 	before := ""

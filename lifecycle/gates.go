@@ -2,12 +2,12 @@ package lifecycle
 
 import "time"
 
-// gateGrace is how long a scheduling gate may hold a pod before the wait is reported. Topology-aware scheduling gates
-// every pod that it places and lifts the gate within a second.
+// gateGrace is how long a scheduling gate may block a pod before the wait is reported. Topology-aware scheduling sets a
+// gate on every pod that it places and removes the gate within a second.
 const gateGrace = 5 * time.Second
 
-// GateGrace returns how much longer a pod may wait for its scheduling gates before that is reported. It returns 0 for a
-// pod that waits for something else.
+// GateGrace returns how much longer a pod may wait for its scheduling gates before the wait is reported. It returns 0
+// if the pod waits for something else.
 func GateGrace(why Cause, created, now time.Time) time.Duration {
 	if why.Reason != ReasonSchedulingGated {
 		return 0

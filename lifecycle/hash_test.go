@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAttemptID pins ids that may be in the status and on the pods of existing applications. A change would duplicate
-// their attempts.
+// TestAttemptID checks that AttemptID still returns the ids that may be in the status and on the pods of existing
+// applications. If an id changed, its attempt would be launched a second time.
 func TestAttemptID(t *testing.T) {
 	for _, c := range []struct {
 		uid     string

@@ -1,9 +1,10 @@
-// Package lifecycle defines the terms in which decisions about Spark resources are made: what is wanted (App), what is
-// remembered (Memory), what is observed (Observed), and the decision (Plan).
+// Package lifecycle defines the terms in which decisions about Spark resources are made: the desired state (App), the
+// remembered state (Memory), the observed state (Observed), and the decision (Plan).
 //
-// The packages below it (application, schedule, connect, cluster) hold the state machines. They are pure functions of
-// their arguments: no clock, no cluster, no randomness. The dialects translate custom resources into these terms and
-// back. The controller turns a Plan's actions into API calls. No term here belongs to one of the two API families.
+// The state machines are in the packages below this package (application, schedule, connect, cluster). They are pure
+// functions of their arguments: they use no clock, no cluster and no randomness. The dialects translate custom
+// resources into these terms and back. The controller turns the actions of a Plan into API calls. No term in this
+// package is specific to one of the two API groups.
 package lifecycle
 
 import (
@@ -12,12 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the position of an application in its life. It is finer than the state in either API family; a dialect
-// projects it.
+// Phase is the position of an application in its life cycle. There are more phases than states in either API group; a
+// dialect maps each phase to a state.
 type Phase string
 
-// The phases of an application. A phase that is not Terminal always has a deadline, a timer or a named event that it
-// waits for.
+// The phases of an application. In each phase that is not Terminal, the application waits for a deadline, a timer or a
+// named event.
 const (
 	New Phase = "" // seen for the first time; nothing was created
 	// Waiting is the time before another attempt: during the backoff, or until the last attempt's objects are gone.
@@ -40,10 +41,10 @@ const (
 	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is being deleted
 )
 
-// Terminal reports whether nothing more happens without an edit, except expiry.
+// Terminal reports whether the application has ended permanently. Without an edit, only its expiry can follow.
 func (p Phase) Terminal() bool { return p == Retained || p == Done }
 
-// Live reports whether an attempt of the application is expected to have a driver pod.
+// Live reports whether the current attempt should have a driver pod in this phase.
 func (p Phase) Live() bool {
 	switch p {
 	case Launched, Started, Ready, Scaling, Running, Partial, Below, Unknown:
@@ -52,10 +53,11 @@ func (p Phase) Live() bool {
 	return false
 }
 
-// Runs reports whether an attempt has completed its start and its driver still runs, with any number of executors.
+// Runs reports whether the start of an attempt is complete and its driver still runs, whatever the number of its
+// executors.
 func (p Phase) Runs() bool { return p == Running || p == Partial || p == Below }
 
-// Outcome is how an attempt ended; empty while it runs.
+// Outcome says how an attempt ended. It is empty while the attempt runs.
 type Outcome string
 
 // The outcomes of an attempt.
@@ -73,14 +75,16 @@ const (
 	RunTimedOut       Outcome = "RunTimedOut"       // Deadlines.Run passed
 )
 
-// Cause is a CamelCase reason for programs and a sentence for people. The zero value means that there is no cause.
+// Cause consists of a CamelCase reason for programs and a sentence for people. The zero value means that there is no
+// cause.
 type Cause struct {
 	Reason  string
 	Message string
 }
 
-// Memory is the state that one decision passes to the next and that cannot be observed again. Each dialect stores it in
-// its status so that Decode(Encode(m)) == m for every Memory that a machine can reach.
+// Memory is the part of the state that one decision passes to the next because it cannot be observed again. Each
+// dialect stores the memory in its status. For every memory that a state machine can reach, decoding the stored form
+// must return the same memory.
 type Memory struct {
 	Phase Phase
 	Since time.Time // when Phase was entered
@@ -109,10 +113,10 @@ type Memory struct {
 	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
 }
 
-// DriverPhase is the state of a pod as far as decisions need it.
+// DriverPhase is the state of a pod, in as much detail as decisions need.
 type DriverPhase string
 
-// The driver's phases.
+// The phases of a driver, which also apply to other pods.
 const (
 	DriverPending   DriverPhase = "Pending"
 	DriverRunning   DriverPhase = "Running"
@@ -170,8 +174,8 @@ type Driver struct {
 	Status *corev1.PodStatus
 }
 
-// Submitter holds the facts read from a pod that makes an attempt's driver pod by spark-submit. It can make one driver
-// pod at most: the name of the driver pod is fixed before the submitter starts.
+// Submitter holds the facts read from a pod that runs spark-submit to create an attempt's driver pod. A submitter can
+// create at most one driver pod, because the name of the driver pod is fixed before the submitter starts.
 type Submitter struct {
 	Name      string
 	UID       string
@@ -203,7 +207,7 @@ type Executor struct {
 	Why                   Cause
 }
 
-// Role is the Spark role of a pod in a standalone cluster, and the name of the container that Spark runs in.
+// Role is the Spark role of a pod in a standalone cluster. It is also the name of the container in which Spark runs.
 type Role string
 
 // The roles.
@@ -212,8 +216,8 @@ const (
 	Worker Role = "worker"
 )
 
-// Member holds the facts read from one pod of a standalone cluster. The StatefulSet replaces a deleted pod by one of
-// the same name.
+// Member holds the facts read from one pod of a standalone cluster. If the pod is deleted, its StatefulSet creates
+// another pod with the same name.
 type Member struct {
 	Name      string
 	Role      Role
@@ -230,7 +234,7 @@ type Member struct {
 	Why Cause
 }
 
-// Run holds the facts read from an application that a schedule started, or that has the schedule as its owner.
+// Run holds the facts read from an application that a schedule started, or that the schedule owns.
 type Run struct {
 	Name      string
 	UID       string
@@ -301,13 +305,13 @@ type Observed struct {
 	TransientError *TransientError
 }
 
-// TransientError describes transient errors that prevent actions. The application does not cause them.
+// TransientError describes transient errors that prevent actions. They are not caused by the application.
 type TransientError struct {
 	Cause Cause
 	Since time.Time // of the first failure since the last success
 }
 
-// Driver returns the driver pod of an attempt, or nil.
+// Driver returns the driver pod of an attempt; nil if the attempt has none.
 func (o Observed) Driver(attempt int32) *Driver {
 	for i := range o.Drivers {
 		if o.Drivers[i].Attempt == attempt {
@@ -317,7 +321,7 @@ func (o Observed) Driver(attempt int32) *Driver {
 	return nil
 }
 
-// Submitter returns the pod that submits an attempt, or nil.
+// Submitter returns the submitter pod of an attempt; nil if the attempt has none.
 func (o Observed) Submitter(attempt int32) *Submitter {
 	for i := range o.Submitters {
 		if o.Submitters[i].Attempt == attempt {
@@ -337,10 +341,10 @@ const (
 	Confirm Verb = "Confirm" // read live, then decide again in the same pass
 )
 
-// Part is the subject of an action.
+// Part is the subject of an action or of a notice.
 type Part string
 
-// The parts of an application.
+// The parts of an application, a standalone cluster or a schedule.
 const (
 	// Submission is everything that a launch creates: ConfigMaps and Services before the driver pod, or a Secret before
 	// the submitter pod. To confirm it is to read live whether the submitted driver has the objects that it mounts.
@@ -363,12 +367,13 @@ const (
 	ScheduledRun Part = "Run"
 )
 
-// Action is one step to take in the cluster. All actions of a plan are carried out before its Next is stored. A
-// transient error abandons the plan; a rejection leads to another decision with Observed.Rejection.
+// Action is one step that the controller carries out in the cluster. The controller carries out all actions of a plan
+// before it stores the plan's Next. If an action fails with a transient error, the plan is abandoned. If the API server
+// rejects an action, the decision is made again with Observed.Rejection.
 //
-// The actions of a machine are comparable: two of them are equal if and only if they request the same step. A dialect
-// renders the objects of a step when the step is taken, and may add objects that it has already rendered (Built).
-// Compare actions before that, since Built is compared by its address.
+// The actions that a state machine returns are comparable: two of them are equal if and only if they request the same
+// step. A dialect renders the objects of a step when the step is carried out, and may first add objects that it has
+// already rendered (Built). Actions must be compared before Built is set, because Built is compared by its address.
 type Action struct {
 	Verb    Verb
 	Part    Part
@@ -380,8 +385,8 @@ type Action struct {
 	Built any
 }
 
-// Transition is the entry of one phase. It becomes history, an event and a metric after the status that holds it was
-// stored.
+// Transition is the entry of one phase. After the status with the new phase is stored, the transition becomes part of
+// the history, an event and a metric.
 type Transition struct {
 	From, To Phase
 	Attempt  int32
@@ -390,8 +395,8 @@ type Transition struct {
 	At       time.Time
 }
 
-// Notice reports something that enters no phase: the wait reason of a driver or an executor, or an executor that
-// failed.
+// Notice reports a fact that enters no phase: the wait reason of a driver or an executor, for example, or the failure
+// of an executor.
 type Notice struct {
 	Part    Part   // SubmitterPod, DriverPod or Executors
 	Name    string // of the pod
@@ -400,7 +405,7 @@ type Notice struct {
 	Cause   Cause
 }
 
-// Plan is a decision.
+// Plan is the result of a decision.
 type Plan struct {
 	Transitions  []Transition  // phases entered in this pass, oldest first
 	Notices      []Notice      // other news of this pass, reported after the status was stored, like Transitions
@@ -412,7 +417,8 @@ type Plan struct {
 	Shortages Shortages
 }
 
-// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less counts as no wait.
+// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means that there is no wait,
+// so the other wait is returned.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:

@@ -7,11 +7,11 @@ const (
 	maxQueryInterval = time.Minute
 )
 
-// QueryInterval returns the interval between two queries about a problem that has lasted for the given time.
+// QueryInterval returns the interval until the next query about a problem that has lasted for the given time.
 //
-// It is 4 s for the first minute: a cause is then known within 5 s of Kubernetes reporting it. Afterwards it is a
-// fifteenth of the time, at most a minute. A queue may hold hundreds of drivers for hours; a cause that appears after
-// such a time is reported up to a minute late.
+// The interval is 4 s during the first minute, so a cause is known at most 5 s after Kubernetes reports it. Afterwards
+// the interval is a fifteenth of the given time, but at most a minute. The reason is that a queue may block hundreds of
+// drivers for hours. A cause that appears after such a time is reported up to a minute late.
 func QueryInterval(amiss time.Duration) time.Duration {
 	return min(max(amiss/15, minQueryInterval), maxQueryInterval)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestQueryInterval checks the intervals: 4 s for the first minute, then growing, a minute at most.
+// TestQueryInterval checks that the interval is 4 s during the first minute and then grows up to a minute.
 func TestQueryInterval(t *testing.T) {
 	for _, test := range []struct{ amiss, again time.Duration }{
 		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},

@@ -1,7 +1,7 @@
 package lifecycle
 
-// Reasons of causes that decisions depend on or produce. Other reasons come from Kubernetes unchanged
-// (ImagePullBackOff, Unschedulable, OOMKilled and the like).
+// Reasons of causes on which decisions depend, or which decisions return. Other reasons (ImagePullBackOff,
+// Unschedulable, OOMKilled and so on) are those of Kubernetes, unchanged.
 const (
 	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API took the pod from its node
 	ReasonPreempted       = "Preempted"       // a pod of higher priority replaced the pod

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestServerFacts checks that a Spark Connect server is read as a driver and called a server.
+// TestServerFacts checks that the pod of a Spark Connect server is read like a driver pod, and that messages call it a
+// server.
 func TestServerFacts(t *testing.T) {
 	server := func(pod *corev1.Pod) { pod.Labels["spark-role"] = "connect-server" }
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: noon} }

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// The patterns that isTraceFrame and isChatter replace.
+// The regular expressions whose work isTraceFrame and isChatter do.
 var (
 	framePattern   = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$|^\s*\.\.\. \d+ (more|common frames omitted)$`)
 	chatterPattern = regexp.MustCompile(`^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (INFO|DEBUG|TRACE) `)
@@ -37,8 +37,8 @@ func FuzzTraceLines(f *testing.F) {
 	})
 }
 
-// TestLastWordsAreCheapToRead limits the time for one output: the pod informer reads the last output of every pod, in
-// all namespaces, one after the other.
+// TestLastWordsAreCheapToRead checks the time that reading one last output takes. The pod informer reads the last
+// outputs of all pods in all namespaces, one after the other.
 func TestLastWordsAreCheapToRead(t *testing.T) {
 	const most = 20 * time.Millisecond // with regular expressions: up to 43 ms
 	for _, line := range []string{"\n", "a\n", "x at \n", "(a.java:1)\n", "Error\n", " Error (a.a.a.a.a.java:", "Error at \n", "... 1", strings.Repeat(" ", 100)} {

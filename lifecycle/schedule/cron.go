@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Field names the text that an error is about: the schedule or its zone.
+// Field names the text that an error is about: the schedule or its time zone.
 type Field string
 
-// The fields.
+// The values of Field.
 const (
 	FieldSchedule Field = "schedule"
 	FieldZone     Field = "zone"
 )
 
-// Error describes what is wrong with a schedule or its zone, and how to correct it.
+// Error says what is wrong with a schedule or its time zone, and how to correct it.
 type Error struct {
 	Field   Field
 	Message string
@@ -27,7 +27,7 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Times are the ticks of a schedule in its zone: a calendar pattern, or an interval.
+// Times are the ticks of a schedule in its time zone. They are given by a calendar pattern or by an interval.
 type Times struct {
 	every time.Duration // of an interval, in whole seconds; 0 for a pattern
 	zone  *time.Location
@@ -39,24 +39,24 @@ type Times struct {
 	anyDay, anyWeekday bool
 }
 
-// Zones looks up a zone of the IANA database by its name, as time.LoadLocation does. The caller chooses the database,
-// and each lookup must give the same answer. A nil Zones has no zone but UTC.
+// Zones returns a time zone of the IANA database by its name, as time.LoadLocation does. The caller chooses the
+// database. The same name must always give the same result. If Zones is nil, only UTC is known.
 type Zones func(name string) (*time.Location, error)
 
-// maxSpec limits a schedule's length; no sensible one is longer.
+// maxSpec is the maximum length of a schedule's text in bytes. No sensible schedule is longer.
 const maxSpec = 1024
 
-// Parse reads a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
-// such as @daily, or @every with a duration. CRON_TZ= or TZ= with a zone and a space may precede it; that zone then
-// replaces the parameter. A zone is a name of the IANA database. An empty zone means UTC, and so does Local: see Local.
-// An error is an *Error.
+// Parse parses a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
+// such as @daily, or @every with a duration. The schedule may begin with CRON_TZ= or TZ=, the name of a time zone and a
+// space; that time zone then replaces the argument zone. The name of a time zone is a name of the IANA database. An
+// empty zone means UTC, and so does Local (see the method Local). An error is an *Error.
 //
-// An accepted schedule means what robfig/cron v3.0.1 (ParseStandard) makes of it, because users of this API have
-// written for that. Parse rejects some schedules that robfig/cron accepts but that nobody can mean: a list without a
-// value, a range from a star (*-5), a sign (+5), a step of more than six digits, an interval of zero, TZ= without a
-// name.
+// A schedule that Parse accepts has the same meaning as in robfig/cron v3.0.1 (ParseStandard), because users of this
+// API have written their schedules for robfig/cron. Parse rejects some schedules that robfig/cron accepts but that
+// cannot be intended: a list without a value, a range from a star (*-5), a sign (+5), a step of more than six digits,
+// an interval of zero, TZ= without a name.
 //
-// A schedule that can never be due, such as the 30th of February, is an error too.
+// Parse also rejects a schedule that has no tick, such as the 30th of February.
 func Parse(spec, zone string, zones Zones) (*Times, error) {
 	if len(spec) > maxSpec {
 		return nil, wrong("has %d characters, more than %d", len(spec), maxSpec)
@@ -80,7 +80,7 @@ func Parse(spec, zone string, zones Zones) (*Times, error) {
 	return times, nil
 }
 
-// parseIn reads a schedule without its zone.
+// parseIn parses a schedule without its time zone; location is that time zone.
 func parseIn(rest string, location *time.Location) (*Times, error) {
 	switch {
 	case rest == "":
@@ -97,12 +97,14 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 	return parseFields(strings.Fields(rest), location)
 }
 
-// Local reports whether the zone of the schedule is written as Local. In other implementations of this API, Local is
-// the zone of the operator's machine, which is usually UTC in a container. In this operator it is always UTC.
+// Local reports whether the time zone of the schedule is written as Local. In other implementations of this API, Local
+// is the time zone of the operator's machine, which is usually UTC in a container. In this operator, Local always means
+// UTC.
 func (t *Times) Local() bool { return t.local }
 
-// Key identifies what Parse reads. A different schedule has a different key and counts as an edit. Another spelling of
-// the same schedule has the same key: blanks do not matter, and neither does an explicit UTC.
+// Key returns a text that identifies the schedule that Parse reads from the same arguments. Different schedules have
+// different keys, so a changed key means an edit. Different spellings of the same schedule have the same key: blanks do
+// not matter, and an explicit UTC does not either.
 func Key(spec, zone string) string {
 	rest := strings.TrimSpace(spec)
 	if own, after, ok := cutZone(rest); ok {
@@ -119,7 +121,8 @@ func wrong(format string, args ...any) error {
 	return &Error{FieldSchedule, fmt.Sprintf(format, args...)}
 }
 
-// cutZone splits a schedule's own zone from its front.
+// cutZone cuts the time zone from the beginning of a schedule, and returns both parts. The last result is false if the
+// schedule has no time zone of its own.
 func cutZone(spec string) (zone, rest string, found bool) {
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		if after, ok := strings.CutPrefix(spec, prefix); ok {
@@ -130,14 +133,14 @@ func cutZone(spec string) (zone, rest string, found bool) {
 	return "", spec, false
 }
 
-// zoneName matches names of the IANA database. If the system has the database, a lookup opens a file of that name. The
-// pattern therefore allows no dots, so that a name cannot lead out of the database.
+// zoneName matches names of the IANA database. If the machine has the database, a lookup opens a file with that name.
+// The pattern therefore allows no dots, so that no name leads to a file outside the database.
 var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,3}$`)
 
-// notZones matches files beside the database, and copies of it that count leap seconds.
+// notZones matches names of files that are no time zones, and of copies of the database that count leap seconds.
 var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
 
-// localZone is the name that robfig/cron and Go use for the zone of the machine. They accept only this spelling.
+// localZone is the name that robfig/cron and Go use for the machine's time zone. They accept only this spelling.
 const localZone = "Local"
 
 func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
@@ -169,7 +172,7 @@ func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 	return location, nil
 }
 
-// descriptors are patterns with a name.
+// descriptors maps the names of patterns to the patterns.
 var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 	"@daily":    "0 0 * * *",
@@ -180,10 +183,10 @@ var descriptors = map[string]string{
 	"@annually": "0 0 1 1 *",
 }
 
-// maxEvery limits an interval, well below the point where sums of times overflow.
+// maxEvery is the maximum interval. Sums of times do not overflow with it.
 const maxEvery = 100 * 365 * 24 * time.Hour
 
-// parseEvery reads an interval. A fraction of a second is cut off, and less than one second counts as one, as users of
+// parseEvery parses an interval. The interval is rounded down to whole seconds, but is at least one second, as users of
 // this API expect.
 func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
@@ -199,7 +202,7 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	return &Times{every: max(every.Truncate(time.Second), time.Second), zone: zone}, nil
 }
 
-// bounds are the valid values of a field.
+// bounds are the valid values of a field of a pattern.
 type bounds struct {
 	what     string
 	min, max int
@@ -235,8 +238,9 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	return t, nil
 }
 
-// parse reads a list of values, ranges and steps. The result star reports a star without a step: */1 counts, */2 does
-// not. A superfluous comma (1,2,) is ignored, as users of this API expect; a list of commas alone would never be due.
+// parse parses a list of values, ranges and steps. The result star reports whether the list contains a star without a
+// step; */1 counts as such a star, */2 does not. A superfluous comma (1,2,) is ignored, as users of this API expect. A
+// list that consists only of commas is an error, because it would never be due.
 func (b bounds) parse(text string) (set uint64, star bool, err error) {
 	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 	if len(items) == 0 {
@@ -313,7 +317,7 @@ func (b bounds) value(text string) (int, bool) {
 	return n, ok && n >= b.min && n <= b.max
 }
 
-// digits reads a number without a sign, small enough for a step.
+// digits parses a number without a sign and with at most six digits.
 func digits(text string) (int, bool) {
 	if text == "" || len(text) > 6 || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -322,13 +326,13 @@ func digits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// never reports whether no day is ever allowed. Every weekday occurs in every month, so only the days of the month can
-// exceed its length.
+// never reports whether the pattern allows no day at all. Every weekday occurs in every month, so only the days of the
+// month can exclude all days, if they exceed the length of every allowed month.
 func (t *Times) never() bool {
 	return t.anyWeekday && bits.TrailingZeros64(t.day) > t.longestMonth()
 }
 
-// longestMonth is the number of days of the longest allowed month.
+// longestMonth returns the number of days of the longest month that the pattern allows.
 func (t *Times) longestMonth() int {
 	longest := 0
 	for month := time.January; month <= time.December; month++ {

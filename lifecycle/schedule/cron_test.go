@@ -17,7 +17,7 @@ func parse(t testing.TB, spec, zone string) *Times {
 	return times
 }
 
-// from is a Sunday.
+// from is the time at which the tests begin, on a Sunday.
 var from = time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC)
 
 func TestParse(t *testing.T) {
@@ -156,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestLocal checks that Local is reported if it takes effect, and only then.
+// TestLocal checks that Local is reported if it determines the time zone, and only then.
 func TestLocal(t *testing.T) {
 	for _, test := range []struct {
 		spec, zone string
@@ -176,8 +176,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestKey checks that all spellings of one schedule have one key, that Parse accepts that key as the same schedule, and
-// that other schedules have other keys.
+// TestKey checks that all spellings of a schedule have the same key, and that different schedules have different keys.
+// It also checks that Parse accepts a key and reads the same schedule from it.
 func TestKey(t *testing.T) {
 	keys := map[string]bool{}
 	for _, test := range []struct {
@@ -214,8 +214,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that an accepted schedule has what the machine relies on: ticks in ascending order, fast searches,
-// and the same ticks backwards.
+// FuzzParse checks the properties of accepted schedules on which the state machine depends. The ticks are in ascending
+// order, searches are fast, and a backward search finds the same ticks.
 func FuzzParse(f *testing.F) {
 	for _, spec := range []string{"*/5 2-3 * * *", "0 0 29 2 *", "@every 7h", "TZ=America/New_York 30 1,2 * * 0", "@weekly", "59 23 31 12 ?", "0 0 1 1 0/3"} {
 		f.Add(spec, "Europe/Vienna", int64(1_774_745_999))

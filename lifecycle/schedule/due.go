@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// base is the latest time up to which all ticks are handled.
+// base returns the latest time up to which all ticks have been started or skipped.
 func (s *step) base() time.Time {
 	if s.m.LastTick.After(s.m.Since) {
 		return s.m.LastTick
@@ -18,8 +18,8 @@ func (s *step) base() time.Time {
 	return s.m.Since
 }
 
-// candidates are the due runs: a requested one, and one of the ticks. If the requested one was rejected, the tick's run
-// comes first.
+// candidates returns the runs that are due: a requested run, and the run of one tick. If the requested run was rejected
+// before, the run of the tick comes first.
 func (s *step) candidates() (due []candidate) {
 	if s.runRequested() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
@@ -35,8 +35,8 @@ func (s *step) candidates() (due []candidate) {
 	return due
 }
 
-// waitsForRetry reports whether it is too early to retry a rejected run, and requests a pass for the retry. A rejected
-// run delays only itself: its problem need not affect other runs.
+// waitsForRetry reports whether it is too early to retry a rejected run. If so, it requests a pass at the time of the
+// retry. A rejected run delays only itself, because its problem need not affect other runs.
 func (s *step) waitsForRetry(c candidate) bool {
 	refused, retry := s.m.Rejected, s.m.Retry
 	if c.tick.IsZero() {
@@ -50,8 +50,8 @@ func (s *step) waitsForRetry(c candidate) bool {
 	return true
 }
 
-// request notices a new request, and reports a waiting one that was replaced or withdrawn. If the run of the old
-// request exists, it was started and not remembered.
+// request handles a change of the requested run, and reports a waiting request that was replaced or withdrawn. It does
+// not report the old request if its run exists: that run was started, but the status write failed.
 func (s *step) request() {
 	name := ""
 	if s.runRequested() {
@@ -72,12 +72,12 @@ func (s *step) request() {
 	s.notice(ReasonDropped, old, "was asked for and is not started: another request took its place")
 }
 
-// tick returns the latest due tick; zero if there is none. It skips earlier ticks, and a tick whose deadline has
-// passed.
+// tick returns the latest tick that is due; the zero time if none is due. It skips all earlier ticks, and also the
+// latest tick if its deadline has passed.
 //
-// It skips only after a live read, since an unremembered run may not be in the cache yet. That read lists the runs with
-// the schedule's label in the namespace. It happens once per schedule that missed more than one tick, not once per
-// tick. Nothing shows how late the cache is, so no such list can be saved.
+// Before it skips a tick it requires a live read, because the cache may lack a run whose creation was not stored. The
+// live read lists the runs with the schedule's label in the namespace. A schedule that missed more than one tick causes
+// one such list, not one for each tick. The list cannot be saved, because nothing shows how far the cache is behind.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
@@ -118,7 +118,8 @@ func (s *step) tick() time.Time {
 	return tick
 }
 
-// skipTicksBefore remembers that the ticks before the given one are never started, and reports them.
+// skipTicksBefore stores in the memory that the ticks before the given one will not be started, and reports these
+// ticks.
 func (s *step) skipTicksBefore(tick time.Time) {
 	first := s.want.Times.Next(s.m.Since, s.base())
 	last := s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1))
@@ -132,7 +133,8 @@ func (s *step) skipTicksBefore(tick time.Time) {
 	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: that of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
-// missedReason returns what prevented runs from being started, as far as the last decision stored it.
+// missedReason returns why runs were not started, as far as the last decision stored the reason. The result is the end
+// of a message, or "".
 func (s *step) missedReason() string {
 	switch {
 	case s.stored.Suspended:
@@ -145,7 +147,8 @@ func (s *step) missedReason() string {
 	return ""
 }
 
-// requeueForTick requests a pass when the first tick after the given time is due, and sets NextRun.
+// requeueForTick requests a pass for the time at which the first tick after the given time is due, and sets the plan's
+// NextRun.
 func (s *step) requeueForTick(after time.Time) {
 	next := s.want.Times.Next(s.m.Since, after)
 	s.requeueAfter(maxRequeue)
@@ -157,8 +160,9 @@ func (s *step) requeueForTick(after time.Time) {
 	s.requeueAfter(s.plan.NextRun.Sub(s.now))
 }
 
-// startOf is when the run of a tick should start: the tick plus its jitter, which is shorter than the time until the
-// next tick. The jitter follows from the UID, so it is constant if the ticks are regular.
+// startOf returns when the run of a tick should start: the tick plus its jitter, which is shorter than the time until
+// the next tick. The jitter is computed from the schedule's UID, so it is the same for each tick if the ticks are
+// regular.
 func (s *step) startOf(tick time.Time) time.Time {
 	room := s.want.Jitter
 	if room < time.Second {
@@ -171,17 +175,18 @@ func (s *step) startOf(tick time.Time) time.Time {
 	return tick.Add(time.Duration(binary.BigEndian.Uint64(digest[:8])%uint64(room/time.Second+1)) * time.Second)
 }
 
-// maxListed limits the remembered run names per outcome.
+// maxListed is the maximum number of run names in the memory for each outcome.
 const maxListed = 1000
 
-// history notes which runs have ended, and deletes those beyond the limits.
+// history updates the lists of ended runs in the memory, and deletes the runs beyond the limits of the spec.
 func (s *step) history() {
 	s.m.Succeeded = s.ended(lifecycle.Succeeded, s.want.Successful, s.stored.Succeeded)
 	s.m.Failed = s.ended(lifecycle.Failed, s.want.Failed, s.stored.Failed)
 }
 
-// ended lists the runs of an outcome, newest first, and deletes those beyond the limit. It deletes a run only after the
-// run is stored. Otherwise its end would never be reported, and its unremembered tick would start another run.
+// ended returns the names of the runs with an outcome, newest first, and deletes the runs beyond the limit. A run is
+// deleted only after its name and its tick are stored. Otherwise its end would never be reported, and its tick would
+// start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
 	for _, run := range s.seen.Runs {
@@ -222,8 +227,9 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// age orders runs that were created in the same second, the precision of creation times. The last started run comes
-// first, then runs whose end is new, then the known ones, newest first.
+// age returns a number that orders runs that were created in the same second, because creation times have a precision
+// of one second. The run that was started last comes first, then the runs whose end is not stored yet, then the stored
+// runs from the newest to the oldest.
 func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
@@ -234,8 +240,8 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether a memory prevents the tick, or request, of a run from starting another run if this one is
-// gone.
+// remembered reports whether the memory m prevents that a run's tick, or request, starts another run after the run is
+// deleted.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))

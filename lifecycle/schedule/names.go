@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Precision is the unit in which a run's name counts its tick, from the start of 1970.
+// Precision is the unit in which the name of a run gives its tick, as a number of units since the start of 1970.
 type Precision string
 
-// The precisions. Seconds distinguish all ticks, and their numbers are short.
+// The precisions. Seconds are the default, because they distinguish all ticks and their numbers are short.
 const (
 	Nanos   Precision = "nanos"
 	Micros  Precision = "micros"
@@ -22,8 +22,8 @@ const (
 	Minutes Precision = "minutes"
 )
 
-// units are the precisions and the lengths of their numbers. No two lengths are equal from September 2001 to 2286 (for
-// minutes, from 1989 to 2160).
+// units lists each precision with its unit and the number of digits in a name. The number of digits identifies the
+// precision from September 2001 to 2286 (for minutes, from 1989 to 2160).
 var units = []struct {
 	precision Precision
 	unit      time.Duration
@@ -44,8 +44,9 @@ const (
 	requestMark = "-now-"
 )
 
-// RunName is the name of the run of a tick: the schedule's name, and the tick in the unit of the precision. If the unit
-// is too coarse for the tick, or makes the name too long, RunName uses seconds. No two ticks have the same name.
+// RunName returns the name of the run of a tick. It consists of the schedule's name and the tick in units of the
+// precision. If the tick is not a multiple of the unit, or if the name would be too long, RunName uses seconds. No two
+// ticks have the same name.
 func RunName(name string, tick time.Time, precision Precision) string {
 	for _, u := range units {
 		number := "-" + strconv.FormatInt(tick.UnixNano()/int64(u.unit), 10)
@@ -56,8 +57,8 @@ func RunName(name string, tick time.Time, precision Precision) string {
 	return name + "-" + strconv.FormatInt(tick.Unix(), 10)
 }
 
-// TickOf reads the tick from a run's name, in any precision, rounded down to the precision of a status; zero if the
-// name has no tick.
+// TickOf returns the tick that a run's name gives in any precision, rounded down to the precision of a status. It
+// returns the zero time if the name gives no tick.
 func TickOf(name, run string) time.Time {
 	number, found := strings.CutPrefix(run, name+"-")
 	if !found || strings.Trim(number, "0123456789") != "" {
@@ -72,17 +73,19 @@ func TickOf(name, run string) time.Time {
 	return time.Time{}
 }
 
-// RequestName is the name of the run that a request asks for. Its digest includes the schedule's UID: a schedule that
-// was deleted and recreated starts another run for the same request.
+// RequestName returns the name of the run that a request starts. The name contains a digest of the request and the
+// schedule's UID. Because of the UID, a schedule that was deleted and created again starts another run for the same
+// request.
 func RequestName(name, uid, request string) string {
 	sum := sha256.Sum256([]byte(uid + "/" + request))
 	return name + requestMark + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:suffix-len(requestMark)])
 }
 
-// maxRequest limits the remembered length of a request, in bytes.
+// maxRequest is the maximum length, in bytes, of a request that the memory stores as it is.
 const maxRequest = 256
 
-// Request is a request's value in the remembered form: itself, or a digest if it is long.
+// Request returns the form in which the memory stores a request: the value itself, or a digest if the value is longer
+// than maxRequest.
 func Request(value string) string {
 	if len(value) <= maxRequest {
 		return value

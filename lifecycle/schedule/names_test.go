@@ -69,8 +69,8 @@ func TestTickOf(t *testing.T) {
 	}
 }
 
-// TestNamesTellTicksApart checks random ticks: each tick has its own name, each name gives its tick, and every name has
-// a valid length.
+// TestNamesTellTicksApart checks random ticks. Different ticks have different names, TickOf returns the tick of each
+// name, and every name has a valid length.
 func TestNamesTellTicksApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	label := regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// stage carries out plans in a cluster without other events. Live reads find nothing new, and creations are rejected if
-// refuses returns true.
+// stage carries out the plans of one schedule in a cluster in which nothing else happens. Live reads find nothing new,
+// and a creation is rejected if refuses returns true.
 type stage struct {
 	want     Schedule
 	mem      Memory
@@ -50,7 +50,7 @@ func (g *stage) pass(now time.Time) Plan {
 	}
 }
 
-// until lets time pass as the plans request it, and returns the number of passes.
+// until runs passes at the times that the plans request, until the time end. It returns the number of passes.
 func (g *stage) until(now, end time.Time) (passes int) {
 	g.reported = map[string]int{}
 	for now.Before(end) && passes < 100_000 {
@@ -60,8 +60,8 @@ func (g *stage) until(now, end time.Time) (passes int) {
 	return passes
 }
 
-// TestRefusedRequestHoldsUpNoTick checks that a request whose run is always rejected delays no tick, whatever the
-// deadline.
+// TestRefusedRequestHoldsUpNoTick checks that a requested run that is always rejected delays no tick, even if the
+// deadline is short.
 func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 	now := RequestName("etl", "u", "1")
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
@@ -80,7 +80,8 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 	}
 }
 
-// TestRefusedTickHoldsUpNothingElse checks that the rejected run of a tick delays neither a request nor the next tick.
+// TestRefusedTickHoldsUpNothingElse checks that a rejected run of a tick delays neither a requested run nor the next
+// tick.
 func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
 	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
@@ -102,7 +103,8 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// TestBothRefused checks that two rejected runs have separate retries, and that neither resets the other.
+// TestBothRefused checks that a rejected run of a tick and a rejected requested run are retried separately, and that
+// neither resets the retries of the other.
 func TestBothRefused(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Request = "1" })
 	g := stage{want: want, mem: ran(want), refuses: func(string) bool { return true }}
@@ -121,8 +123,8 @@ func TestBothRefused(t *testing.T) {
 	}
 }
 
-// TestRunNamedAheadOfTime checks a run of the schedule with the name of a future tick. Somebody created it by hand, or
-// the clock was ahead.
+// TestRunNamedAheadOfTime checks a run whose name gives a future tick. Either somebody created such a run by hand, or
+// the operator's clock was ahead.
 func TestRunNamedAheadOfTime(t *testing.T) {
 	const ahead = "etl-2026112114"
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
@@ -145,7 +147,7 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 	}
 }
 
-// TestNothingIsAHotLoop checks that no spec makes a schedule requeue without a pause.
+// TestNothingIsAHotLoop checks that no spec makes a schedule requeue again and again without a pause.
 func TestNothingIsAHotLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour, math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}

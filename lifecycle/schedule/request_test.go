@@ -8,8 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRequestAsBefore checks a value that was honored and is requested again after others. While its run is kept, there
-// is no second RunStarted, and no remembered time goes back.
+// TestRequestAsBefore checks a request with the same value as an earlier request, with other requests between the two.
+// As long as the run of the earlier request exists, no second RunStarted is reported, and no time in the memory
+// decreases.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
 	at := noon.Add(-10 * time.Minute)
@@ -39,7 +40,7 @@ func TestRequestAsBefore(t *testing.T) {
 	}
 }
 
-// TestLastRunGoesForward checks that the time of the last run goes back only if it was ahead of the clock.
+// TestLastRunGoesForward checks that the time of the last run in the memory decreases only if it was in the future.
 func TestLastRunGoesForward(t *testing.T) {
 	want := hourly(t)
 	// The creation time comes from another clock.
@@ -56,8 +57,8 @@ func TestLastRunGoesForward(t *testing.T) {
 	}
 }
 
-// TestRequestOvertaken checks that a waiting request is reported if another one replaces it or it is withdrawn, and
-// that a started one is not.
+// TestRequestOvertaken checks that a waiting request is reported if another request replaces it or if it is withdrawn.
+// A request whose run was started must not be reported.
 func TestRequestOvertaken(t *testing.T) {
 	at := noon.Add(-10 * time.Minute)
 	a := RequestName("etl", "u", "a")
@@ -96,8 +97,8 @@ func TestRequestOvertaken(t *testing.T) {
 	}
 }
 
-// TestNextRunDuringTransientError checks that a waiting run is past its time, even if transient errors leave open
-// whether earlier ticks are skipped.
+// TestNextRunDuringTransientError checks that NextRun is in the past while a run waits, even if it is not decided yet,
+// because of transient errors, whether earlier ticks are skipped.
 func TestNextRunDuringTransientError(t *testing.T) {
 	outage := lifecycle.Observed{TransientError: &lifecycle.TransientError{}}
 	for _, test := range []struct {
@@ -117,7 +118,8 @@ func TestNextRunDuringTransientError(t *testing.T) {
 	}
 }
 
-// TestSpellingIsNoEdit checks that another spelling is not an edit, even if the stored key has the old spelling.
+// TestSpellingIsNoEdit checks that another spelling of the same schedule is not an edit, even if the stored key has the
+// old spelling.
 func TestSpellingIsNoEdit(t *testing.T) {
 	for _, test := range []struct {
 		stored, request string

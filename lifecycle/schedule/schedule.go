@@ -1,13 +1,14 @@
 // Package schedule is the state machine of a schedule that starts applications. Step is a pure function from the
 // desired, remembered and observed state to a plan.
 //
-// The times of a schedule are its ticks. They follow from the schedule, its zone and, for an interval, from the moment
-// at which it took effect. The name of a run is computed from its tick. Three rules prevent duplicate and lost runs:
+// The times at which a schedule is due are its ticks. They follow from the schedule, its time zone and, for an
+// interval, from the time at which the schedule took effect. The name of a run is computed from its tick. Three rules
+// prevent duplicate and lost runs:
 //
-//   - an unremembered tick finds its own run by the name, so an operator that died between a creation and its status
-//     write starts nothing twice;
-//   - nothing at or before the last remembered tick is ever started, even if the clock goes back;
-//   - if a decision depends on the absence of active runs, a live read confirms it.
+//   - if the operator died between the creation of a run and its status write, the tick is decided again, and the run
+//     is found by its name, so nothing is started twice;
+//   - no tick at or before the last remembered tick is ever started, even if the clock goes back;
+//   - if a decision requires that no run is active, a live read confirms this.
 //
 // If several ticks were missed, the latest is started and the others are reported.
 package schedule
@@ -18,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Policy selects what happens if a run is due while another one is active.
+// Policy says what happens if a run is due while another run is active.
 type Policy string
 
 // The policies.
@@ -28,7 +29,7 @@ const (
 	Replace Policy = "Replace" // the active ones are deleted; the new one starts when they are gone
 )
 
-// Schedule is the desired state of a custom resource.
+// Schedule is the desired state of a custom resource of the kind ScheduledSparkApplication.
 type Schedule struct {
 	Name     string
 	UID      string
@@ -57,8 +58,8 @@ type Schedule struct {
 	Precision Precision
 }
 
-// Memory is the state of a schedule that one decision passes to the next and that cannot be observed again. The zero
-// value belongs to a schedule that was never seen.
+// Memory is the part of a schedule's state that one decision passes to the next because it cannot be observed again.
+// The zero value belongs to a schedule about which nothing was decided yet.
 type Memory struct {
 	Key   string    // of the schedule that the other fields describe
 	Since time.Time // when the schedule took effect: nothing at or before this time is ever started
@@ -85,7 +86,7 @@ type Memory struct {
 	Succeeded, Failed []string
 }
 
-// Waiting is a requested run that has not started yet; zero if there is none.
+// Waiting is a requested run that has not started yet. The zero value means that there is no such run.
 type Waiting struct {
 	Run string // its name
 	// Since is when the run was first rejected, Retry when the next try is due, and Cause why. All are zero without a
@@ -94,7 +95,7 @@ type Waiting struct {
 	Cause        lifecycle.Cause
 }
 
-// Plan is a decision about a schedule.
+// Plan is the result of a decision about a schedule.
 type Plan struct {
 	Next Memory
 	// Notices holds notices about runs, by name, or about the schedule. The reason of a cause is one of this package or

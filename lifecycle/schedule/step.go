@@ -25,9 +25,9 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// The plan's Actions must be carried out before its Next is stored. After a rejection or a live read, another decision
-// is made with that fact. A run is deleted only if the stored memory contains the reason: that runs are being replaced,
-// or how the run ended.
+// The controller must carry out the plan's Actions before it stores Next. After a rejection or a live read, Step is
+// called again with that fact. A run is deleted only if the stored memory already contains the reason: that runs are
+// being replaced, or how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
 		return Plan{Next: mem} // the deletion request decides whether its runs stay
@@ -46,7 +46,7 @@ func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Pla
 	return s.plan
 }
 
-// step is one decision while it is being made.
+// step is the state of a decision while Step makes it.
 type step struct {
 	want   Schedule
 	stored Memory
@@ -56,7 +56,7 @@ type step struct {
 	plan   Plan
 }
 
-// candidate is a run that may be started.
+// candidate is a run that is due and may be started.
 type candidate struct {
 	name string
 	tick time.Time // zero for a requested run
@@ -67,7 +67,7 @@ func (s *step) notice(reason, run, format string, args ...any) {
 		Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)}})
 }
 
-// requeueAfter requests another pass after d at the latest.
+// requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
@@ -79,13 +79,13 @@ func (s *step) do(verb lifecycle.Verb, run string) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 }
 
-// confirms reports whether the decision waits for a live read. Its other results are then dropped.
+// confirms reports whether the decision waits for a live read. The other results of the decision are then discarded.
 func (s *step) confirms() bool {
 	return slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 }
 
-// begin notices changes of the spec. A schedule takes effect at its creation, and an edited one at the edit: runs that
-// were due before are not made up for by another schedule.
+// begin handles changes of the spec. A new schedule takes effect at its creation, and an edited schedule at the time of
+// the edit: it does not make up for ticks before the edit.
 func (s *step) begin() {
 	switch {
 	case s.m.Since.IsZero():
@@ -112,7 +112,7 @@ func (s *step) begin() {
 	}
 }
 
-// forgetRejections forgets rejections.
+// forgetRejections removes the rejections of runs, and the times of their retries, from the memory.
 func (s *step) forgetRejections() {
 	s.forgetTickRejection()
 	s.m.Requested = Waiting{Run: s.m.Requested.Run}
@@ -122,10 +122,10 @@ func (s *step) forgetTickRejection() {
 	s.m.Rejected, s.m.RejectedSince, s.m.Retry = "", time.Time{}, time.Time{}
 }
 
-// adopt continues with runs that were started and are not remembered, because the operator died between a creation and
-// its status write. It recognizes them by their names. It leaves ticks in the future, which a clock that went back may
-// produce, for their time. It ignores a run that is Deleted: only the labels of its pods name it, and anyone could use
-// labels to skip ticks.
+// adopt continues with runs whose start was not stored, because the operator died between a creation and its status
+// write. It recognizes such runs by their names. It ignores runs of future ticks, which may exist if the clock was set
+// back, until their time comes. It also ignores a run that is Deleted: only the labels of its pods name such a run, and
+// anyone could use labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		if !run.Deleted && s.runRequested() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
@@ -153,11 +153,11 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
-// finishRequest handles an existing run of the request. If the run is known, or older than the last run, it was started
-// for the same value before other requests came.
+// finishRequest handles a request whose run already exists. If the end of the run is stored, or the run is active and
+// older than the last run, the run was started by an earlier request with the same value.
 //
-// An older run that is still active may nevertheless be new, if the operator's clock was ahead. It then becomes the
-// last run, which the policy looks for.
+// An active run that looks older than the last run may nevertheless be new, if the operator's clock was ahead. It
+// therefore becomes the last run, for which the policy waits.
 func (s *step) finishRequest(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
@@ -173,7 +173,8 @@ func (s *step) finishRequest(run lifecycle.Run) {
 	s.notice(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
 }
 
-// earlier returns t, or now if t is unknown or in the future: the clocks of other machines may differ.
+// earlier returns t, or the current time if t is unknown or in the future, because the clocks of other machines may
+// differ.
 func (s *step) earlier(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
@@ -181,7 +182,8 @@ func (s *step) earlier(t time.Time) time.Time {
 	return t
 }
 
-// started remembers a run. The time of the last run goes back only if it is in the future.
+// started stores a started run in the memory and reports it. The time of the last run decreases only if it was in the
+// future.
 func (s *step) started(c candidate, at time.Time) {
 	if at = at.UTC().Truncate(time.Second); at.After(s.m.LastRun) || s.m.LastRun.After(s.now) {
 		s.m.LastRun = at
@@ -196,7 +198,7 @@ func (s *step) started(c candidate, at time.Time) {
 	s.notice(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
 }
 
-// clock formats a tick in its local time.
+// clock returns a tick as text, in the time zone of the schedule.
 func (s *step) clock(tick time.Time) string {
 	if s.want.Times != nil {
 		tick = tick.In(s.want.Times.zone)
@@ -204,7 +206,8 @@ func (s *step) clock(tick time.Time) string {
 	return tick.Format(time.RFC3339)
 }
 
-// mayStart reports whether the spec allows runs to be started.
+// mayStart reports whether the spec is valid, so that runs may be started. It reports when a spec becomes invalid or
+// valid.
 func (s *step) mayStart() bool {
 	if s.want.Invalid == nil && s.want.Times != nil {
 		if s.stored.Cause.Reason == lifecycle.ReasonInvalid {
@@ -224,7 +227,7 @@ func (s *step) mayStart() bool {
 	return false
 }
 
-// start starts the due run, or remembers why it does not.
+// start starts the run that is due, or stores why it does not.
 func (s *step) start() {
 	if s.confirmsEdit() {
 		return
@@ -279,11 +282,12 @@ func (s *step) nothingDue() {
 	}
 }
 
-// needsLiveRead requests a live read if the cache may miss an active run that matters to the policy.
+// needsLiveRead reports whether the cache may lack an active run that matters to the policy. If so, it requests a live
+// read.
 //
-// A read of the last remembered run is enough: both a skipped tick (tick) and an edit (edited) require a live read
-// themselves. For a requested run, the read covers all runs. The missing run may be the requested one, or that of an
-// earlier request, which no later decision would create again.
+// For the run of a tick, a live read of the last remembered run is enough, because skipping a tick (tick) and an edit
+// (confirmsEdit) require live reads of their own. For a requested run, the live read covers all runs. The missing run
+// may be the requested one, or the run of an earlier request, which no later decision would create again.
 func (s *step) needsLiveRead(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
@@ -299,9 +303,9 @@ func (s *step) needsLiveRead(c candidate) bool {
 	return true
 }
 
-// confirmsEdit requests a live read after each edit. The status write for a new run may have failed because of the
-// edit, and afterwards the earlier spec, and the tick of that run, are unknown. The edit takes effect only after the
-// read.
+// confirmsEdit requests a live read after each edit, and reports whether it did. The status write for a new run may
+// have failed because of the edit. After the edit, the earlier spec is unknown, and so is the tick of that run. The
+// edit takes effect only after the live read.
 func (s *step) confirmsEdit() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
@@ -315,10 +319,10 @@ func (s *step) confirmsEdit() bool {
 	return true
 }
 
-// runRequested reports whether a run is requested and not remembered as started.
+// runRequested reports whether the spec requests a run that is not stored as started.
 func (s *step) runRequested() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// noticeCause reports the cause unless it has the same reason as the stored one.
+// noticeCause reports the cause in the memory unless the stored cause has the same reason.
 func (s *step) noticeCause(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
 		s.notice(reason, run, "%s", s.m.Cause.Message)
@@ -340,8 +344,9 @@ func (s *step) create(c candidate) {
 	s.started(c, s.now)
 }
 
-// rememberRejection remembers that a run was rejected, and when to retry: after seconds at first, and after a minute in
-// the end. It reports each reason once. The next tick reports what became of this one.
+// rememberRejection stores in the memory that a run was rejected, and when to retry. The first retries come after some
+// seconds, later ones after a minute. It reports each reason once. If no retry succeeds before the next tick, that tick
+// reports the rejected run as missed.
 func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
 	since, reported := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
@@ -362,7 +367,8 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	}
 }
 
-// policyWait returns what the policy makes the next run wait for; empty if the run replaces the active ones.
+// policyWait returns a message that says for which runs the next run must wait by the policy. It returns "" if the next
+// run replaces the active runs.
 func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:
@@ -373,7 +379,7 @@ func (s *step) policyWait(active []string) string {
 	return ""
 }
 
-// waitsForOthers applies the policy to the active runs. It reports whether the next run waits for them.
+// waitsForOthers applies the policy to the active runs. It reports whether the next run must wait for them.
 func (s *step) waitsForOthers(c candidate) bool {
 	var active, stay, ahead []string
 	for _, run := range s.seen.Runs {
@@ -427,7 +433,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 	return true
 }
 
-// list names up to three runs and the number of the others.
+// list returns a text with up to three of the names and the number of the other names.
 func list(names []string) string {
 	const most = 3
 	if len(names) <= most {

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// noon is a tick of the schedules in these tests. They were created at half past ten and have hourly ticks.
+// noon is a tick of the schedules in these tests. The schedules were created at half past ten and have a tick each
+// hour.
 var noon = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
 
 func hourly(t *testing.T, change ...func(*Schedule)) Schedule {
@@ -23,7 +24,7 @@ func hourly(t *testing.T, change ...func(*Schedule)) Schedule {
 	return s
 }
 
-// ran is the memory of a schedule that started its run of eleven o'clock.
+// ran returns the memory of a schedule that started its run of eleven o'clock.
 func ran(want Schedule, change ...func(*Memory)) Memory {
 	m := Memory{Key: want.Key, Since: from, Generation: want.Generation, Suspended: want.Suspend,
 		LastTick: noon.Add(-time.Hour), LastRun: noon.Add(-time.Hour), LastRunName: "etl-1769943600"}
@@ -37,7 +38,7 @@ func going(name string) lifecycle.Run {
 	return lifecycle.Run{Name: name, UID: name, CreatedAt: noon.Add(-time.Hour)}
 }
 
-// leftOf is a deleted run whose driver still stops.
+// leftOf returns a deleted run whose driver is still stopping.
 func leftOf(name string) lifecycle.Run {
 	run := going(name)
 	run.Deleting, run.Deleted = true, true
@@ -48,7 +49,7 @@ func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run
 	return lifecycle.Run{Name: name, UID: name, Outcome: outcome, CreatedAt: noon.Add(-time.Duration(minutesAgo) * time.Minute)}
 }
 
-// summary lists the actions and reports of a plan in a short form.
+// summary returns the actions and the reasons of the notices of a plan in a short form.
 func summary(p Plan) string {
 	var out []string
 	for _, a := range p.Actions {
@@ -64,8 +65,8 @@ const (
 	eleven, twelve = "etl-1769943600", "etl-1769947200"
 )
 
-// TestEditIsNotLostDuringTransientError checks that an edit has no effect while no live read is possible, so that the
-// read comes afterwards.
+// TestEditIsNotLostDuringTransientError checks that an edit has no effect while transient errors prevent a live read,
+// so that the live read still happens afterwards.
 func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
 	mem := ran(want, func(m *Memory) { m.Generation = 2 })
@@ -196,8 +197,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestNewSchedule checks that a schedule takes effect at its creation: ticks that were due before the first pass are
-// made up for, once.
+// TestNewSchedule checks that a schedule takes effect at its creation. If several ticks were due before the first pass,
+// one run is started for them.
 func TestNewSchedule(t *testing.T) {
 	plan := Step(hourly(t), Memory{}, lifecycle.Observed{Confirmed: true}, noon.Add(time.Minute))
 	if got := summary(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
@@ -237,8 +238,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfOneSecond checks which of the runs created in the same second is kept: the one that was started last,
-// whatever their names, else the one that ended last.
+// TestHistoryOfOneSecond checks which of several runs that were created in the same second counts as the newest. It is
+// the run that was started last, whatever the names are, or else the run that ended last.
 func TestHistoryOfOneSecond(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Successful = 1 })
 	now := noon.Add(-30 * time.Minute)
@@ -266,7 +267,7 @@ func TestHistoryOfOneSecond(t *testing.T) {
 }
 
 // TestJitter checks that the jitter is the same for every run of a schedule, differs between schedules, and never
-// reaches the next tick.
+// extends to the next tick.
 func TestJitter(t *testing.T) {
 	offsets := map[time.Duration]int{}
 	for n := range 300 {
@@ -295,7 +296,7 @@ func offsetIs(p Plan, offset time.Duration) bool {
 	return p.NextRun.Equal(noon.Add(time.Hour + offset))
 }
 
-// goingAll returns the given number of active runs, which were created by hand.
+// goingAll returns n active runs that were created by hand.
 func goingAll(n int) (runs []lifecycle.Run) {
 	for i := range n {
 		runs = append(runs, going("by-hand-"+strconv.Itoa(i)))

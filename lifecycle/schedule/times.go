@@ -14,15 +14,16 @@ import "time"
 // and a skipped hour takes nothing from it. If the clock goes forward by a part of an hour (half an hour, on Lord Howe
 // Island), skipped times are made up for as in other patterns.
 
-// horizon is how many years ahead a tick is searched. The rarest pattern, a 29th of February on some days of the week,
-// occurs at least every 40 years.
+// horizon is the maximum number of years for which a tick is searched. The rarest pattern, the 29th of February on
+// certain days of the week, occurs at least every 40 years.
 const (
 	horizon = 50
 	day     = 24 * time.Hour
 )
 
-// Next returns the first tick after a time; zero if there is none in the next 50 years. The parameter since is when the
-// schedule took effect: the ticks of an interval are whole intervals after it. Ticks are in UTC and in whole seconds.
+// Next returns the first tick after the given time; the zero time if there is none in the next 50 years. The argument
+// since is the time at which the schedule took effect; the ticks of an interval are multiples of the interval after it.
+// Ticks are in UTC and in whole seconds.
 func (t *Times) Next(since, after time.Time) time.Time {
 	if t.every > 0 {
 		since = since.Truncate(time.Second)
@@ -45,7 +46,7 @@ func (t *Times) Next(since, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Latest returns the last tick after one time and not after another; zero if there is none.
+// Latest returns the last tick that is later than after and not later than until; the zero time if there is none.
 func (t *Times) Latest(since, after, until time.Time) time.Time {
 	due := func(from time.Time) bool {
 		next := t.Next(since, from)
@@ -70,7 +71,8 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 	return tick
 }
 
-// stretch is the time between two changes of a zone's clock. UTC is the local time less offset.
+// stretch is the period between two changes of a time zone's clock. During this period, UTC is the local time minus
+// offset.
 type stretch struct {
 	begin, end time.Time // zero if there is no change
 	offset     time.Duration
@@ -101,7 +103,7 @@ func offsetOf(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// next returns the stretch's first tick after a time; zero if it has none before the limit.
+// next returns the first tick of the stretch after the given time; the zero time if there is none before the limit.
 func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 	// wall returns the local time, written as UTC.
 	wall := func(at time.Time) time.Time { return at.UTC().Add(s.offset) }
@@ -131,13 +133,15 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 	return tick.Add(-s.offset)
 }
 
-// hourly reports whether a pattern has every hour.
+// hourly reports whether a pattern allows every hour.
 func (t *Times) hourly() bool { return t.hour == 1<<24-1 }
 
-// makesUp reports whether skipped times are made up for.
+// makesUp reports whether the pattern makes up for local times that a clock change skips. The argument shift is the
+// length of the clock change.
 func (t *Times) makesUp(shift time.Duration) bool { return !t.hourly() || shift%time.Hour != 0 }
 
-// match returns the first full minute of the pattern in the local times [from, to); zero if there is none.
+// match returns the first full minute that the pattern allows in the local times [from, to); the zero time if there is
+// none.
 func (t *Times) match(from, to time.Time) time.Time {
 	at := from.Truncate(time.Minute)
 	if at.Before(from) {
@@ -161,7 +165,8 @@ func (t *Times) match(from, to time.Time) time.Time {
 	return time.Time{}
 }
 
-// allowsDay reports whether a pattern has a day. If neither field is a star, either one is enough.
+// allowsDay reports whether the pattern allows a day. If neither the day of the month nor the day of the week is a
+// star, it is enough that one of them matches.
 func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	inMonth, inWeek := t.day&(1<<day) != 0, t.weekday&(1<<weekday) != 0
 	if t.anyDay || t.anyWeekday {
@@ -170,8 +175,8 @@ func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	return inMonth || inWeek
 }
 
-// Anchor returns a time after which the given tick is the first one, if the schedule has it. A take-over uses it with
-// the next run that the other operator announced.
+// Anchor returns a time such that the given tick is the first one after it, if the schedule has that tick. A take-over
+// uses it with the next run that the other operator announced.
 func (t *Times) Anchor(first time.Time) time.Time {
 	if t.every > 0 {
 		return first.Add(-t.every)

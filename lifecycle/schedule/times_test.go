@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// model is a pattern with its values listed, so that a test need not parse the text.
+// model is a pattern as text and as lists of its values, so that a test need not parse the text.
 type model struct {
 	text                              string
 	minute, hour, day, month, weekday []int
@@ -30,13 +30,14 @@ func (m model) matches(wall time.Time) bool {
 	return onDay && slices.Contains(m.minute, wall.Minute()) && slices.Contains(m.hour, wall.Hour()) && slices.Contains(m.month, int(wall.Month()))
 }
 
-// wallOf is the local time in a zone, written in UTC for arithmetic.
+// wallOf returns the local time in a time zone, written as a time in UTC so that it can be used for arithmetic.
 func wallOf(at time.Time, zone *time.Location) time.Time {
 	l := at.In(zone)
 	return time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 }
 
-// bruteForce checks the local time of every minute against the rules in the documentation of schedules.
+// bruteForce returns the ticks of a pattern. It checks the local time of every minute against the rules in the
+// documentation of schedules.
 func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []time.Time) {
 	everyHour := len(m.hour) == 24
 	seen := map[time.Time]bool{}
@@ -57,7 +58,7 @@ func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []tim
 	return ticks
 }
 
-// randomModel is a pattern from sparse to dense, which prefers the hours of clock changes.
+// randomModel returns a random pattern, sparse or dense, which prefers the hours of clock changes.
 func randomModel(r *rand.Rand) model {
 	m := model{day: span(1, 31), month: span(1, 12), weekday: span(0, 6), starDay: true, starWeekday: true}
 	minute, hour, day, weekday := "*", "*", "*", "*"
@@ -125,9 +126,9 @@ func join(values []int) string {
 	return strings.Join(out, ",")
 }
 
-// zones cover every kind of clock change. Some change by an hour at 1, 2 or 3, at midnight, by half an hour, or by two
-// hours. Some change on Fridays or Saturdays, around Ramadan, backwards in winter, or never. Some skipped or repeated a
-// whole day once.
+// zones have every kind of clock change. Some change by an hour at 1, 2 or 3 o'clock or at midnight, some by half an
+// hour or by two hours. Some change on Fridays or Saturdays, around Ramadan, backwards in winter, or never. Some have
+// skipped or repeated a whole day once.
 var zones = []struct {
 	name  string
 	years []int
@@ -161,8 +162,8 @@ var zones = []struct {
 	{"UTC", []int{2026}},
 }
 
-// TestTicksAroundChanges compares the ticks with bruteForce around every change of every zone, and at one time without
-// a change.
+// TestTicksAroundChanges compares the ticks with those of bruteForce around every clock change of every time zone, and
+// around a time without a change.
 func TestTicksAroundChanges(t *testing.T) {
 	models := lives.Count(t, 5)
 	compared, changes := 0, 0
@@ -219,7 +220,7 @@ func compare(t *testing.T, m model, name string, zone *time.Location, begin, end
 	return len(want)
 }
 
-// TestChangesOfTheClock has the cases that users ask about, written by hand.
+// TestChangesOfTheClock checks the clock changes that users ask about. The expected ticks are written by hand.
 func TestChangesOfTheClock(t *testing.T) {
 	for _, test := range []struct {
 		about, spec, zone, from string
@@ -268,7 +269,8 @@ func TestChangesOfTheClock(t *testing.T) {
 	}
 }
 
-// TestFarAhead covers the years in which a zone's changes follow from a rule, with a rare and a common pattern.
+// TestFarAhead checks a rare and a common pattern in years so far ahead that a rule determines the clock changes of a
+// time zone.
 func TestFarAhead(t *testing.T) {
 	for _, zone := range []string{"Europe/Vienna", "America/New_York", "Australia/Sydney", "UTC"} {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -289,7 +291,8 @@ func TestFarAhead(t *testing.T) {
 	}
 }
 
-// TestLongAgo checks that the latest of millions of ticks is found as fast as that of two.
+// TestLongAgo checks that the latest of millions of ticks is found. A search of one tick after the other would take too
+// long.
 func TestLongAgo(t *testing.T) {
 	since := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	until := time.Date(2026, 7, 1, 12, 0, 30, 0, time.UTC)
@@ -310,7 +313,8 @@ func TestLongAgo(t *testing.T) {
 	}
 }
 
-// TestIntervalsHaveAnAnchor checks that an interval's ticks depend only on the time at which the schedule took effect.
+// TestIntervalsHaveAnAnchor checks that the ticks of an interval depend only on the time at which the schedule took
+// effect.
 func TestIntervalsHaveAnAnchor(t *testing.T) {
 	times, since := parse(t, "@every 7m", ""), time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
 	first := times.Next(since, since)

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// world is a small cluster with one schedule. It carries out plans as the controller does (docs/architecture.md), and
-// applies trouble. Runs end in every way, and the cache is late. Calls fail before and after they took effect. The
+// world is a simulated cluster with one schedule. It carries out plans as the controller does (docs/architecture.md),
+// and causes trouble. Runs end in every way, and the cache is late. Calls fail before and after they took effect. The
 // operator dies between any two calls. Users edit, suspend, request and delete, and the operator's clock is set forward
 // and back.
 type world struct {
@@ -48,7 +48,7 @@ type run struct {
 
 var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *", "@every 45s", "@every 5m", "10 * * * *", "", "30 2 * * *"}
 
-// dawn is an hour before the clock goes back in Vienna, the zone of some schedules.
+// dawn is the start of each simulation, an hour before the clock goes back in Vienna, the time zone of some schedules.
 var dawn = time.Date(2026, 10, 25, 0, 0, 17, 0, time.UTC)
 
 func newWorld(seed uint64) *world {
@@ -60,7 +60,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// edit writes another schedule; one of the choices is invalid.
+// edit replaces the schedule by a random one, which may be invalid.
 func (w *world) edit() {
 	w.spec = w.IntN(len(specs))
 	zone := []string{"", "Europe/Vienna"}[w.IntN(2)]
@@ -71,10 +71,10 @@ func (w *world) edit() {
 	}
 }
 
-// configure simulates an administrator, together with a restart of the operator.
+// configure simulates an administrator who changes the operator's configuration and restarts the operator.
 func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.IntN(4)] }
 
-// choose writes the other fields of the spec.
+// choose sets the other fields of the spec to random values.
 func (w *world) choose() {
 	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.IntN(4)]
 	w.want.Successful, w.want.Failed = w.IntN(4), w.IntN(4)
@@ -93,7 +93,7 @@ func (w *world) choose() {
 	}
 }
 
-// forEver is the largest number of whole seconds.
+// forEver is the largest duration in whole seconds.
 const forEver = math.MaxInt64 / time.Second * time.Second
 
 func (w *world) now() time.Time { return w.Now.Add(w.drift) }
@@ -111,7 +111,7 @@ func (w *world) observed() (seen lifecycle.Observed) {
 	return seen
 }
 
-// tick lets time pass, and everybody except the operator act.
+// tick advances the time. Runs, users and the rest of the cluster act during this time, but not the operator.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(40)) * time.Second)
 	if w.users && w.Chance(0.01) {
@@ -141,7 +141,7 @@ func (w *world) tick() {
 	}
 }
 
-// user simulates the owner of the schedule, and the clock of the operator's machine.
+// user simulates the owner of the schedule, and changes of the clock of the operator's machine.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.01):
@@ -193,7 +193,7 @@ func (w *world) writtenDown(name string) bool {
 	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
 }
 
-// injectError fails some calls.
+// injectError makes some calls fail.
 func (w *world) injectError(where string) {
 	often := 0.04
 	if !w.held.IsZero() {
@@ -204,7 +204,7 @@ func (w *world) injectError(where string) {
 	}
 }
 
-// pass is one reconcile. It returns the longest time until the next one.
+// pass simulates one pass of the operator. It returns the maximum time until the next pass.
 func (w *world) pass() (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile() })
 	if crash == nil {
@@ -255,7 +255,8 @@ func (w *world) reconcile() (check time.Duration) {
 	return 0
 }
 
-// attempt carries out a plan. The operator survives a failed call, or not.
+// attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
+// failure.
 func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -287,7 +288,7 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 	return nil
 }
 
-// deleted checks that a deletion has a valid reason.
+// deleted marks a run as deleted, and checks that the reason of the deletion is valid and stored.
 func (w *world) deleted(r *run) {
 	w.Tell("do Delete %s (%s)", r.name, r.outcome)
 	r.deleting = true
@@ -303,7 +304,7 @@ func (w *world) deleted(r *run) {
 	}
 }
 
-// create simulates the API server, where the invariants are checked.
+// create simulates the creation of a run by the API server. It checks the invariants of the schedule.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {
@@ -363,7 +364,7 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.Runs, o.Confirmed = append(o.Runs, found...), true }
 }
 
-// shape checks every plan for what the controller relies on.
+// shape checks the properties of a plan on which the controller depends.
 func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
 	for i, a := range plan.Actions {
@@ -389,7 +390,8 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the schedule after the pass had
-// read it and acted. Half of the time the user restores the earlier schedule.
+// read it and acted. In about half of the cases the user restores the earlier schedule. It reports whether the write
+// was rejected.
 func (w *world) conflict(plan Plan) bool {
 	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -411,7 +413,7 @@ func (w *world) conflict(plan Plan) bool {
 	return true
 }
 
-// record is the status write.
+// record simulates the status write.
 func (w *world) record(plan Plan) {
 	w.injectError("before the status write")
 	w.checkTicks(plan)
@@ -423,7 +425,8 @@ func (w *world) record(plan Plan) {
 	w.injectError("after the status write")
 }
 
-// checkTicks checks that the last tick only goes forward, and that every tick that it passes was started or reported.
+// checkTicks checks that the last tick in the memory never decreases, and that every tick between the old and the new
+// last tick was started or reported.
 func (w *world) checkTicks(plan Plan) {
 	before, after := w.stored, plan.Next
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
@@ -455,7 +458,8 @@ func (w *world) checkTicks(plan Plan) {
 	}
 }
 
-// turn lets time pass. A pass runs only if the observed state changed or the requested time has come.
+// turn advances the time. It runs a pass if the observed state changed or the requested time has come, and reports
+// whether a pass ran.
 func (w *world) turn(sync bool) bool {
 	want, before := w.want, w.observed()
 	w.tick()
@@ -470,7 +474,8 @@ func (w *world) turn(sync bool) bool {
 	return true
 }
 
-// live plays one life: a time with trouble, then a time without, in which everything must match the spec.
+// live plays one life cycle of a schedule. The first part has trouble (errors, edits, changes of the clock), the second
+// part has none. In the second part, everything must match the spec.
 func (w *world) live() {
 	w.Due = w.Now
 	for range 300 {
@@ -492,7 +497,7 @@ func (w *world) live() {
 	}
 }
 
-// peaceful checks a world without trouble against its rules.
+// peaceful checks the rules that apply after the end of all trouble.
 func (w *world) peaceful() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
@@ -532,7 +537,7 @@ func (w *world) peaceful() {
 	}
 }
 
-// TestLives plays many lives. A breach prints the life's seed and its story.
+// TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	counts := map[string]int{}
 	lives.Play(t, 300, func(seed uint64) *lives.Life {
