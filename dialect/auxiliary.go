@@ -13,21 +13,22 @@ import (
 // AuxiliaryObjects describe the auxiliary objects of an application, which accompany its driver, such as Services and
 // Ingresses. A SparkCluster has no driver, so all its objects are auxiliary.
 type AuxiliaryObjects struct {
-	// Objects are the wanted objects. Each has a digest of itself in the label lifecycle.ContentLabel.
+	// Objects are the wanted objects. The label lifecycle.ContentLabel of each object contains a digest of the object.
 	Objects []submit.Object
-	// Unsettled leaves all objects as they are in this pass.
+	// Unsettled means that this pass changes none of the objects.
 	Unsettled bool
-	// KeepServices leaves Services as they are although no object is wanted: they are deleted with the driver's pod.
-	// Ingresses and routes are deleted at once, since the next application may want the same address.
+	// KeepServices means that existing Services stay although no object is wanted: they are deleted together with the
+	// driver's pod. Ingresses and routes are deleted at once, because the next application may want the same address.
 	KeepServices bool
-	// ReadAddresses names the Services among Objects whose address is missing in the status.
+	// ReadAddresses names those Services in Objects whose address is missing in the status.
 	ReadAddresses []string
 	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit
-	// after the status is stored. It is idempotent. It is nil if Unsettled.
+	// after the status is stored. Calling it twice has the same result as calling it once. It is nil if Unsettled is
+	// true.
 	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
-	// Decide replaces Record if the state of the objects decides about the custom resource, in the same pass. It writes
-	// the result into the status, and returns additions to the plan of Decide: transitions, notices and the time of the
-	// requeue.
+	// Decide replaces Record if a decision about the custom resource depends on the state of the objects, in the same
+	// pass. It writes the result into the status, and returns additions to the plan of Decide: transitions, notices and
+	// the time of the requeue.
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }
 

@@ -25,7 +25,7 @@ const (
 	ConditionFailed      = "Failed"
 	ConditionSuspended   = "Suspended"
 	// ConditionExposed is True if all auxiliary objects of the driver exist: Services, Ingresses, routes. It is absent
-	// if the application wants no such objects. False never keeps the application from running.
+	// if the application wants no such objects. The application runs even if the condition is False.
 	ConditionExposed = "Exposed"
 )
 

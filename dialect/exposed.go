@@ -19,7 +19,7 @@ type Exposed struct {
 	Objects []submit.Object
 	// Problems are the causes for which requested objects cannot exist.
 	Problems []lifecycle.Cause
-	// Live is true if the application continues to run whatever is wrong.
+	// Live is true if the application continues to run even if objects are missing.
 	Live bool
 	// Generation is the generation of the custom resource.
 	Generation int64
@@ -47,7 +47,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 			message += "; "
 		}
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
-		// A list may be as long as the custom resource, and the API server's answer longer.
+		// A list may be as long as the custom resource, and the API server's answer may be even longer.
 		if len(message) > lifecycle.MaxMessage {
 			message = lifecycle.Cause{Message: message}.Bounded().Message
 			break

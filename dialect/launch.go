@@ -16,7 +16,7 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		case d == nil:
 			return true
 		case d.Phase == lifecycle.DriverSucceeded: // mostly the last pass over an application, and many may end at once
-			// An empty policy is a server's, whose state machine decides.
+			// The policy of a server is empty, because its state machine decides.
 			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == ""
 		}
 		return d.Phase == lifecycle.DriverFailed && app.Restart.Policy != lifecycle.Never

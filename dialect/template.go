@@ -48,9 +48,9 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 	return template.Metadata.Labels, template.Metadata.Annotations
 }
 
-// TemplateContainer returns the name by which Spark must be told to find its container in a template. It returns the
-// given name if a container other than the first has this name, and "" otherwise, because Spark uses the first
-// container by default.
+// TemplateContainer returns the name by which Spark must select its container in a template. It returns the given name
+// if a container other than the first has this name, and "" otherwise, because Spark uses the first container by
+// default.
 func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
 		return name

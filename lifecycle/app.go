@@ -14,11 +14,11 @@ type App struct {
 	// counts as a change.
 	SpecHash string
 	// Edited reports that the spec may have changed since the custom resource was created. An earlier launch that was
-	// not remembered may then have created a driver with another name, and that driver would not block a second one.
-	// The machine therefore also searches for a driver before the first attempt.
+	// not stored may then have created a driver with another name, which would not block a second driver. The state
+	// machine therefore searches for a driver even before the first attempt.
 	Edited   bool
 	Deleting bool // the custom resource has a deletion timestamp
-	// DeletedAt is the deletion timestamp; zero if it is unknown. Only ForceAfter counts from it.
+	// DeletedAt is the deletion timestamp; zero if it is unknown. It is used only as the start of ForceAfter.
 	DeletedAt time.Time
 	// Orphan is set if the custom resource is being deleted and its dependents must stay (kubectl delete
 	// --cascade=orphan).
@@ -38,27 +38,28 @@ type App struct {
 	// at all.
 	TTL *time.Duration
 	// IsServer reports that the driver is a server, which runs until it is stopped. A server that ends by itself has
-	// failed, whatever its exit code. It is Running while its pod is Ready, whatever its executors do. Only a spec that
-	// cannot be used ends it permanently.
+	// failed, whatever its exit code is. The server is Running while its pod is Ready, whatever the state of its
+	// executors is. Only an invalid spec ends it permanently.
 	IsServer bool
-	// Budget requests a PodDisruptionBudget that protects the driver from evictions. It may change at any time and does
-	// not count as an edit.
+	// Budget requests a PodDisruptionBudget that protects the driver from evictions. This field may change at any time,
+	// and its change does not count as an edit.
 	Budget bool
-	// MissingGrace is how long a newly created driver pod may be missing from the cache before the machine requests a
-	// live read.
+	// MissingGrace is how long a newly created driver pod may be missing from the cache before the state machine
+	// requests a live read.
 	MissingGrace time.Duration
-	// Thresholds are the wanted executor counts. If they are nil, only InitialExecutors counts, and nothing counts once
-	// the application is Running.
+	// Thresholds are the wanted numbers of executors. If Thresholds is nil, the phase depends only on InitialExecutors,
+	// and on no number of executors once the application is Running.
 	Thresholds *Thresholds
-	// EnterMissedPhases makes the history independent of how late a pass runs. A driver that ended before a pass saw it
-	// run is led through the phases that it must have passed. An end is stored before any object of its attempt is
-	// deleted.
+	// EnterMissedPhases makes the history independent of how late a pass runs. If a driver ended before a pass observed
+	// that it ran, the state machine enters all phases through which the driver must have passed. The end of an attempt
+	// is stored before any of its objects is deleted.
 	EnterMissedPhases bool
 	// Retain is the retention rule for the last attempt's objects.
 	Retain Retention
-	// ForceAfter is the time from the end of an attempt, or from the deletion of the custom resource, after which the
-	// rest of the attempt is deleted without a grace period (Action.Force); 0 means never. A pod that is force-deleted
-	// disappears from the API server at once, even if its node is unreachable and the driver may still run there.
+	// ForceAfter is the time after which the rest of an attempt is deleted without a grace period (Action.Force); 0
+	// means never. The time counts from the end of the attempt or from the deletion of the custom resource. A pod that
+	// is force-deleted disappears from the API server at once, even if its node is unreachable and the driver may still
+	// run there.
 	ForceAfter time.Duration
 	// CleanupInterval is the time after which a deletion without effect is requested again; 0 means 15 s.
 	CleanupInterval time.Duration
@@ -69,7 +70,8 @@ type Thresholds struct {
 	Init int32 // the start of the attempt is over when this many run; 0: as soon as the driver is Ready
 	Min  int32 // a started attempt with fewer executors is Below
 	Max  int32 // a started attempt with fewer executors, but at least Min, is Partial
-	// Dynamic reports that Spark itself chooses the number of executors. Fewer executors than Max are then no shortage.
+	// Dynamic reports that Spark itself chooses the number of executors. If it is true, fewer executors than Max are no
+	// shortage.
 	Dynamic bool
 }
 
@@ -96,8 +98,8 @@ const (
 // next.
 type Retention struct {
 	Policy RetainPolicy
-	// For is how long the objects are kept, counted from the entry of Retained. Nil means as long as the custom
-	// resource exists; 0 or less means not at all.
+	// For is how long the objects are kept, counted from the entry of the phase Retained. Nil means as long as the
+	// custom resource exists. 0 or less means that no objects are kept.
 	For *time.Duration
 }
 
@@ -109,7 +111,7 @@ const (
 	Never     RestartPolicy = "Never"
 	OnFailure RestartPolicy = "OnFailure"
 	Always    RestartPolicy = "Always"
-	// OnInfrastructureFailure restarts after outcomes that the application did not cause: StartTimedOut,
+	// OnInfrastructureFailure restarts only after outcomes that the application did not cause: StartTimedOut,
 	// ExecutorsTimedOut, Refused.
 	OnInfrastructureFailure RestartPolicy = "OnInfrastructureFailure"
 )
@@ -122,13 +124,13 @@ type Restart struct {
 	SubmissionRetries  int32
 	FailureInterval    time.Duration // before the first retry after a failed run, counted from its end
 	SubmissionInterval time.Duration // before the first retry after a rejected submission, counted from the rejection
-	// Factor multiplies the interval from one retry to the next. 0 means the linear growth of the sparkoperator.k8s.io
-	// family: interval times the number of submissions so far.
+	// Factor is the factor by which the interval grows from one retry to the next. 0 means the linear growth of
+	// sparkoperator.k8s.io: the interval times the number of submissions so far.
 	Factor float64
-	// Max caps the interval; 0 means no cap.
+	// Max is the maximum of the grown interval; 0 means no maximum.
 	Max time.Duration
-	// ResetAfter is how long a run must have been Running until earlier failures are forgotten and the run counts as
-	// the first. 0 means that only an edit resets the counts.
+	// ResetAfter is how long a run must have been in the phase Running until earlier failures are forgotten and the run
+	// counts as the first one. 0 means that only an edit resets the counts.
 	ResetAfter time.Duration
 	// Limits, if set, replaces the retries, the intervals and their growth.
 	Limits *RestartLimits
@@ -141,12 +143,12 @@ type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
 	MaxFailures   *int64 // in a row after failures; nil: only Most limits them
 	MaxRejections *int64 // in a row after rejections, to which MaxFailures then does not apply; nil: it does
-	// The intervals are counted from the end of the failed attempt. They do not grow.
+	// The intervals count from the end of the failed attempt. They do not grow.
 	Backoff          time.Duration
 	FailureBackoff   *time.Duration
 	RejectionBackoff *time.Duration
-	// ResetAfter is how long an attempt must have lived, from its launch to its end, until earlier restarts are
-	// forgotten; nil means never.
+	// ResetAfter is the minimum time from the launch to the end of an attempt after which earlier restarts are
+	// forgotten; nil means that they are never forgotten.
 	ResetAfter *time.Duration
 }
 
@@ -173,12 +175,12 @@ type Restarts struct {
 
 // Deadlines limit the durations of the phases of an attempt; 0 means that a phase has no limit.
 type Deadlines struct {
-	// DriverStart bounds Launched: from the launch until the driver container runs. Time that the driver pod spends
-	// behind scheduling gates does not count.
+	// DriverStart limits the phase Launched: the time from the launch until the driver container runs. Time that the
+	// driver pod spends behind scheduling gates does not count.
 	DriverStart    time.Duration
 	DriverReady    time.Duration // Started: until the driver pod is Ready
 	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
-	// RestartAtScaling restarts the ExecutorsStart time at the entry of Scaling.
+	// RestartAtScaling means that the time of ExecutorsStart starts again at the entry of Scaling.
 	RestartAtScaling bool
 	Run              time.Duration // from the launch until the end
 }

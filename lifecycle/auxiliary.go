@@ -13,15 +13,16 @@ const ReasonInherited = "LeftByAnotherOperator"
 // AuxiliaryObject is the state of one auxiliary object.
 type AuxiliaryObject struct {
 	Kind, Name string
-	// Current reports that the live object equals the wanted one. An object that does not stand and has no cause is
+	// Current reports that the live object equals the wanted object. An object that is not Current and has no Cause is
 	// being created.
 	Current bool
-	// Outdated reports that the live object still does what it did before, but differs from the wanted one. Either the
-	// update failed, or the object is kept until its replacement stands. Outdated is set only for objects that clients
-	// depend on.
+	// Outdated reports that the live object still serves its previous purpose but differs from the wanted object.
+	// Either the update failed, or the object is kept until its replacement exists. Outdated is set only for objects on
+	// which clients depend.
 	Outdated bool
-	// Address is the cluster address of a Service, if it was read. An object that is known to stand is not read again.
+	// Address is the cluster address of a Service, if it was read. The Service is not read again while it is known to
+	// exist as wanted.
 	Address string
-	// Cause is why the object is missing, differs from the wanted one, or exists although it is no longer wanted.
+	// Cause says why the object is missing, differs from the wanted object, or exists although it is no longer wanted.
 	Cause Cause
 }

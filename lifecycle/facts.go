@@ -11,23 +11,25 @@ import (
 
 // Labels and annotations of pods from which facts are read.
 const (
-	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's
-	// identity.
+	// AppUIDLabel contains the UID of the custom resource that an object belongs to. AppUIDLabel and AttemptLabel
+	// together identify the attempt that the object belongs to.
 	AppUIDLabel = "sparkoperator.dev/app-uid"
-	// AttemptLabel holds the number of the attempt that a pod belongs to.
+	// AttemptLabel contains the number of the attempt that a pod belongs to.
 	AttemptLabel = "sparkoperator.dev/attempt"
-	// SpecHashAnnotation on a driver pod holds the hash of the spec that the pod was made from (App.SpecHash).
+	// SpecHashAnnotation is an annotation of a driver pod. It contains the hash of the spec from which the pod was
+	// created (App.SpecHash).
 	SpecHashAnnotation = "sparkoperator.dev/spec-hash"
-	// SubmitterAnnotation on a driver pod made by spark-submit holds the name of the pod that ran spark-submit.
+	// SubmitterAnnotation is an annotation of a driver pod that spark-submit created. It contains the name of the pod
+	// that ran spark-submit.
 	SubmitterAnnotation = "sparkoperator.dev/submitted-by"
-	// AdoptedAnnotation holds the attempt's id on the in-memory copy of a pod that another operator made
-	// (Driver.AttemptID). No pod in the cluster carries it.
+	// AdoptedAnnotation is an annotation of the in-memory copy of a pod that another operator created. It contains the
+	// id of the pod's attempt (Driver.AttemptID). No pod in the cluster has this annotation.
 	AdoptedAnnotation = "sparkoperator.dev/adopted"
 	// exitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
 	// if spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
-	// userAppException is the start of the text that Spark writes there if the program of a PythonRunner or RRunner
-	// exited.
+	// userAppException is the beginning of the exception that Spark writes there if the program of a PythonRunner or
+	// RRunner exited.
 	userAppException = "org.apache.spark.SparkUserAppException"
 	appIDLabel       = "spark-app-selector" // Spark's own
 	executorIDLabel  = "spark-exec-id"      // Spark's own
@@ -238,7 +240,7 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 // nodeLost reports whether Kubernetes found that the pod's node does not respond. If such a pod still exists, it may be
 // running. A taint of the node does not count, because anybody may set a taint, and a node that responds acts on it.
 func nodeLost(pod *corev1.Pod) bool {
-	// Kubernetes wrote the first two before 1.13, and other components still may.
+	// Kubernetes before 1.13 wrote the first two values, and other components still may.
 	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
 }
 

@@ -41,9 +41,9 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	case isDriverRole(role) && pod.DeletionTimestamp != nil && stopSignal(end):
 		return Cause{ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended")}
 	}
-	// The exception in the driver pod's annotation is the most precise source: the last lines of the log may hold only
-	// the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code. The program's
-	// own output is in the log, unless the log is cut.
+	// The exception in the driver pod's annotation is the most precise source, because the last lines of the log may
+	// contain only the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code.
+	// The program's own output is in the log, unless the log is cut.
 	output := excerpt(firstOf(end.Message, pod.Status.Message))
 	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (output == "" || !strings.HasPrefix(left, userAppException)) {
 		output = left

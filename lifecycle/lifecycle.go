@@ -21,7 +21,8 @@ type Phase string
 // named event.
 const (
 	New Phase = "" // seen for the first time; nothing was created
-	// Waiting is the time before another attempt: during the backoff, or until the last attempt's objects are gone.
+	// Waiting is the time before another attempt: until the back-off is over and the last attempt's objects are
+	// deleted.
 	Waiting  Phase = "Waiting"
 	Launched Phase = "Launched" // the attempt's objects exist; the driver container does not run yet
 	Started  Phase = "Started"  // the driver container runs, the pod is not Ready yet
@@ -31,7 +32,8 @@ const (
 	Partial  Phase = "Partial"  // runs with fewer executors than it may have (App.Thresholds)
 	Below    Phase = "Below"    // runs with fewer executors than it must have (App.Thresholds)
 	Unknown  Phase = "Unknown"  // the driver's node does not respond; nothing is concluded until it does
-	// Ended is an attempt that is over while the next step still waits, for example for the driver to be gone.
+	// Ended means that the attempt has ended, but the next step still waits, for example until the driver no longer
+	// exists.
 	Ended      Phase = "Ended"
 	Retained   Phase = "Retained"   // permanently over; the driver pod is kept
 	Done       Phase = "Done"       // permanently over; nothing is left to release
@@ -67,7 +69,7 @@ const (
 	Failed    Outcome = "Failed"    // the driver container ended with another exit code
 	Lost      Outcome = "Lost"      // the driver pod is gone and its end was not observed
 	Evicted   Outcome = "Evicted"   // the driver pod was evicted or preempted
-	// Refused is an attempt that could not be rendered, or of which the API server rejected an object.
+	// Refused means that the attempt could not be rendered, or that the API server rejected one of its objects.
 	Refused           Outcome = "Refused"
 	StartTimedOut     Outcome = "StartTimedOut"     // Deadlines.DriverStart passed
 	ReadyTimedOut     Outcome = "ReadyTimedOut"     // Deadlines.DriverReady passed
@@ -88,15 +90,15 @@ type Cause struct {
 type Memory struct {
 	Phase Phase
 	Since time.Time // when Phase was entered
-	// Attempt is the number of the current or last attempt, from 1; 0 before the first. It is never reused, even after
-	// an edit.
+	// Attempt is the number of the current or last attempt, counted from 1; 0 before the first attempt. A number is
+	// never reused, even after an edit.
 	Attempt int32
-	// AttemptID is the submission id of the current or last attempt. It is computed at the launch and read from here
-	// afterwards.
+	// AttemptID is the submission id of the current or last attempt. It is computed at the launch; afterwards it is
+	// read from this field.
 	AttemptID string
 	SpecHash  string // of the spec that the attempt was launched from
-	// Runs counts the attempts whose objects were all created, since the last edit or the last settled run
-	// (Restart.ResetAfter).
+	// Runs is the number of attempts whose objects were all created. It counts from the last edit or from the last run
+	// that lasted for Restart.ResetAfter.
 	Runs          int32
 	Submissions   int32 // attempts to create them, since the same time
 	SuspendedRuns int32 // of Runs, those that a suspension stopped: they use up no retry
@@ -104,8 +106,8 @@ type Memory struct {
 	UngatedAt     time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
 	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
 	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
-	// ShortSince is since when fewer executors exist than are wanted and no new one was created; zero while enough
-	// exist.
+	// ShortSince is since when fewer executors exist than are wanted and no new executor was created. It is zero while
+	// enough executors exist.
 	ShortSince         time.Time
 	Restarts           Restarts // the counts for Restart.Limits; zero if that is not set
 	PhaseBeforeUnknown Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
@@ -134,10 +136,12 @@ type Driver struct {
 	Ready    bool
 	Address  string // of the pod; empty before it has one
 	Deleting bool   // has a deletion timestamp
-	// GoneBy is the deletion timestamp, until which the pod may take to stop; zero while it is not being deleted.
+	// GoneBy is the deletion timestamp, which is the time until which the pod may take to stop. It is zero while the
+	// pod is not being deleted.
 	GoneBy time.Time
-	// NodeLostSince is when Kubernetes found that the node of a DriverUnknown does not respond; zero if that time is
-	// unknown. A node that does respond corrects its pods quickly, so the machine doubts a recent NodeLostSince.
+	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond;
+	// zero if that time is unknown. A node that does respond corrects its pods quickly, so the state machine does not
+	// trust a recent NodeLostSince.
 	NodeLostSince time.Time
 	AppID         string
 	CreatedAt     time.Time
@@ -147,30 +151,32 @@ type Driver struct {
 	ExitCode      int32     // meaningful when HasExit
 	HasExit       bool
 	Evicted       bool
-	// SpecHash is the hash of the spec that the pod was made from; empty if the pod does not carry it. If the operator
-	// died between a launch and its status write, this hash identifies the spec of the attempt, even after an edit.
+	// SpecHash is the hash of the spec from which the pod was created; empty if the pod has no such hash. If the
+	// operator died between a launch and its status write, this hash identifies the spec of the attempt, even after an
+	// edit.
 	SpecHash string
-	// Submitter is the name of the pod that made this one by spark-submit; empty if the operator made it.
+	// Submitter is the name of the pod that ran spark-submit to create this pod; empty if the operator created it.
 	Submitter string
 	// AttemptID is the attempt's id if another operator launched it. It is empty if the id follows from the attempt's
 	// number (see the function AttemptID).
 	AttemptID string
-	// SparkVersion is the version label of the pod. The operator sets the declared version, spark-submit the version of
-	// the image. It is empty if the pod has no such label.
+	// SparkVersion is the version label of the pod. It contains the declared version if the operator created the pod,
+	// and the version of the image if spark-submit did. It is empty if the pod has no such label.
 	SparkVersion string
-	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that can no longer be created,
-	// because its submitter died between the two. It is meaningful only if Observed.Inspected reports such a read.
+	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that nobody will create any more,
+	// because the submitter died after it created the pod and before it created the ConfigMap. It is meaningful only if
+	// Observed.Inspected reports such a read.
 	MissingConfigMap bool
 	// UnresponsiveScheduler is the name of the scheduler that has not handled the pod yet; see the function
 	// UnresponsiveScheduler.
 	UnresponsiveScheduler string
 	Gated                 bool // the pod has scheduling gates, which a queue removes
-	// ScheduledAt is when the pod was assigned to a node; zero before that.
+	// ScheduledAt is when the pod was assigned to a node; zero if it has no node yet.
 	ScheduledAt time.Time
 	// Why is the best explanation of a failure, or the wait reason of a pending pod (image, volume, node, quota...).
 	Why Cause
-	// Status is the pod's own status, for callers that store what Kubernetes reported about an end. No decision depends
-	// on it, and nobody changes it.
+	// Status is the pod's own status. It is for callers that store what Kubernetes reported about an end. No decision
+	// depends on it, and nobody changes it.
 	Status *corev1.PodStatus
 }
 
@@ -197,8 +203,8 @@ type Executor struct {
 	ID      string // spark-exec-id
 	Attempt int32
 	AppID   string
-	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty if the pod has no such
-	// label.
+	// SparkVersion is the version of the Spark that created the pod, which is the driver's version; empty if the pod
+	// has no such label.
 	SparkVersion          string
 	Phase                 DriverPhase
 	Unready               bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
@@ -225,8 +231,8 @@ type Member struct {
 	Ready     bool
 	Deleting  bool // has a deletion timestamp
 	CreatedAt time.Time
-	// Generation identifies what the pod was made from (SpecHashAnnotation); empty if another operator's StatefulSet
-	// made it.
+	// Generation identifies the spec from which the pod was created (SpecHashAnnotation); empty if another operator's
+	// StatefulSet created the pod.
 	Generation  string
 	Gated       bool      // as Driver.Gated
 	ScheduledAt time.Time // as Driver.ScheduledAt
@@ -240,8 +246,8 @@ type Run struct {
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool // has a deletion timestamp
-	// Deleted is set if the application no longer exists but pods of it still stop. They are its only trace. Deleting
-	// is set too.
+	// Deleted is set if the application no longer exists but its pods are still stopping. Nothing else shows that the
+	// application existed. If Deleted is set, Deleting is set too.
 	Deleted bool
 	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
 	EndedAt time.Time // zero while it runs, or if the application has no such time
@@ -249,59 +255,60 @@ type Run struct {
 
 // Observed is the live state of the objects of one custom resource.
 type Observed struct {
-	// Drivers are all driver pods owned by the application, of any attempt.
+	// Drivers are all driver pods that the application owns, of all attempts.
 	Drivers []Driver
-	// Submitters are all pods owned by the application that make a driver pod by spark-submit, of any attempt.
+	// Submitters are all submitter pods that the application owns, of all attempts.
 	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
-	// UncountedExecutors are the executors that disappeared before any status counted them. The totals include them,
-	// but no decision depends on them.
+	// UncountedExecutors are the executors that disappeared before any status counted them. The totals in the status
+	// include them, but no decision depends on them.
 	UncountedExecutors []Executor
 	// RemainingAttempts are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	RemainingAttempts []int32
-	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. RemainingAttempts lists them too.
+	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. RemainingAttempts lists these
+	// numbers too.
 	Budgets []int32
-	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. RemainingAttempts lists them
-	// too.
+	// Groups are the numbers of the attempts that have a gang object of a batch scheduler. RemainingAttempts lists
+	// these numbers too.
 	Groups []int32
 	// Runs are all applications that a schedule owns.
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
-	// AuxiliaryCount is the number of existing auxiliary objects of a driver, or of objects that a standalone cluster
-	// consists of.
+	// AuxiliaryCount is the number of existing auxiliary objects of a driver. For a standalone cluster it is the number
+	// of existing objects that the cluster consists of.
 	AuxiliaryCount int
-	// Confirmed is set if a live read of the application's drivers and submitters, of any attempt, found no pod that is
-	// missing here. Only then does a decision rely on a missing pod. A live read that finds a pod adds it here instead.
-	// Like Rejection, Confirmed holds for one pass only.
+	// Confirmed is set if a live read of the application's drivers and submitters, of all attempts, found no pod that
+	// is missing in Observed. Only then may a decision rely on the absence of a pod. If a live read finds such a pod,
+	// the pod is added to Observed instead. Like Rejection, Confirmed is valid for one pass only.
 	Confirmed bool
-	// Inspected is set if a live read compared the current attempt's driver with the objects that it mounts;
-	// Driver.MissingConfigMap has the result. It holds for one pass only, and implies Confirmed.
+	// Inspected is set if a live read checked whether the objects that the current attempt's driver mounts exist.
+	// Driver.MissingConfigMap has the result. Inspected is valid for one pass only, and implies Confirmed.
 	Inspected bool
-	// PodsConfirmed is set if a live read compared all pods of the current attempt with the pods here. It holds for one
-	// pass only, and implies Confirmed.
+	// PodsConfirmed is set if a live read compared all pods of the current attempt with the pods in Observed. It is
+	// valid for one pass only, and implies Confirmed.
 	PodsConfirmed bool
-	// CacheBehind is set if the live read for PodsConfirmed or Confirmed found a pod in a later state than here. It
-	// holds for one pass only.
+	// CacheBehind is set if the live read for PodsConfirmed or Confirmed found a pod in a later state than Observed
+	// has. It is valid for one pass only.
 	CacheBehind bool
-	// ShortSince is since when too few executors were observed, if Memory.ShortSince does not hold that yet; zero if
-	// there were enough.
+	// ShortSince is since when too few executors were observed, in case Memory.ShortSince does not contain that time
+	// yet. It is zero if there were enough executors.
 	ShortSince time.Time
-	// Shortages are the shortages of the last decision (Plan.Shortages); zero if this process has made none.
+	// Shortages are the shortages that the last decision returned (Plan.Shortages); zero if this process has not
+	// decided yet.
 	Shortages Shortages
-	// ProbeResult is the API server's answer to a probe for an executor that the current attempt wants. The zero Cause
-	// means that the API server accepts the executor; nil means that there was no probe. It holds for one pass only.
+	// ProbeResult is the API server's answer to a probe with an executor that the current attempt wants. The zero Cause
+	// means that the API server accepts the executor; nil means that no probe was sent. It is valid for one pass only.
 	ProbeResult *Cause
-	// QuerySkipped is set if a pod waits or is missing and this pass may not query the reason. The last known reason
-	// then stays valid.
+	// QuerySkipped is set if a pod waits or is missing and this pass must not query the reason. The last known reason
+	// is kept in that case.
 	QuerySkipped bool
-	// Rejection is set if the API server rejected an action of this pass. The decision is then made again with this
-	// fact.
+	// Rejection is set if the API server rejected an action of this pass. The decision is made again with this fact.
 	Rejection *Cause
-	// TransientError is set if an action of this pass failed with a transient error, and actions have failed for a
-	// while. A decision then requests nothing that can wait, so that its other results are stored: deadlines also pass
-	// during an outage.
+	// TransientError is set if an action of this pass failed with a transient error, and actions have failed for some
+	// time. A decision then requests only what cannot wait, so that its other results are stored. For example,
+	// deadlines also pass during an outage.
 	TransientError *TransientError
 }
 
@@ -347,23 +354,23 @@ type Part string
 // The parts of an application, a standalone cluster or a schedule.
 const (
 	// Submission is everything that a launch creates: ConfigMaps and Services before the driver pod, or a Secret before
-	// the submitter pod. To confirm it is to read live whether the submitted driver has the objects that it mounts.
+	// the submitter pod. Confirm with Submission reads live whether the objects exist that the submitted driver mounts.
 	Submission   Part = "Submission"
 	Attempt      Part = "Attempt"      // all objects of an attempt: submitter, driver, executors, ConfigMaps, Services
 	SubmitterPod Part = "SubmitterPod" // the submitter pod; only for notices
 	// Executors are the executors of an ended attempt that have not ended yet, and the object by which a batch
-	// scheduler reserves room for them. Ended executors are kept for their logs. To confirm Executors is to probe
-	// whether another could be created.
+	// scheduler reserves capacity for them. Ended executors are kept for their logs. Confirm with Executors sends a
+	// probe that checks whether another executor could be created.
 	Executors Part = "Executors"
-	// DriverPod is the driver pod, the submitter pod with its Secret, and the driver's budget. Its deletion stops a
-	// running attempt while the driver still has the other objects, which it may need to stop cleanly. To confirm it is
-	// to read drivers and submitters live.
+	// DriverPod is the driver pod, the submitter pod with its Secret, and the driver's budget. Deleting it stops a
+	// running attempt, while the attempt's other objects still exist, because the driver may need them to stop cleanly.
+	// Confirm with DriverPod reads drivers and submitters live.
 	DriverPod    Part = "DriverPod"
 	Members      Part = "Members"      // pods of a standalone cluster; only for notices
 	DriverBudget Part = "DriverBudget" // the PodDisruptionBudget of the driver pod; a failed creation delays nothing
 	Application  Part = "Application"  // the custom resource itself (expiry)
-	// ScheduledRun is an application that a schedule starts; Action.Name is its name. To confirm it is to read the
-	// schedule's runs live.
+	// ScheduledRun is an application that a schedule starts; Action.Name is its name. Confirm with ScheduledRun reads
+	// the schedule's runs live.
 	ScheduledRun Part = "Run"
 )
 
@@ -380,8 +387,9 @@ type Action struct {
 	Attempt int32
 	Name    string // of a ScheduledRun; the parts of an attempt are identified by its number
 	Force   bool   // of a Delete: no grace period, even for pods that are already being deleted
-	// Built points to the pods and objects that a dialect built to decide on a launch. Only its Render uses them, to
-	// avoid building them again. A machine sets none, and the action requests the same step without it.
+	// Built points to the pods and objects that a dialect rendered to decide on a launch. Only the Render of that
+	// dialect uses them, to avoid rendering them again. A state machine never sets Built, and the action requests the
+	// same step without it.
 	Built any
 }
 
@@ -412,8 +420,9 @@ type Plan struct {
 	Next         Memory        // what to remember; everything else is observed again
 	Actions      []Action      // in order
 	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
-	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored. A status write for each
-	// executor that comes or goes would cost more than a new process that starts to count again.
+	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored, because that would cost a
+	// status write for each executor that is created or ends. A new process starts again without them, which costs
+	// less.
 	Shortages Shortages
 }
 

@@ -17,8 +17,8 @@ const (
 	ReasonExecutorDeleted  = "ExecutorDeleted"
 	ReasonSubmitFailed     = "SparkSubmitFailed" // the submitter pod failed and gives no one-word reason
 	ReasonSubmitterDeleted = "SubmitterDeleting" // somebody is deleting the submitter pod
-	// ReasonInterrupted means that the submitter pod ended after it made the driver pod and before it made the objects
-	// that the driver mounts.
+	// ReasonInterrupted means that the submitter pod ended after it created the driver pod and before it created the
+	// objects that the driver mounts.
 	ReasonInterrupted       = "SubmissionInterrupted"
 	ReasonDeadlineExceeded  = "DeadlineExceeded"        // a pod was active for longer than its own deadline
 	ReasonStartTimedOut     = "DriverStartTimedOut"     // Deadlines.DriverStart passed

@@ -159,7 +159,8 @@ func (s *step) waiting() bool {
 		return s.suspend()
 	}
 	if !s.m.NextAttempt.IsZero() {
-		// An invalid spec may be corrected until the interval is over; else the attempt fails because of it.
+		// The user may correct an invalid spec until the interval is over. If the spec is still invalid then, the next
+		// attempt fails because of it.
 		if !s.mayRestart() && s.invalidEdit() == "" {
 			return s.finish()
 		}
@@ -196,7 +197,8 @@ func (s *step) finished() bool {
 		s.requeueAfter(left)
 	}
 	if s.app.IsServer && s.mayRestart() {
-		// The operator's configuration had made the spec invalid, and it has changed.
+		// The spec is valid now although nobody edited it: the operator's configuration, which had made it invalid, has
+		// changed.
 		return s.to(lifecycle.Waiting, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Retained && s.retentionOver() {

@@ -172,7 +172,8 @@ func (s *step) driverMissing() bool {
 	if over, ended := s.endUnsubmitted(r); over {
 		return ended
 	}
-	// The cause remembered while the driver was being taken away is the best explanation of its end.
+	// If the driver disappeared while it was being evicted, preempted or deleted, the cause remembered at that time is
+	// the best explanation of its end.
 	switch before := s.m.Cause; before.Reason {
 	case lifecycle.ReasonEvicted, lifecycle.ReasonPreempted:
 		return s.end(lifecycle.Evicted, before, s.now)
@@ -213,7 +214,7 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	s.requeueAfter(left)
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
-		// The real state appears when the node reports again.
+		// The real state becomes visible when the node reports again.
 		doubted.Phase, doubted.Why, doubted.Deleting = lifecycle.DriverRunning, s.m.Cause, false
 		*d = &doubted
 	}
@@ -293,7 +294,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	switch {
 	case d.Phase == lifecycle.DriverPending:
 		return lifecycle.Launched
-	// A pod that is being deleted has left its Service and receives no new session.
+	// A pod that is being deleted receives no new sessions from its Service.
 	case !d.Ready, s.app.IsServer && d.Deleting:
 		return lifecycle.Started
 	case s.app.IsServer:

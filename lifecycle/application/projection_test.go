@@ -46,7 +46,7 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	case tr.To == lifecycle.Ended:
 		p.states = append(p.states, endOf[tr.Outcome])
 	case tr.To == lifecycle.Launched && p.last.Live():
-		// The end was not remembered either.
+		// The end of the attempt before was not stored either.
 		p.states = append(p.states, "Failed", "ScheduledToRestart", "DriverRequested")
 	case tr.To == lifecycle.Launched && p.last == lifecycle.Ended:
 		p.states = append(p.states, "ScheduledToRestart", "DriverRequested")

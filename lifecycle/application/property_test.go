@@ -125,7 +125,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil
 	second := Step(app, plan.Next, seen, now)
-	// A stored wait that is over at once (an interval of zero) continues in the next pass.
+	// If the interval of a stored wait is zero, the next pass continues at once.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Transitions) > 0 && !due {
 		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)

@@ -30,7 +30,7 @@ func TestPolicies(t *testing.T) {
 			if got := s.mayRestart(); got != want {
 				t.Errorf("%q after %s: again %v", policy, how, got)
 			}
-			// The count of the other API family supports the policies too.
+			// The counts of sparkoperator.k8s.io support the policies too.
 			s.app.Restart = lifecycle.Restart{Policy: policy, FailureRetries: 9, SubmissionRetries: 9}
 			s.m.Submissions++
 			if got := s.mayRestart(); got != want {
@@ -120,7 +120,7 @@ func TestRestartsAreCounted(t *testing.T) {
 				if diff := cmp.Diff(restartsOf(c.want), plan.Next.Restarts); diff != "" {
 					t.Errorf("counters of the next attempt (-want +got):\n%s", diff)
 				}
-				// They count once, however many passes run, and do not exceed the limit.
+				// The restarts count once, however many passes run, and do not exceed the limit.
 				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != restartsOf(c.want) {
 					t.Errorf("a second look: %s %+v", again.Next.Phase, again.Next.Restarts)
 				}

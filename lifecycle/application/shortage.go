@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// shortageQueryDelay is how long fewer executors than wanted may exist before the operator queries the reason.
-	// Spark requests executors each second, and replaces a lost one.
+	// shortageQueryDelay is how long fewer executors than wanted may exist before the operator queries the reason. A
+	// shorter lack is normal, because Spark requests executors each second and replaces a lost executor.
 	shortageQueryDelay = 5 * time.Second
-	// startupQueryDelay is the same before the first executor, while the driver's JVM and Spark are still starting.
+	// startupQueryDelay is the delay before the first executor exists. It is longer than shortageQueryDelay, because
+	// the driver's JVM and Spark are still starting.
 	startupQueryDelay = 10 * time.Second
 )
 

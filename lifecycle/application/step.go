@@ -32,18 +32,20 @@ const (
 	rereadDelay = 5 * time.Second
 	// nodeLostGrace is how long a node that was reported lost may take to prove that it works.
 	//
-	// The node controller also removes the readiness of pods on a node that is merely not ready. The kubelet of such a
-	// node restores it at its next sync, every 10 s (syncBatch of its status manager). Without the delay, a phase would
-	// come and go with that, and readers of the status would take it for a failure.
+	// The node controller also sets Ready to False for pods on a node that works but is itself reported as not ready.
+	// The kubelet of such a node sets Ready to True again at its next sync, which happens every 10 s (syncBatch of its
+	// status manager). Without the delay, the phase would change twice each time, and readers of the status would
+	// assume a failure.
 	nodeLostGrace = 15 * time.Second
 	// youngExecutor is the age up to which a waiting executor of a running application is not reported.
 	youngExecutor = 5 * time.Second
-	// maxUnremembered is how far ahead of the remembered attempt the machine accepts a pod's attempt label. At most one
-	// launch can be unremembered; the rest is room for a restored older status. A label beyond it is not from a launch
-	// of this operator: anyone who may create pods can write one.
+	// maxUnremembered is the maximum by which a pod's attempt label may exceed the remembered attempt. Normally at most
+	// one launch was not stored; the larger maximum allows for a status that was restored from an older copy. A label
+	// with a larger number does not come from a launch of this operator, because anyone who may create pods can set the
+	// label.
 	maxUnremembered = 10
-	// maxMoves limits the phases entered in one pass. The longest path, from a finished run through an edit into the
-	// next run, is shorter.
+	// maxMoves is the maximum number of phases that one pass enters. The longest path, from a finished run through an
+	// edit into the next run, is shorter.
 	maxMoves = 16
 )
 
@@ -74,8 +76,8 @@ type step struct {
 	plan lifecycle.Plan
 	// stored is the memory at the start of the pass.
 	stored lifecycle.Memory
-	// launchTried is set after this pass has decided on a launch. A pass makes at most one launch, whatever the
-	// interval.
+	// launchTried is set after this pass has decided on a launch. A pass decides on at most one launch, even if the
+	// interval is 0.
 	launchTried bool
 }
 
@@ -329,9 +331,9 @@ func (s *step) earlier(t time.Time) time.Time {
 // two specs cannot be compared, the memory takes the new hash and nothing is replaced.
 //
 // An edit during a suspension, or together with the start or the end of a suspension, does not restart the application
-// and keeps its counts: no run exists that must be replaced, and a queue that preempts and admits applications writes
-// node selectors and tolerations together with suspend. An edit of a finished or a running application resets the
-// counts.
+// and keeps its counts. No run exists then that must be replaced. A queue that preempts and admits applications writes
+// node selectors and tolerations together with suspend, and that must not reset the counts. An edit of a finished or a
+// running application resets the counts.
 //
 // A running server is not replaced if the new spec is invalid (keepsServer).
 func (s *step) noticeEdit() {

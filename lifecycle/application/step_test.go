@@ -861,7 +861,7 @@ func TestEditsOfAQueue(t *testing.T) {
 	if m.Phase != lifecycle.Retained || m.Runs != 5 {
 		t.Fatalf("after its second failure it is %s with %d runs", m.Phase, m.Runs)
 	}
-	// A finished application is a new one after an edit, suspended or not.
+	// After an edit, a finished application counts as a new one, even if it is suspended.
 	write(true)
 	pass(confirmed)
 	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.SuspendedRuns != 0 {

@@ -22,9 +22,9 @@ type ledger struct {
 	failed bool // the attempt is over, and no restart was counted for it yet
 	counts [3]int64
 	due    time.Time // when the next attempt may come
-	// lacks are the times since which executors were observed to be missing, by the phase that expresses it.
+	// lacks records since when too few executors were observed, for each phase that expresses such a shortage.
 	lacks map[lifecycle.Phase]time.Time
-	// hasty is when such a phase was last entered before the shortage had lasted for shortageGrace.
+	// hasty is the last time at which such a phase was entered although the shortage had not lasted for shortageGrace.
 	hasty time.Time
 	stops int // drivers that ended successfully just after their executors
 }
@@ -227,8 +227,8 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
 		w.Fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
 	}
-	// If the restart policy changes back and forth between an unremembered launch and the next pass, a finished
-	// application continues. That is better than a live read before each end.
+	// If the restart policy is changed and changed back between a launch that was not stored and the next pass, a
+	// finished application continues. That is better than a live read before each end.
 	back := func(pair []string) bool {
 		return w.edits > 0 && pair[0] == "ResourceReleased" && pair[1] == "DriverRequested"
 	}

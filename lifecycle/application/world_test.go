@@ -276,8 +276,8 @@ func (w *world) user() {
 		w.Tell("user: budget=%v", w.app.Budget)
 	case w.Chance(0.02):
 		for _, p := range w.pods {
-			// A driver may be made, run, and be deleted by somebody else before the status write for its launch. It can
-			// then be launched again. This is the one remaining window (docs), and not a breach.
+			// If somebody else deletes a driver before the status write for its launch, the driver can be launched
+			// again. The documentation names this one remaining case, so it is not a breach.
 			if p.driver && p.attempt <= w.stored.Attempt {
 				p.deleting, w.lost = true, true
 				w.Tell("user: deletes driver of attempt %d", p.attempt)
@@ -680,8 +680,8 @@ func (w *world) makeDriver(made *pod) {
 		if p.driver && (!p.over() || w.second != nil) {
 			w.Fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
 		}
-		// An unremembered first launch may be followed by a launch of an edited spec. The driver pod's name then
-		// decides between them.
+		// If the first launch was not stored, another launch with an edited spec may follow. The driver pod's name then
+		// decides which of the two launches creates a driver.
 		if !made.submitted && p.submits && p.attempt != made.attempt && !p.over() {
 			w.Fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
 		}
@@ -859,11 +859,11 @@ func (w *world) policyHeld() {
 	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
 		w.Fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
-	// There must not be fewer either: a suspension uses up no run.
+	// The number of runs must not be lower either, because a suspension uses up no retry.
 	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
 		w.Fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
 	}
-	// An interrupted submission is retried once, whatever the policy.
+	// An interrupted submission is retried once, whatever the policy says.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {
 		w.Fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
 	}

@@ -25,16 +25,16 @@ import (
 type Cluster struct {
 	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes its dependents
 	Generation int64 // of the spec: a different one means an edit
-	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown then.
+	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown in that case.
 	Invalid *lifecycle.Cause
-	// Workers is how many workers must be ready.
+	// Workers is the number of workers that must be ready.
 	Workers int32
-	// Scales reports that an autoscaler chooses the number of workers, with Workers as the minimum.
+	// Scales reports that an autoscaler chooses the number of workers. Workers is then the minimum.
 	Scales bool
-	// Made identifies what the pods of each role should be made from (lifecycle.Member.Generation).
+	// Made identifies, for each role, the spec from which the pods should be created (lifecycle.Member.Generation).
 	Made map[lifecycle.Role]string
-	// Start is how long the master may take to be ready, counted from when all objects stand. It is also how long a
-	// rollout may take until the next pod of the new spec is created. 0 means no limit.
+	// Start is the maximum time until the master is ready, counted from the time at which all objects exist. It is also
+	// the maximum time in a rollout until the next pod with the new spec is created. 0 means no limit.
 	Start time.Duration
 }
 
@@ -52,13 +52,14 @@ type Memory struct {
 	Since      time.Time // when Phase was entered
 	Attempt    int32     // how often the cluster was started, including this time; 0 if it was never seen
 	Generation int64     // of the spec that the objects follow
-	// Adopted reports that another operator made the cluster and that nobody has edited it since: its pods stay
-	// unchanged.
+	// Adopted reports that another operator created the cluster and that nobody has edited it since. The pods of such a
+	// cluster stay unchanged.
 	Adopted bool
-	// Begun is when the current time limit started: when all objects stood, when the master was lost during the start,
-	// or when the rollout of a spec began; zero before.
+	// Begun is when the current time limit started: when all objects existed, when the master was lost during the
+	// start, or when the rollout of a spec began. It is zero before that.
 	Begun time.Time
-	// Complete is when all pods were of the spec and ready; zero until then, and again after an edit.
+	// Complete is when all pods matched the spec and were ready. It is zero before that, and becomes zero again after
+	// an edit.
 	Complete time.Time
 	Cause    lifecycle.Cause // why the cluster failed, or its wait reason
 }
@@ -73,8 +74,8 @@ func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Comple
 // phase (Memory.Wants).
 type Plan struct {
 	Transitions []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
-	// Notices holds notices about a pod (Part Members), or about the cluster (Part Application) with a reason of this
-	// package.
+	// Notices are about a pod (Part Members), or about the cluster (Part Application). Notices about the cluster have a
+	// reason of this package.
 	Notices      []lifecycle.Notice
 	Next         Memory
 	RequeueAfter time.Duration // requeue after this time; 0 = only on a change

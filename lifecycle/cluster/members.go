@@ -112,8 +112,8 @@ func (s *step) shortage(c counts) shortage {
 }
 
 // withPodReason returns a shortage with the reason that a pod of the role gives, or with the given cause if no pod
-// gives a reason. If the role has no pod, the message says so, because something prevents the StatefulSet from creating
-// a pod.
+// gives a reason. If the role has no pod, the message names this too, because something prevents the StatefulSet from
+// creating a pod.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// repeatDelay is the requeue interval while objects are being released.
+	// repeatDelay is the requeue interval while objects are being deleted.
 	repeatDelay = 15 * time.Second
-	// unbound is the requeue interval in a phase without a time limit. The awaited change arrives as an event, or from
-	// the controller that ensures the objects.
+	// unbound is the requeue interval in a phase without a time limit. The change for which the phase waits arrives as
+	// an event, or from the controller that ensures the objects.
 	unbound = 5 * time.Minute
-	// maxMoves limits the phases entered in one pass. The longest path, from a release through an edit to a running
-	// cluster, is shorter.
+	// maxMoves is the maximum number of phases that one pass enters. The longest path, from a release through an edit
+	// to a running cluster, is shorter.
 	maxMoves = 10
 )
 
@@ -131,7 +131,7 @@ func (s *step) notice(reason, format string, args ...any) {
 // of the message alone is not reported, because Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(what shortage) {
 	cause := what.cause.Bounded()
-	// The cluster still lacks something, and the last known reason stays valid.
+	// The cluster still lacks something, so the last known reason is kept.
 	if s.seen.QuerySkipped && !what.explained && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
@@ -156,8 +156,8 @@ func (s *step) ensuring() bool {
 	case s.objects.Refused != nil:
 		s.waitFor(shortage{cause: *s.objects.Refused, explained: true})
 	}
-	// The objects may come to stand in this same pass, so the next pass must come before a time limit that starts now
-	// ends.
+	// All objects may exist at the end of this same pass. A time limit that starts then must not end before the next
+	// pass.
 	s.requeueAfter(s.bound())
 	return false
 }
@@ -207,7 +207,7 @@ func (s *step) starting() bool {
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
-		// This operator's StatefulSets differ from those of its predecessor.
+		// The StatefulSets of this operator's version differ from those of the previous version.
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
 	s.rolledOut(counts)

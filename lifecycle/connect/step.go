@@ -18,11 +18,12 @@ import (
 
 // Intervals from the end of a server to the creation of the next server.
 const (
-	// FirstInterval follows the first server that ended or was rejected. It doubles with each further failure.
+	// FirstInterval is the interval after the first server that ended or was rejected. The interval doubles with each
+	// further failure.
 	FirstInterval = 10 * time.Second
-	// MaxInterval is the longest interval.
+	// MaxInterval is the maximum interval.
 	MaxInterval = 5 * time.Minute
-	// Settled is how long a server must have been Ready without a break until the interval is FirstInterval again.
+	// Settled is how long a server must have been Ready without interruption until the interval is FirstInterval again.
 	Settled = 10 * time.Minute
 )
 

@@ -31,7 +31,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	s.plan = Step(s.app, s.m, seen, s.now)
 	checkPlan(s.t, s.app, s.m, seen, s.now, s.plan)
 	s.m = s.plan.Next
-	// The pass after the status write requests the deletion of a server.
+	// A server is deleted only by the pass after the status write.
 	if len(s.plan.Transitions) > 0 && s.plan.RequeueAfter == time.Millisecond {
 		next := Step(s.app, s.m, seen, s.now)
 		checkPlan(s.t, s.app, s.m, seen, s.now, next)

@@ -34,8 +34,8 @@ type Times struct {
 	local bool // the zone was written as Local
 	// The values that a pattern allows, one bit each.
 	minute, hour, day, month, weekday uint64
-	// anyDay and anyWeekday report that the field is a star; the other field then decides alone. If neither is a star,
-	// a day that either one allows is allowed.
+	// anyDay reports that the day of the month is a star, anyWeekday that the day of the week is. If one of them is a
+	// star, the other decides alone. If neither is a star, a day is allowed if either of them allows it.
 	anyDay, anyWeekday bool
 }
 

@@ -72,7 +72,7 @@ func (s *step) request() {
 	s.notice(ReasonDropped, old, "was asked for and is not started: another request took its place")
 }
 
-// tick returns the latest tick that is due; the zero time if none is due. It skips all earlier ticks, and also the
+// tick returns the latest tick that is due; the zero time if no tick is due. It skips all earlier ticks, and also the
 // latest tick if its deadline has passed.
 //
 // Before it skips a tick it requires a live read, because the cache may lack a run whose creation was not stored. The

@@ -31,12 +31,12 @@ var units = []struct {
 }{{Nanos, time.Nanosecond, 19}, {Micros, time.Microsecond, 16}, {Millis, time.Millisecond, 13}, {Seconds, time.Second, 10}, {Minutes, time.Minute, 8}}
 
 const (
-	// maxRunName is the maximum length of an application's name: a DNS label (RFC 1035), since Services are named after
-	// it. The name of the driver pod is longer by "-driver", which is valid for a pod. The kubelet cuts the pod's host
-	// name, but nothing resolves that.
+	// maxRunName is the maximum length of an application's name. The name is a DNS label (RFC 1035), because the names
+	// of Services contain it. The name of the driver pod has "-driver" in addition, which is valid for a pod. The
+	// kubelet cuts the pod's host name, but nothing resolves the host name.
 	maxRunName = 63
-	// suffix is the length that a short run name adds to the schedule's name: a number of seconds, or a request's
-	// digest.
+	// suffix is the length of the shortest suffix that a run's name adds to the schedule's name: a number of seconds,
+	// or a request's digest.
 	suffix = len("-1234567890")
 	// MaxName is the maximum length of a schedule's name, so that every run has a valid application name.
 	MaxName = maxRunName - suffix

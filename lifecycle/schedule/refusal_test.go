@@ -94,7 +94,7 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	if g.mem.LastRequest != "1" || g.mem.Rejected != twelve || g.mem.Cause.Reason != "NameTaken" {
 		t.Errorf("%s, %+v", summary(plan), g.mem)
 	}
-	// 13:00 is rejected as well, and 14:00 is not, with no time to lose.
+	// The run of 13:00 is rejected as well. The run of 14:00 is not rejected, although its deadline is short.
 	g.want.Deadline = new(time.Second)
 	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
 	g.until(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
@@ -189,7 +189,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 			}
 			now = now.Add(plan.RequeueAfter)
 		}
-		// A tick may be due every second, and the retry of a rejected one comes between two.
+		// A tick may be due every second, and the retry of a rejected run may come between two ticks.
 		if took := now.Sub(began); looks == 60 && took < 15*time.Second {
 			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.reported)
 		}

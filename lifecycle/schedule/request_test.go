@@ -33,7 +33,7 @@ func TestRequestAsBefore(t *testing.T) {
 		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil || again.Actions != nil {
 			t.Errorf("%s: again %s", outcome, summary(again))
 		}
-		// If the run is not kept, it is requested normally.
+		// If the run no longer exists, the request starts it like a new request.
 		if plan = Step(want, mem, lifecycle.Observed{}, at); summary(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
 			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}

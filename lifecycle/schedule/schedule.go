@@ -39,22 +39,23 @@ type Schedule struct {
 	Key string
 	// Times are the schedule's ticks; nil if Invalid gives the reason for their absence.
 	Times *Times
-	// Invalid is set if no run of this spec can ever be started, or if the spec is ambiguous. No run is started then.
+	// Invalid is set if no run of this spec can ever be started, or if the spec is ambiguous. While it is set, no run
+	// is started.
 	Invalid *lifecycle.Cause
 	// Generation is the generation of the spec. If it changes, a rejected run is retried at once.
 	Generation int64
 	Suspend    bool // ticks start nothing; a request still does
 	Policy     Policy
-	// Successful and Failed are how many runs with that outcome are kept.
+	// Successful and Failed are the maximum numbers of runs with that outcome that are kept.
 	Successful, Failed int
-	// Deadline is how late a run may start; nil means without limit. It counts in whole seconds.
+	// Deadline is the maximum delay after which a run may still start, in whole seconds; nil means no maximum.
 	Deadline *time.Duration
 	// Jitter is the maximum delay of a run after its tick, in whole seconds; 0 means none.
 	Jitter time.Duration
-	// Request asks for a run besides those of the ticks, one run for each value; empty means none. See the function
-	// Request.
+	// Request requests a run in addition to the runs of the ticks. Each new value requests one run; empty means no
+	// request. See the function Request.
 	Request string
-	// Precision is the unit of the tick in a run's name; empty means Seconds.
+	// Precision is the unit in which the name of a run gives its tick; empty means Seconds.
 	Precision Precision
 }
 
@@ -63,34 +64,34 @@ type Schedule struct {
 type Memory struct {
 	Key   string    // of the schedule that the other fields describe
 	Since time.Time // when the schedule took effect: nothing at or before this time is ever started
-	// LastTick is the tick of the last run that was started or skipped: nothing at or before it is ever started.
+	// LastTick is the tick of the last run that was started or skipped. No tick at or before it is ever started.
 	LastTick    time.Time
 	LastRun     time.Time // when the last run was started, in whole seconds
 	LastRunName string
 	LastRequest string // the value of the last request that was honored
 	Generation  int64  // of the spec of the last decision
 	Suspended   bool   // the schedule was suspended at that decision
-	// Rejected is the name of the last rejected run of a tick. RejectedSince is when the first rejection since the last
-	// started run happened. Retry is when the next try is due; Cause has the reason. All are zero if nothing was
+	// Rejected is the name of the last rejected run of a tick. RejectedSince is the time of the first rejection after
+	// the last started run. Retry is when the creation is tried again; Cause has the reason. All are zero if no run was
 	// rejected. The run of a later tick does not wait for Retry.
 	Rejected      string
 	RejectedSince time.Time
 	Retry         time.Time
-	// Requested is the requested run that has not started yet. If another request replaces it, that is reported.
+	// Requested is the requested run that has not started yet. If another request replaces it, a notice reports this.
 	Requested Waiting
-	// Cause is why runs are not started; zero if there is no problem. It does not include the rejection of a requested
-	// run.
+	// Cause is why runs are not started; zero if there is no problem. The rejection of a requested run is not in Cause
+	// but in Requested.
 	Cause lifecycle.Cause
-	// Succeeded and Failed are the runs whose end was observed, newest first. A run is deleted only after it is stored
-	// here.
+	// Succeeded and Failed are the names of the runs whose end was observed, newest first. A run is deleted only after
+	// its name is stored here.
 	Succeeded, Failed []string
 }
 
 // Waiting is a requested run that has not started yet. The zero value means that there is no such run.
 type Waiting struct {
 	Run string // its name
-	// Since is when the run was first rejected, Retry when the next try is due, and Cause why. All are zero without a
-	// rejection.
+	// Since is when the run was first rejected, Retry is when its creation is tried again, and Cause is the reason of
+	// the rejection. All are zero if the run was not rejected.
 	Since, Retry time.Time
 	Cause        lifecycle.Cause
 }
@@ -98,14 +99,14 @@ type Waiting struct {
 // Plan is the result of a decision about a schedule.
 type Plan struct {
 	Next Memory
-	// Notices holds notices about runs, by name, or about the schedule. The reason of a cause is one of this package or
-	// of the API server.
+	// Notices are about a run, which they name, or about the schedule. The reason of their cause is defined in this
+	// package or comes from the API server.
 	Notices []lifecycle.Notice
-	// Actions creates, deletes and confirms ScheduledRuns. It creates one run at most. To confirm a run is to read it
-	// live; an action without a name reads all runs.
+	// Actions create, delete and confirm ScheduledRuns. They create at most one run. Confirm reads the named run live,
+	// or all runs if the action has no name.
 	Actions      []lifecycle.Action
 	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
-	// NextRun is when the next run is due; a time in the past if a run is waiting, zero if no run is due.
+	// NextRun is when the next run is due. It is in the past if a run waits, and zero if no run will be due.
 	NextRun time.Time
 }
 

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxRequeue is the maximum requeue interval: a timer does not notice that the clock was set.
+	// maxRequeue is the maximum requeue interval. It is limited because a timer does not react if the clock is set.
 	maxRequeue = 10 * time.Minute
-	// repeatDelay is the time after which a deletion without effect is requested again, and an action is retried after
-	// a transient error.
+	// repeatDelay is the time after which a deletion without effect is requested again. It is also the time after which
+	// an action is retried after a transient error.
 	repeatDelay = 15 * time.Second
-	// maxRetry is the longest wait before another try to create a run (lifecycle.QueryInterval).
+	// maxRetry is the maximum wait before another try to create a run (lifecycle.QueryInterval).
 	maxRetry = time.Minute
 	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
 	MaxActive = 100
-	// maxClockSkew is how far the clock may be behind the last tick before that is reported.
+	// maxClockSkew is how far the clock may be behind the last tick before this is reported.
 	maxClockSkew = time.Minute
 )
 
@@ -144,7 +144,7 @@ func (s *step) adopt() {
 		return
 	}
 	if s.want.Times != nil {
-		// Another operator names its runs after the time of their creation.
+		// Another operator names its runs by the time of their creation.
 		if tick := s.want.Times.Latest(s.m.Since, s.base(), newest.tick); !tick.IsZero() {
 			s.skipTicksBefore(tick)
 		}
@@ -244,7 +244,7 @@ func (s *step) start() {
 		s.requeueAfter(repeatDelay)
 		return
 	}
-	// The problem of the last tick is over.
+	// No tick is due any more, so the problem of the last tick is over.
 	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) {
 		s.forgetTickRejection()
 		s.m.Cause = lifecycle.Cause{}
@@ -255,7 +255,8 @@ func (s *step) start() {
 	c := due[0]
 	switch {
 	case s.seen.Rejection != nil && !s.seen.Confirmed:
-		// The second try of an unremembered creation is rejected by the quota that the first one used.
+		// If the first creation of this run was not stored, its run may use up the quota, so that the second try is
+		// rejected.
 		s.do(lifecycle.Confirm, c.name)
 		return
 	case s.seen.Rejection != nil:
@@ -304,8 +305,8 @@ func (s *step) needsLiveRead(c candidate) bool {
 }
 
 // confirmsEdit requests a live read after each edit, and reports whether it did. The status write for a new run may
-// have failed because of the edit. After the edit, the earlier spec is unknown, and so is the tick of that run. The
-// edit takes effect only after the live read.
+// have failed because of the edit. After the edit, the earlier spec and the tick of that run are unknown. The edit
+// takes effect only after the live read.
 func (s *step) confirmsEdit() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
@@ -416,8 +417,8 @@ func (s *step) waitsForOthers(c candidate) bool {
 			s.do(lifecycle.Delete, name)
 			continue
 		}
-		// The reason is stored first: a status write that conflicts with a change of the schedule must leave the run
-		// alone.
+		// The reason must be stored before the run is deleted. If the status write conflicts with a change of the
+		// schedule, the run must not be deleted.
 		s.notice(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
 		s.requeueAfter(0)
 	}

@@ -230,7 +230,7 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Actions != nil || third.Notices != nil {
 		t.Errorf("%s%+v", diff, third)
 	}
-	// A run whose tick is not remembered would start again if it were deleted.
+	// If a run is deleted although its tick is not stored in the memory, the tick starts it again.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
 	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
 	if plan.Actions != nil || plan.RequeueAfter != maxRequeue {

@@ -55,7 +55,8 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 	if !after.Before(until) || !due(after) {
 		return time.Time{}
 	}
-	// There is a tick after low, and none after high. The search is as fast for years of minutely ticks as for a day.
+	// There is a tick after low, and none after high. With this search, years of minutely ticks take no longer than a
+	// day.
 	low, high := after, until
 	for high.Sub(low) > time.Second {
 		if middle := low.Add(high.Sub(low) / 2); due(middle) {
@@ -76,7 +77,8 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 type stretch struct {
 	begin, end time.Time // zero if there is no change
 	offset     time.Duration
-	// shift is by how much the clock went forward at the beginning; negative if it went back.
+	// shift is the time by which the clock went forward at the beginning of the stretch; negative if the clock went
+	// back.
 	shift time.Duration
 }
 
@@ -84,8 +86,8 @@ func (t *Times) stretchAt(at time.Time) stretch {
 	local := at.In(t.zone)
 	var s stretch
 	s.begin, s.end = local.ZoneBounds()
-	// On the last day of leap years beyond its table, ZoneBounds ends a zone's time too early (2040-12-31 in
-	// Europe/Vienna).
+	// On the last day of leap years that are not in its table, ZoneBounds returns an end that is too early (2040-12-31
+	// in Europe/Vienna).
 	for !s.end.IsZero() && !s.end.After(at) {
 		local = local.Add(day)
 		_, s.end = local.ZoneBounds()

@@ -173,8 +173,8 @@ func (w *world) user() {
 		w.Tell("user: run now, %q", w.want.Request)
 	case w.Chance(0.02):
 		for _, r := range w.runs {
-			// A run that is deleted before the status write can be started again. This is the one remaining window
-			// (docs), and not a breach.
+			// A run that is deleted before the status write can be started again. The documentation names this one
+			// remaining case, so it is not a breach.
 			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.Chance(0.5) {
 				w.Tell("user: deletes run %s", r.name)
 				r.deleting = true
@@ -469,7 +469,7 @@ func (w *world) turn(sync bool) bool {
 	if w.Waits() && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
-	// The operator wakes at the requested time, and not at the end of the turn.
+	// The operator runs a pass at the requested time, not at the end of the turn.
 	w.Wake(w.pass())
 	return true
 }
@@ -502,7 +502,7 @@ func (w *world) peaceful() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
 	for _, r := range w.runs {
-		// Other runs are kept until the clock, which went back, reaches their tick.
+		// Other runs are kept until the clock, which went back, reaches their tick again.
 		if !r.deleting && w.writtenDown(r.name) {
 			ended[r.outcome]++
 		}
@@ -527,7 +527,7 @@ func (w *world) peaceful() {
 	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
 		return
 	}
-	// A turn is 40 s at most, and a pass comes at its end.
+	// A turn lasts at most 40 s, and a pass runs at its end.
 	base := w.stored.Since
 	if w.stored.LastTick.After(base) {
 		base = w.stored.LastTick

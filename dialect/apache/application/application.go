@@ -29,15 +29,15 @@ type Options struct {
 	Trim bool
 	// Run is the maximum duration of a run, for which this API has no field; 0 means no limit.
 	Run time.Duration
-	// Authenticate makes drivers and executors encrypt their traffic, unless an application sets this itself. They
-	// authenticate each other in any case.
+	// Authenticate makes drivers and executors encrypt their traffic, unless an application sets the encryption itself.
+	// Drivers and executors authenticate each other in any case.
 	Authenticate bool
 	// Submission is the submission mode of all applications, for which this API has no field; empty means Auto.
 	Submission v1beta2.SubmissionMode
 	// Outside allows objects that make drivers reachable from outside the cluster: Ingresses, routes, and Services of
 	// type NodePort and LoadBalancer. If false, Ingresses and routes are not created and Services are ClusterIP.
 	Outside bool
-	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
+	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's service account.
 	RunnerAccount string
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount

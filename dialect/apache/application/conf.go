@@ -100,8 +100,8 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 		c.SetIfMissing("spark.authenticate", "true")
 	}
 	c.SetIfMissing("spark.io.encryption.enabled", "true")
-	// The driver of a Python or R program does not know the exception. It would create a Kubernetes client after the
-	// program's last output, and the client's log would push that output out of the termination message.
+	// For a Python or R program, the driver does not know the exception. It would create a Kubernetes client after the
+	// program's last output, and the log of that client would push the output out of the termination message.
 	if submit.IsJVM(p.resource) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}

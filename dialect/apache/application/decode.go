@@ -22,7 +22,8 @@ const (
 	defaultTimeout           = 5 * time.Minute
 	defaultForceAfter        = 5 * time.Minute
 	defaultCleanAgain        = 2 * time.Second
-	// leastCleanAgain limits the number of requests to the API server that a tenant can cause.
+	// leastCleanAgain is the minimum cleanup interval. It limits the number of requests to the API server that a user
+	// can cause.
 	leastCleanAgain = time.Second
 )
 
@@ -193,7 +194,7 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	}
 	instances, set := number(spec, confInstances)
 	if dynamicAllocation(spec) {
-		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
+		// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
 		first, _ := number(spec, confDynamicFirst)
 		least, _ := number(spec, confDynamicLeast)
 		return max(first, least, instances), least

@@ -21,7 +21,7 @@ import (
 // exposedEntry is an entry of one of the spec's three lists: a Service of the driver, and the Ingress or route that
 // leads to that Service.
 type exposedEntry struct {
-	// kind is the kind of the object that leads to the Service.
+	// kind is the kind of the Ingress or route that leads to the Service.
 	kind schema.GroupVersionKind
 	// field is the path of the entry, such as spec.driverHttpRouteList[0]; metaField and specField are paths below it.
 	field, metaField, specField string

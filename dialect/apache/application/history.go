@@ -14,10 +14,10 @@ import (
 // Limits of a status. The API server rejects a custom resource above 1.5 MB, and then no decision could be stored. A
 // history grows steadily if an application loses and gets executors, because each change enters a state.
 const (
-	// maxHistory is the maximum number of states in a history, over all attempts if it is not trimmed. The oldest are
-	// dropped, and the numbers continue.
+	// maxHistory is the maximum number of states in a history. A history that is not trimmed contains the states of all
+	// attempts. The oldest states are dropped, and the numbers of the states continue.
 	maxHistory = 500
-	// maxSnapshots is how many of them hold the driver pod's status: the newest ones.
+	// maxSnapshots is the maximum number of states that contain the driver pod's status. These are the newest ones.
 	maxSnapshots = 10
 )
 

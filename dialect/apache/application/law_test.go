@@ -74,7 +74,8 @@ func TestLawOverLives(t *testing.T) {
 		}
 	}
 	for _, state := range everyState {
-		// A life stops at an end only while objects remain; it never stops at Submitted.
+		// A simulated life cycle stops at the end of an attempt only while objects remain, and it never stops at
+		// Submitted.
 		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
 			t.Errorf("no life stood in %s", state)
 		}

@@ -16,7 +16,7 @@ const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 type program struct {
 	// class is the main class; empty for Python and R.
 	class string
-	// resource is the program's main file; empty for a class of the image.
+	// resource is the program's main file; empty if the program is a class in the image.
 	resource string
 	// field is the field that resource was read from.
 	field string

@@ -61,7 +61,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		RunnerServiceAccount: a.RunnerAccount,
 		DeniedServiceAccount: a.Own.NameIn(app.Namespace),
 	}
-	// An application is named only if its configuration names it; otherwise the program chooses the name.
+	// The application gets a name only if its configuration sets one; otherwise the program chooses the name.
 	_, named := app.Spec.SparkConf[confAppName]
 	r.Unnamed = !named
 	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)

@@ -106,7 +106,7 @@ func TestSubmittedAt(t *testing.T) {
 func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0)
 	l.now = t0.Add(-time.Hour)
-	// checkShape checks the order.
+	// Each pass calls checkShape, which checks the order of the times.
 	l.drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).states(success + released)
 }
 

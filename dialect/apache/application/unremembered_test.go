@@ -37,7 +37,7 @@ func TestUnrememberedLaunches(t *testing.T) {
 	if got := shortened(l.app.Status.PreviousAttemptSummary.StateTransitionHistory); got != "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy" {
 		t.Errorf("the attempt before is told of as %s", got)
 	}
-	// The driver has the id, since the spec has another one by now.
+	// The id is read from the driver, because the spec has another id by now.
 	l = begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.Spec.SparkConf["spark.app.id"] = "edited" }).pass(0, observed(1, func(d *lifecycle.Driver) { d.AppID = "pi-0" }))
 	if got := l.app.Status.Operator.AttemptID; got != "pi-0" || appID(l.app, 1) != "pi-0" {
 		t.Errorf("the id is %q", got)

@@ -21,12 +21,12 @@ type Options struct {
 	OperatorName string
 	// ClusterDomain is the domain of the names of Services; empty means "cluster.local".
 	ClusterDomain string
-	// MasterStart is the deadline for a new cluster's master to be ready, counted from when the API server has accepted
-	// all objects. It is also the deadline for each next pod of an edited cluster to follow the edit. 0 means no
-	// deadline.
+	// MasterStart is the deadline for the master of a new cluster to become ready. It counts from the time at which the
+	// API server has accepted all objects. After an edit it is also the maximum time until the next pod that follows
+	// the edit is created. 0 means no deadline.
 	MasterStart time.Duration
-	// Submitters are the pods that may send applications to a master (standalone.Request). Empty means drivers of the
-	// namespace.
+	// Submitters selects the pods that may send applications to a master (standalone.Request). Empty means the drivers
+	// in the namespace.
 	Submitters string
 	// Trim keeps only the states of the current attempt in status.stateTransitionHistory. A cluster gets another
 	// attempt when it is edited after a failure.

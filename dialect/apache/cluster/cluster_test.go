@@ -603,8 +603,8 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus checks that two passes turn any status, whoever wrote it, into a valid status of this API, and that
-// a third pass does not change that status.
+// FuzzClusterStatus checks that two passes turn any status of any writer into a valid status of this API, and that a
+// third pass does not change that status.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

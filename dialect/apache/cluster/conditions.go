@@ -19,8 +19,8 @@ import (
 const (
 	// ConditionProgressing is True while the cluster starts, starts again after a failure, or rolls out an edited spec.
 	ConditionProgressing = "Progressing"
-	// ConditionObjects is True if the API server has all objects of the cluster as wanted, of the condition's
-	// observedGeneration. It is absent if no object is wanted.
+	// ConditionObjects is True if all objects of the cluster exist in the API server and match the spec of the
+	// condition's observedGeneration. It is absent if no object is wanted.
 	ConditionObjects = "ObjectsApplied"
 )
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxClusterStates is the maximum number of states in the history of a cluster. The oldest are dropped, and the
-	// numbers continue. Another operator may have left thousands.
+	// maxClusterStates is the maximum number of states in the history of a cluster. The oldest states are dropped, and
+	// the numbers of the states continue. A history of another operator may have thousands of states.
 	maxClusterStates = 100
 	// maxClusterAttempt is the largest attempt number.
 	maxClusterAttempt = math.MaxInt32
