@@ -14,10 +14,10 @@ import (
 // The size of a Tally grows with the gaps in Spark's executor numbers and with the failed pods that still exist, not
 // with the number of executors.
 type Tally struct {
-	seen          IDSet // all executors ever seen
-	Failed        IDSet // failed executors whose pods exist
-	Leaving       IDSet // executors that count as failed once their pods are gone: lost node, eviction, preemption
-	failedAndGone int64 // number of failed executors whose pods are gone
+	seen          IDSet // all executors that were ever observed
+	Failed        IDSet // failed executors whose pods still exist
+	Leaving       IDSet // executors that count as failed when their pods no longer exist: lost node, eviction, preemption
+	failedAndGone int64 // number of failed executors whose pods no longer exist
 }
 
 // DecodeTally returns the tally that Encode stored.

@@ -24,7 +24,7 @@ type App struct {
 	// --cascade=orphan).
 	Orphan  bool
 	Suspend bool
-	Invalid *Cause // set if no attempt of this spec can ever be rendered
+	Invalid *Cause // set if no attempt can be rendered from this spec
 	// Submitter is the reason why a separate pod creates the driver pod by running the real spark-submit; nil if the
 	// operator creates the driver pod itself. It matters only while the attempt has no driver pod.
 	Submitter *Cause
@@ -67,9 +67,9 @@ type App struct {
 
 // Thresholds are numbers of executors that must run at the same time; 0 means that there is no threshold.
 type Thresholds struct {
-	Init int32 // the start of the attempt is over when this many run; 0: as soon as the driver is Ready
-	Min  int32 // a started attempt with fewer executors is Below
-	Max  int32 // a started attempt with fewer executors, but at least Min, is Partial
+	Init int32 // the attempt's start ends when this many run; 0: when the driver is Ready
+	Min  int32 // if fewer run after the start, the phase is Below
+	Max  int32 // if fewer run after the start, but at least Min, the phase is Partial
 	// Dynamic reports that Spark itself chooses the number of executors. If it is true, fewer executors than Max are no
 	// shortage.
 	Dynamic bool
@@ -90,7 +90,7 @@ type RetainPolicy string
 const (
 	RetainAlways    RetainPolicy = "Always" // keeps the objects that exist and that nobody is deleting
 	RetainNever     RetainPolicy = "Never"
-	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome but Succeeded
+	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome except Succeeded
 )
 
 // Retention is the rule that decides which objects of the last attempt are kept, and for how long. Objects that are not
@@ -141,8 +141,8 @@ type Restart struct {
 // applies: the one for failures applies to rejections, the one for all restarts applies to failures.
 type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
-	MaxFailures   *int64 // in a row after failures; nil: only Most limits them
-	MaxRejections *int64 // in a row after rejections, to which MaxFailures then does not apply; nil: it does
+	MaxFailures   *int64 // restarts in a row after failures; nil: only MaxRestarts limits them
+	MaxRejections *int64 // restarts in a row after rejections, which then do not count for MaxFailures; nil: they do
 	// The intervals count from the end of the failed attempt. They do not grow.
 	Backoff          time.Duration
 	FailureBackoff   *time.Duration
@@ -178,9 +178,9 @@ type Deadlines struct {
 	// DriverStart limits the phase Launched: the time from the launch until the driver container runs. Time that the
 	// driver pod spends behind scheduling gates does not count.
 	DriverStart    time.Duration
-	DriverReady    time.Duration // Started: until the driver pod is Ready
-	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
+	DriverReady    time.Duration // limits Started: until the driver pod is Ready
+	ExecutorsStart time.Duration // limits Ready and Scaling: until the initial executors run
 	// RestartAtScaling means that the time of ExecutorsStart starts again at the entry of Scaling.
 	RestartAtScaling bool
-	Run              time.Duration // from the launch until the end
+	Run              time.Duration // limits the time from the launch until the end
 }

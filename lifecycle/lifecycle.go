@@ -20,26 +20,26 @@ type Phase string
 // The phases of an application. In each phase that is not Terminal, the application waits for a deadline, a timer or a
 // named event.
 const (
-	New Phase = "" // seen for the first time; nothing was created
+	New Phase = "" // no pass has handled the application; nothing was created
 	// Waiting is the time before another attempt: until the back-off is over and the last attempt's objects are
 	// deleted.
 	Waiting  Phase = "Waiting"
 	Launched Phase = "Launched" // the attempt's objects exist; the driver container does not run yet
 	Started  Phase = "Started"  // the driver container runs, the pod is not Ready yet
-	Ready    Phase = "Ready"    // the driver pod is Ready; no executor was seen yet
+	Ready    Phase = "Ready"    // the driver pod is Ready; no executor was observed yet
 	Scaling  Phase = "Scaling"  // executors start; fewer than the initial threshold run
 	Running  Phase = "Running"  // enough executors run (or no threshold is set)
-	Partial  Phase = "Partial"  // runs with fewer executors than it may have (App.Thresholds)
-	Below    Phase = "Below"    // runs with fewer executors than it must have (App.Thresholds)
-	Unknown  Phase = "Unknown"  // the driver's node does not respond; nothing is concluded until it does
+	Partial  Phase = "Partial"  // fewer executors run than Thresholds.Max
+	Below    Phase = "Below"    // fewer executors run than Thresholds.Min
+	Unknown  Phase = "Unknown"  // the driver's node does not respond, so the state of the driver is unknown
 	// Ended means that the attempt has ended, but the next step still waits, for example until the driver no longer
 	// exists.
 	Ended      Phase = "Ended"
-	Retained   Phase = "Retained"   // permanently over; the driver pod is kept
-	Done       Phase = "Done"       // permanently over; nothing is left to release
+	Retained   Phase = "Retained"   // the application has ended permanently; the driver pod is kept
+	Done       Phase = "Done"       // the application has ended permanently; no object is left to delete
 	Suspending Phase = "Suspending" // a suspension is requested; the attempt's objects are being deleted
 	Suspended  Phase = "Suspended"  // suspended until the suspension is lifted
-	Resuming   Phase = "Resuming"   // the suspension was lifted; the next attempt is launched
+	Resuming   Phase = "Resuming"   // the suspension was lifted; the next attempt is about to be launched
 	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is being deleted
 )
 
@@ -67,7 +67,7 @@ const (
 	Undecided Outcome = ""
 	Succeeded Outcome = "Succeeded" // the driver container exited 0
 	Failed    Outcome = "Failed"    // the driver container ended with another exit code
-	Lost      Outcome = "Lost"      // the driver pod is gone and its end was not observed
+	Lost      Outcome = "Lost"      // the driver pod no longer exists, and its end was not observed
 	Evicted   Outcome = "Evicted"   // the driver pod was evicted or preempted
 	// Refused means that the attempt could not be rendered, or that the API server rejected one of its objects.
 	Refused           Outcome = "Refused"
@@ -100,18 +100,18 @@ type Memory struct {
 	// Runs is the number of attempts whose objects were all created. It counts from the last edit or from the last run
 	// that lasted for Restart.ResetAfter.
 	Runs          int32
-	Submissions   int32 // attempts to create them, since the same time
-	SuspendedRuns int32 // of Runs, those that a suspension stopped: they use up no retry
+	Submissions   int32 // number of launches, counted from the same time, including rejected ones
+	SuspendedRuns int32 // number of Runs that a suspension stopped: they use up no retry
 	SubmittedAt   time.Time
-	UngatedAt     time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none did
+	UngatedAt     time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none delayed it
 	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
 	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
 	// ShortSince is since when fewer executors exist than are wanted and no new executor was created. It is zero while
 	// enough executors exist.
 	ShortSince         time.Time
-	Restarts           Restarts // the counts for Restart.Limits; zero if that is not set
-	PhaseBeforeUnknown Phase    // in Unknown, the phase before the node was lost, if App.Thresholds is set; else New
-	Outcome            Outcome  // of the last ended attempt; kept in Waiting for the retry
+	Restarts           Restarts // the counts for Restart.Limits; zero if Limits is not set
+	PhaseBeforeUnknown Phase    // in Unknown and with App.Thresholds: the phase before the node was lost; else New
+	Outcome            Outcome  // of the last ended attempt; in Waiting, the retry depends on it
 	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
 }
 
@@ -134,7 +134,7 @@ type Driver struct {
 	Attempt  int32 // from the pod's attempt label
 	Phase    DriverPhase
 	Ready    bool
-	Address  string // of the pod; empty before it has one
+	Address  string // of the pod; empty until the pod has an address
 	Deleting bool   // has a deletion timestamp
 	// GoneBy is the deletion timestamp, which is the time until which the pod may take to stop. It is zero while the
 	// pod is not being deleted.
@@ -145,10 +145,10 @@ type Driver struct {
 	NodeLostSince time.Time
 	AppID         string
 	CreatedAt     time.Time
-	StartedAt     time.Time // of the Spark container; zero before
+	StartedAt     time.Time // of the Spark container; zero before that time
 	ReadyAt       time.Time // when the pod last became Ready; zero while it is not
-	EndedAt       time.Time // of the Spark container; zero before
-	ExitCode      int32     // meaningful when HasExit
+	EndedAt       time.Time // of the Spark container; zero before that time
+	ExitCode      int32     // valid only if HasExit is true
 	HasExit       bool
 	Evicted       bool
 	// SpecHash is the hash of the spec from which the pod was created; empty if the pod has no such hash. If the
@@ -315,7 +315,7 @@ type Observed struct {
 // TransientError describes transient errors that prevent actions. They are not caused by the application.
 type TransientError struct {
 	Cause Cause
-	Since time.Time // of the first failure since the last success
+	Since time.Time // time of the first failure after the last success
 }
 
 // Driver returns the driver pod of an attempt; nil if the attempt has none.
@@ -385,8 +385,8 @@ type Action struct {
 	Verb    Verb
 	Part    Part
 	Attempt int32
-	Name    string // of a ScheduledRun; the parts of an attempt are identified by its number
-	Force   bool   // of a Delete: no grace period, even for pods that are already being deleted
+	Name    string // of a ScheduledRun; other parts are identified by Attempt
+	Force   bool   // for Delete: no grace period, even for pods that are already being deleted
 	// Built points to the pods and objects that a dialect rendered to decide on a launch. Only the Render of that
 	// dialect uses them, to avoid rendering them again. A state machine never sets Built, and the action requests the
 	// same step without it.
@@ -408,7 +408,7 @@ type Transition struct {
 type Notice struct {
 	Part    Part   // SubmitterPod, DriverPod or Executors
 	Name    string // of the pod
-	Waits   bool   // the pod waits to start; else it failed, or something happens to it
+	Waits   bool   // true: the pod waits to start; false: it failed or is disrupted
 	Attempt int32
 	Cause   Cause
 }
@@ -416,10 +416,10 @@ type Notice struct {
 // Plan is the result of a decision.
 type Plan struct {
 	Transitions  []Transition  // phases entered in this pass, oldest first
-	Notices      []Notice      // other news of this pass, reported after the status was stored, like Transitions
-	Next         Memory        // what to remember; everything else is observed again
-	Actions      []Action      // in order
-	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
+	Notices      []Notice      // other facts to report; like Transitions, they are reported after the status is stored
+	Next         Memory        // the memory to store; everything else is observed again
+	Actions      []Action      // in the order in which they are carried out
+	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
 	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored, because that would cost a
 	// status write for each executor that is created or ends. A new process starts again without them, which costs
 	// less.

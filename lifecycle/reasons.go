@@ -3,13 +3,13 @@ package lifecycle
 // Reasons of causes on which decisions depend, or which decisions return. Other reasons (ImagePullBackOff,
 // Unschedulable, OOMKilled and so on) are those of Kubernetes, unchanged.
 const (
-	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API took the pod from its node
+	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API evicted the pod
 	ReasonPreempted       = "Preempted"       // a pod of higher priority replaced the pod
 	ReasonSchedulerSilent = "SchedulerSilent" // the pod's scheduler has not handled it
 	ReasonSchedulingGated = "SchedulingGated" // the pod has scheduling gates, which a queue removes
 	ReasonNodeLost        = "NodeLost"        // the pod's node does not respond
-	ReasonInvalid         = "InvalidSpec"     // no attempt of the spec can ever be rendered
-	ReasonDriverLost      = "DriverNotFound"  // the driver pod is gone and its end was not observed
+	ReasonInvalid         = "InvalidSpec"     // no attempt can be rendered from the spec
+	ReasonDriverLost      = "DriverNotFound"  // the driver pod no longer exists, and its end was not observed
 	ReasonDriverFailed    = "DriverFailed"    // the driver pod failed and gives no reason
 	ReasonDriverDeleting  = "DriverDeleting"  // somebody is deleting the driver pod
 	ReasonDriverDeleted   = "DriverDeleted"   // somebody deleted the driver pod before it ended

@@ -2,8 +2,9 @@ package lifecycle
 
 import "strings"
 
-// A tenant controls the last output of a container, and one goroutine reads every pod event for the whole cluster. A
-// regular expression takes 9 ms for the 18 KiB that the cache keeps. These functions take a hundredth of that.
+// The functions in this file read the last output of a container, which a user controls, in the one goroutine that
+// reads every pod event of the whole cluster. A regular expression takes 9 ms for the 18 KiB of output that the cache
+// keeps. These functions take a hundredth of that time.
 
 // blanks are the characters that \s matches in a regular expression.
 const blanks = " \t\n\f\r"

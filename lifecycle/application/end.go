@@ -67,7 +67,7 @@ func (s *step) finish() bool {
 	switch {
 	case !s.hasRetention():
 	case s.m.Phase == lifecycle.Waiting && !s.seen.Confirmed:
-		s.confirm(lifecycle.DriverPod, s.m.Attempt) // the next launch may have happened without being remembered
+		s.confirm(lifecycle.DriverPod, s.m.Attempt) // the next attempt may have been launched without being stored
 		return false
 	case !keeps && !s.released():
 		return false
@@ -205,7 +205,7 @@ func (s *step) finished() bool {
 		return s.released() && s.to(lifecycle.Done, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Done && s.hasRetention() {
-		s.released() // objects that appear late
+		s.released() // deletes objects that appear late
 		return false
 	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))

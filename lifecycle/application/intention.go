@@ -6,10 +6,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A status write can fail after the actions of its plan took effect, because of a changed spec or the death of the
-// operator. The next pass then decides from the old status and mistakes the operator's own deletion for somebody
-// else's: a driver deleted for a suspension looks like a failed run. The reason of a deletion is therefore stored
-// first. After a conflict the pods are untouched, and after a crash the next pass finds the reason.
+// A status write can fail after the actions of its plan took effect, because the spec was changed or the operator died.
+// The next pass then decides from the old status. It takes the operator's own deletion for a deletion by somebody else,
+// so a driver that was deleted for a suspension looks like a failed run. Therefore, the reason of a deletion is stored
+// before the deletion is requested. If the status write fails because of a conflict, nothing was deleted. If the
+// operator dies after the status write, the next pass finds the reason.
 
 // Exception describes deletions that a plan may request although their reason is not a stored phase (see Unstored).
 type Exception struct {

@@ -23,7 +23,7 @@ type late struct {
 	seen    lifecycle.Observed
 	now     time.Time
 	until   time.Time
-	acts    bool // the late pass acts now, and not the next operator
+	acts    bool // whether the late pass acts now, and not the next operator
 	resume  func() (struct{}, bool)
 	stop    func()
 }

@@ -161,7 +161,7 @@ func (s *step) driverMissing() bool {
 		}
 	}
 	if !s.seen.Confirmed {
-		if s.seen.TransientError != nil { // no live read is possible, and deadlines still pass
+		if s.seen.TransientError != nil { // no live read is possible, but deadlines still apply
 			if outcome, cause, over := s.deadlines(nil); over {
 				return s.end(outcome, cause, s.now)
 			}
@@ -180,7 +180,7 @@ func (s *step) driverMissing() bool {
 	case lifecycle.ReasonNodeLost:
 		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
 			Message: s.noun("driver") + " pod not found: its node was lost and the pod is gone"}, s.now)
-	case lifecycle.ReasonDriverDeleting: // as if its last status had been observed (lifecycle.DriverFacts)
+	case lifecycle.ReasonDriverDeleting: // the same cause as if its last status had been observed (lifecycle.DriverFacts)
 		return s.end(lifecycle.Failed, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted,
 			Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 	}
@@ -445,7 +445,7 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 		d = &lifecycle.Driver{}
 	}
 	if stage := s.stage(); rank[stage] > rank[phase] {
-		phase = stage // it has been further: an executor is gone, or the read is late
+		phase = stage // it was further before: an executor no longer exists, or the read is late
 	}
 	var here []deadline
 	switch phase {

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file counts restarts for lifecycle.RestartLimits.
+// This file counts restarts and applies their limits (lifecycle.RestartLimits).
 
 // allowsRestart reports whether a restart policy allows another attempt after an outcome. It ignores all limits.
 func allowsRestart(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bool {

@@ -68,9 +68,9 @@ func TestRestartsAreCounted(t *testing.T) {
 		name   string
 		limits func(*lifecycle.RestartLimits)
 		before counts
-		how    lifecycle.Outcome // after 50 s of life
-		want   counts            // of the next attempt
-		limit  string            // the limit that prevents it; empty if it comes
+		how    lifecycle.Outcome // after an attempt of 50 s
+		want   counts            // the counts of the next attempt
+		limit  string            // the limit that prevents the next attempt; empty if the next attempt follows
 	}{
 		{"the first failure", none, counts{}, lifecycle.Failed, counts{1, 1, 0}, ""},
 		{"the second in a row", none, counts{1, 1, 0}, lifecycle.Evicted, counts{2, 2, 0}, ""},

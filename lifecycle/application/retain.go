@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file decides which objects of the last attempt are kept, for how long, and when the others are force-deleted.
+// This file decides which objects of the last attempt are kept, how long they are kept, and when the other objects are
+// force-deleted.
 
 // retainsObjects reports whether the retention rule keeps the objects of an attempt with the current outcome.
 func (s *step) retainsObjects() bool {

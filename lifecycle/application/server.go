@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file has the exceptions for a driver that is a server (lifecycle.App.IsServer). The other rules of servers are
+// This file has the rules that differ if a driver is a server (lifecycle.App.IsServer). The other rules of servers are
 // in lifecycle/connect.
 
 var (

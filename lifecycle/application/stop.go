@@ -63,7 +63,7 @@ func (s *step) resuming() bool {
 
 // editing deletes the run of the old spec, and then launches an attempt with the new spec.
 func (s *step) editing() bool {
-	s.m.SpecHash = s.app.SpecHash // may have been edited again
+	s.m.SpecHash = s.app.SpecHash // the spec may have been edited again
 	if s.app.Suspend {
 		return s.suspend()
 	}

@@ -34,7 +34,7 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 // have run and been deleted together with it. Such an attempt counts as a run.
 func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
-		return false, false // there was a driver
+		return false, false // a driver existed
 	}
 	switch {
 	case r != nil && r.Phase == lifecycle.DriverFailed && !r.Deleting:
@@ -46,7 +46,7 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 		return true, s.end(lifecycle.Refused, cause, r.EndedAt)
 	case r == nil && s.app.Submitter != nil:
 		s.deleteAll([]int32{s.m.Attempt}) // objects that the driver would have read
-		s.launchTried = true              // the next launch is in another pass
+		s.launchTried = true              // only another pass may launch the next attempt
 		return true, s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
 			Message: "driver pod not found, and the pod that was to submit it is gone as well: they were deleted before the driver ended"}, s.now)
 	}

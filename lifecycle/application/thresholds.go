@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file has the rules for applications with thresholds (lifecycle.App.Thresholds), and those that depend on the
+// This file has the rules for applications with thresholds (lifecycle.App.Thresholds), and the rules that depend on the
 // number of running executors.
 
 // running returns the number of the attempt's executors that run and are Ready.

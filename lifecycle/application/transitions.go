@@ -6,7 +6,7 @@ import "github.com/sparkoperator/spark-operator/lifecycle"
 type Edge struct {
 	From []lifecycle.Phase
 	To   lifecycle.Phase
-	When string // the event that leads to it, in a few words
+	When string // the event that leads to the transition, in a few words
 }
 
 // Groups of phases from which the same transitions start.

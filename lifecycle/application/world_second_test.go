@@ -19,9 +19,9 @@ type ledger struct {
 	begun  time.Time // the launch of the current attempt
 	ended  time.Time // zero while the attempt runs
 	how    lifecycle.Outcome
-	failed bool // the attempt is over, and no restart was counted for it yet
+	failed bool // the attempt has ended, and no restart was counted for it yet
 	counts [3]int64
-	due    time.Time // when the next attempt may come
+	due    time.Time // when the next attempt may be launched
 	// lacks records since when too few executors were observed, for each phase that expresses such a shortage.
 	lacks map[lifecycle.Phase]time.Time
 	// hasty is the last time at which such a phase was entered although the shortage had not lasted for shortageGrace.
@@ -133,7 +133,7 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 // executors, unless the shortage had lasted for shortageGrace. If no pass observed the driver's end, the run must not
 // enter such a phase at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
-	unseen := false // this plan entered a phase for a shortage
+	unseen := false // whether this plan entered a phase because of a shortage
 	for _, tr := range plan.Transitions {
 		switch {
 		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
@@ -169,7 +169,7 @@ func (w *world) tenant() {
 		w.app.Budget = !w.app.Budget
 	case w.Chance(0.02):
 		for _, p := range w.pods {
-			if p.driver && p.attempt <= w.stored.Attempt { // see user
+			if p.driver && p.attempt <= w.stored.Attempt { // see the method user
 				p.deleting, w.lost = true, true
 				w.Tell("tenant: deletes driver of attempt %d", p.attempt)
 			}
@@ -332,7 +332,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 		}
 		before := tr.From
 		if i == 0 && before == lifecycle.Unknown {
-			continue // it stays where it was
+			continue // the state does not change on a lost node
 		}
 		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
 			w.Fail("succeeded from %s, with %d executors to wait for", before, init)

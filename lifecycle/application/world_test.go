@@ -21,7 +21,7 @@ type world struct {
 
 	stored  lifecycle.Memory // the last written status
 	gone    bool             // the custom resource was deleted
-	pods    []*pod           // what exists
+	pods    []*pod           // the existing pods
 	cache   []pod            // the pods in the operator's cache
 	cleared time.Time        // when the last deleted pod disappeared
 	remains []int32          // attempts with ConfigMaps and Services
@@ -30,23 +30,23 @@ type world struct {
 	name    int              // the driver pod's name in the spec
 	hash    int
 
-	started map[int32]int // driver pods made, by attempt
-	never   int           // drivers that disappeared without the objects that they mount: no runs
+	started map[int32]int // number of created driver pods, by attempt
+	never   int           // drivers that disappeared before the objects that they mount existed: these were no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
 	spared  int                 // runs that a suspension stopped
-	faults  bool                // calls fail and the operator dies
-	users   bool                // suspend, edit, delete pods
+	faults  bool                // whether calls fail and the operator dies
+	users   bool                // whether users suspend, edit and delete pods
 	held    time.Time           // since when no pass succeeded; zero if the last one did
 	stopped map[int32]bool      // attempts whose driver the operator stopped
-	earlier spec                // before the last change
+	earlier spec                // the spec before the last change
 	clashes int                 // status writes that conflicted with a change of the spec
-	lacks   lifecycle.Shortages // what the operator's process noted last
-	second  *ledger             // of a life under the second family's rules; else nil
+	lacks   lifecycle.Shortages // the shortages that the operator's process returned last
+	second  *ledger             // for an application of spark.apache.org; else nil
 
-	version   int           // of the custom resource: each write and each edit increases it
+	version   int           // of the custom resource; each write and each edit increases it
 	slow      time.Duration // how long a pass may continue after its operator lost the lease; 0: no such pass
-	beside    bool          // the next operator starts at once, and not after the late pass
+	beside    bool          // whether the next operator starts at once, not only after the late pass
 	late      *late         // the current late pass
 	overtaken int           // how many late passes there were
 }
@@ -65,8 +65,8 @@ type pod struct {
 	deleting  bool
 	goneBy    time.Time
 	stopping  bool      // a driver whose executors have exited
-	dead      bool      // its node will never carry out an order again
-	hung      bool      // its kubelet does nothing, and nobody has noticed yet
+	dead      bool      // the node will never again carry out a request
+	hung      bool      // the kubelet does nothing, and Kubernetes has not noticed yet
 	silent    time.Time // when Kubernetes noticed the lost node; zero if it gives no time
 	evicted   bool
 	ready     bool
@@ -74,9 +74,9 @@ type pod struct {
 	began     time.Time
 	ended     time.Time
 	exec      int
-	gated     bool // by a queue
+	gated     bool // a queue blocks the pod by scheduling gates
 	ungated   time.Time
-	placed    bool // assigned to a node after its gates were gone
+	placed    bool // assigned to a node after its gates were removed
 }
 
 func (p *pod) over() bool {
@@ -181,7 +181,7 @@ func (w *world) progress(p *pod) {
 		} else if !p.over() && w.Chance(0.3) {
 			p.phase, p.ended = lifecycle.DriverFailed, w.Now
 		} else if p.submits && p.phase == lifecycle.DriverRunning {
-			w.submit(p) // until its grace period is over
+			w.submit(p) // it continues until its grace period is over
 		}
 	case p.submits && p.phase == lifecycle.DriverRunning:
 		w.submit(p)

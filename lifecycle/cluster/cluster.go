@@ -24,7 +24,7 @@ import (
 // Cluster is the desired state of a custom resource of the kind SparkCluster.
 type Cluster struct {
 	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes its dependents
-	Generation int64 // of the spec: a different one means an edit
+	Generation int64 // of the spec: a different number means an edit
 	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown in that case.
 	Invalid *lifecycle.Cause
 	// Workers is the number of workers that must be ready.
@@ -41,8 +41,8 @@ type Cluster struct {
 // Objects is the state of the objects that a cluster consists of. The zero value means that the state is unknown,
 // because the objects are being created.
 type Objects struct {
-	Stand   bool             // all of them equal the wanted ones
-	Refused *lifecycle.Cause // why one of them does not
+	Stand   bool             // all objects exist and equal the wanted objects
+	Refused *lifecycle.Cause // why an object does not; nil if the API server rejected none
 }
 
 // Memory is the part of a cluster's state that one decision passes to the next because it cannot be observed again. The
@@ -50,8 +50,8 @@ type Objects struct {
 type Memory struct {
 	Phase      lifecycle.Phase
 	Since      time.Time // when Phase was entered
-	Attempt    int32     // how often the cluster was started, including this time; 0 if it was never seen
-	Generation int64     // of the spec that the objects follow
+	Attempt    int32     // how often the cluster was started, including this time; 0 before the first pass
+	Generation int64     // generation of the spec that the objects follow
 	// Adopted reports that another operator created the cluster and that nobody has edited it since. The pods of such a
 	// cluster stay unchanged.
 	Adopted bool
@@ -78,7 +78,7 @@ type Plan struct {
 	// reason of this package.
 	Notices      []lifecycle.Notice
 	Next         Memory
-	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
+	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
 }
 
 // Reasons of causes and notices.

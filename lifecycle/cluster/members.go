@@ -86,7 +86,7 @@ func (s *step) current(c counts) bool {
 type shortage struct {
 	cause     lifecycle.Cause
 	pod       string
-	explained bool // a pod gives the reason
+	explained bool // whether a pod gives the reason
 }
 
 // part returns the subject of a notice about the shortage: the pods of the cluster if a pod gives the reason, and the

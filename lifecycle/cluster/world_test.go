@@ -19,19 +19,19 @@ type world struct {
 	want Cluster
 
 	stored  Memory  // the last written status
-	known   Objects // their last known state
-	objects int     // how many exist
+	known   Objects // the last known state of the objects
+	objects int     // number of existing objects
 	made    map[lifecycle.Role]string
 	workers int32 // the wanted number in the StatefulSet
 	pods    []lifecycle.Member
 	cache   []lifecycle.Member
-	seen    int // objects in the cache
+	seen    int // number of objects in the cache
 
-	quota   bool // an object is rejected
-	noImage bool // no new pod becomes ready
-	kind    bool // no more failures, and nobody acts
+	quota   bool // whether a quota rejects an object
+	noImage bool // whether new pods lack their image, so that they do not become ready
+	kind    bool // whether failures have ended and users no longer act
 	edits   int
-	earlier Cluster // before the last change
+	earlier Cluster // the desired state before the last change
 	clashes int     // status writes that conflicted with a change of the spec
 	entered []lifecycle.Phase
 	ready   time.Time // when the operator last observed the master as ready, or when its time began
@@ -260,7 +260,7 @@ func TestWorlds(t *testing.T) {
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true
-	w.pass(t) // no pod is ever made
+	w.pass(t) // no pod is ever created
 	for range 50 {
 		if w.stored.Phase == lifecycle.Done {
 			break

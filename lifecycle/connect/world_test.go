@@ -22,18 +22,18 @@ type world struct {
 	app lifecycle.App
 
 	stored  lifecycle.Memory // the last written status
-	pods    []*pod           // what exists
+	pods    []*pod           // the existing pods
 	cache   []pod            // the pods in the operator's cache
 	remains []int32          // attempts with a ConfigMap
-	quota   bool             // no server can be created
-	short   bool             // no executor can be created
+	quota   bool             // whether a quota rejects servers
+	short   bool             // whether a quota rejects executors
 
-	made    map[int32]bool // servers, by attempt
-	stopped map[int32]bool // those that the operator stopped
-	earlier lifecycle.App  // before the last change
+	made    map[int32]bool // attempts whose server was created
+	stopped map[int32]bool // attempts whose server the operator stopped
+	earlier lifecycle.App  // the spec before the last change
 	clashes int            // status writes that conflicted with a change of the spec
 
-	kind  bool // no more failures, and nobody acts
+	kind  bool // whether failures have ended and users no longer act
 	edits int
 }
 

@@ -29,7 +29,7 @@ func (e *Error) Error() string { return e.Message }
 
 // Times are the ticks of a schedule in its time zone. They are given by a calendar pattern or by an interval.
 type Times struct {
-	every time.Duration // of an interval, in whole seconds; 0 for a pattern
+	every time.Duration // the interval in whole seconds; 0 for a pattern
 	zone  *time.Location
 	local bool // the zone was written as Local
 	// The values that a pattern allows, one bit each.
@@ -206,7 +206,7 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 type bounds struct {
 	what     string
 	min, max int
-	names    []string // of the values from min
+	names    []string // names of the values, beginning with min
 }
 
 var (

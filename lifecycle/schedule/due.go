@@ -43,7 +43,7 @@ func (s *step) waitsForRetry(c candidate) bool {
 		refused, retry = s.m.Requested.Run, s.m.Requested.Retry
 	}
 	left := retry.Sub(s.now)
-	if c.name != refused || left <= 0 || left > maxRetry { // a time further ahead means that the clock went back
+	if c.name != refused || left <= 0 || left > maxRetry { // if the retry is further ahead, the clock was set back
 		return false
 	}
 	s.requeueAfter(left)
@@ -81,7 +81,7 @@ func (s *step) request() {
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
-		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the last one still waits for its jitter
+		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the latest tick still waits for its jitter
 	}
 	if tick.IsZero() {
 		s.requeueForTick(s.base())
@@ -96,7 +96,7 @@ func (s *step) tick() time.Time {
 			if !expired {
 				s.plan.NextRun = start
 			}
-			return tick // during transient errors, no run is started for it
+			return tick // during transient errors, no run is started for this tick
 		}
 		if !s.seen.Confirmed {
 			s.do(lifecycle.Confirm, "")
@@ -208,7 +208,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		case !reported:
 			s.noticeEnd(run)
 			if i >= limit {
-				s.requeueAfter(0) // once that is stored
+				s.requeueAfter(0) // the next pass deletes it, after its name is stored
 			}
 		case i < limit:
 		case s.seen.TransientError != nil:
@@ -218,7 +218,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 				s.requeueAfter(0)
 			}
 		default:
-			s.do(lifecycle.Delete, run.Name) // it stays listed until it is gone, so its end is not reported again
+			s.do(lifecycle.Delete, run.Name) // its name stays listed while it exists, so its end is reported once
 		}
 		if i < maxListed {
 			kept = append(kept, run.Name)

@@ -24,9 +24,9 @@ type Policy string
 
 // The policies.
 const (
-	Allow   Policy = "Allow"   // both run
-	Forbid  Policy = "Forbid"  // the new one waits until all others have ended; a later tick replaces it
-	Replace Policy = "Replace" // the active ones are deleted; the new one starts when they are gone
+	Allow   Policy = "Allow"   // both runs are active at the same time
+	Forbid  Policy = "Forbid"  // the new run waits until all others have ended; the run of a later tick replaces it
+	Replace Policy = "Replace" // the active runs are deleted; then the new run starts
 )
 
 // Schedule is the desired state of a custom resource of the kind ScheduledSparkApplication.
@@ -44,7 +44,7 @@ type Schedule struct {
 	Invalid *lifecycle.Cause
 	// Generation is the generation of the spec. If it changes, a rejected run is retried at once.
 	Generation int64
-	Suspend    bool // ticks start nothing; a request still does
+	Suspend    bool // ticks start no runs; a request still starts one
 	Policy     Policy
 	// Successful and Failed are the maximum numbers of runs with that outcome that are kept.
 	Successful, Failed int
@@ -62,15 +62,15 @@ type Schedule struct {
 // Memory is the part of a schedule's state that one decision passes to the next because it cannot be observed again.
 // The zero value belongs to a schedule about which nothing was decided yet.
 type Memory struct {
-	Key   string    // of the schedule that the other fields describe
-	Since time.Time // when the schedule took effect: nothing at or before this time is ever started
+	Key   string    // identifies the schedule that the other fields describe
+	Since time.Time // when the schedule took effect: no tick at or before this time is ever started
 	// LastTick is the tick of the last run that was started or skipped. No tick at or before it is ever started.
 	LastTick    time.Time
 	LastRun     time.Time // when the last run was started, in whole seconds
 	LastRunName string
-	LastRequest string // the value of the last request that was honored
-	Generation  int64  // of the spec of the last decision
-	Suspended   bool   // the schedule was suspended at that decision
+	LastRequest string // the value of the last request whose run was started
+	Generation  int64  // of the spec at the last decision
+	Suspended   bool   // whether the schedule was suspended at the last decision
 	// Rejected is the name of the last rejected run of a tick. RejectedSince is the time of the first rejection after
 	// the last started run. Retry is when the creation is tried again; Cause has the reason. All are zero if no run was
 	// rejected. The run of a later tick does not wait for Retry.
@@ -105,7 +105,7 @@ type Plan struct {
 	// Actions create, delete and confirm ScheduledRuns. They create at most one run. Confirm reads the named run live,
 	// or all runs if the action has no name.
 	Actions      []lifecycle.Action
-	RequeueAfter time.Duration // requeue after this time; 0 = only on a change
+	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
 	// NextRun is when the next run is due. It is in the past if a run waits, and zero if no run will be due.
 	NextRun time.Time
 }
@@ -117,16 +117,16 @@ const (
 	ReasonFailed    = "RunFailed"
 	ReasonReplaced  = "RunReplaced"
 	ReasonWaiting   = "RunWaiting" // the due run waits for other runs to end
-	ReasonReplacing = "Replacing"  // the due run waits for the runs that it replaces to be gone
-	ReasonMissed    = "RunsMissed" // ticks were skipped for a later one
+	ReasonReplacing = "Replacing"  // the due run waits until the runs that it replaces are deleted
+	ReasonMissed    = "RunsMissed" // ticks were skipped because a later tick is due
 	ReasonSkipped   = "RunSkipped" // the deadline has passed
-	ReasonRefused   = "RunRefused" // of a notice; the cause has the API server's reason
+	ReasonRefused   = "RunRefused" // only in notices; the cause has the API server's reason
 	ReasonEdited    = "ScheduleChanged"
 	ReasonValid     = "ScheduleValid"
 	ReasonSuspended = "ScheduleSuspended"
 	ReasonResumed   = "ScheduleResumed"
 	ReasonClock     = "ClockWentBack"
 	ReasonTakenOver = "ScheduleTakenOver" // from another operator
-	ReasonHonored   = "RequestHonored"    // by a run that was started before
-	ReasonDropped   = "RequestDropped"    // it was withdrawn or replaced before its run could be started
+	ReasonHonored   = "RequestHonored"    // a run was already started for this request
+	ReasonDropped   = "RequestDropped"    // the request was withdrawn or replaced before its run could be started
 )

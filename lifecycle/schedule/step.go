@@ -30,7 +30,7 @@ const (
 // being replaced, or how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
-		return Plan{Next: mem} // the deletion request decides whether its runs stay
+		return Plan{Next: mem} // the user's deletion request decides whether the runs stay
 	}
 	s := &step{want: want, stored: mem, m: mem, seen: seen, now: now}
 	s.begin()
@@ -50,7 +50,7 @@ func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Pla
 type step struct {
 	want   Schedule
 	stored Memory
-	m      Memory // stored, after the decision
+	m      Memory // the memory as the decision changes it
 	seen   lifecycle.Observed
 	now    time.Time
 	plan   Plan

@@ -2,17 +2,17 @@ package schedule
 
 import "time"
 
-// Ticks around a clock change. A pattern names local times. In zones with daylight saving time, some local times are
-// skipped and some occur twice each year:
+// This file searches ticks, also around a change of the clock. A pattern names local times. In time zones with daylight
+// saving time, some local times are skipped and some occur twice each year:
 //
-//   - a skipped time is due once, as soon as the clock has gone forward; several times skipped together are due once,
-//     together;
-//   - a time that occurs twice is due the first time only.
+//   - a skipped time is due once, as soon as the clock has gone forward; several times that are skipped together are due
+//     once, together;
+//   - a time that occurs twice is due only the first time.
 //
-// A pattern with every hour is a rhythm rather than a list of times: */5 in the minutes means every five minutes, and
-// an hour without a run after the clock goes back would be a gap. Such a pattern continues through the repeated hour,
-// and a skipped hour takes nothing from it. If the clock goes forward by a part of an hour (half an hour, on Lord Howe
-// Island), skipped times are made up for as in other patterns.
+// A pattern that allows every hour describes a rhythm rather than a list of times: */5 in the minutes means every five
+// minutes, so an hour without a run after the clock went back would be a gap. Such a pattern also has its ticks in the
+// repeated hour, and does not make up for ticks in a skipped hour. If the clock goes forward by a part of an hour (half
+// an hour, on Lord Howe Island), such a pattern makes up for skipped times like other patterns.
 
 // horizon is the maximum number of years for which a tick is searched. The rarest pattern, the 29th of February on
 // certain days of the week, occurs at least every 40 years.

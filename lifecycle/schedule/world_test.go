@@ -19,16 +19,16 @@ import (
 // and back.
 type world struct {
 	lives.Life
-	drift time.Duration // of the operator's clock
+	drift time.Duration // how far the operator's clock is ahead
 	want  Schedule
 	spec  int // index in specs
 
-	earlier Schedule // before the last change
+	earlier Schedule // the desired state before the last change
 
 	stored Memory
 	runs   []*run
 	cache  []run
-	made   map[string]int // runs made, by name
+	made   map[string]int // number of created runs, by name
 	full   bool           // a quota rejects more runs
 	taken  string         // a run's name that another object uses
 	faults bool

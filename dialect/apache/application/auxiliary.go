@@ -80,7 +80,7 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 		if wrong = append(wrong, a.typeProblems(d)...); !a.Outside {
 			continue
 		}
-		tree, _ := d.tree() // faults has read it without an error
+		tree, _ := d.tree() // the method faults has already read it without an error
 		objects = append(objects, a.userObject(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}
 	return objects, wrong

@@ -28,7 +28,7 @@ var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	if wanted.Thresholds != nil {
-		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for these, even if Spark requests more
+		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for this number, even if Spark requests more
 	}
 	hold := dialect.PhaseConditions(m)
 	lack := shortageOf(wanted, m)

@@ -35,7 +35,7 @@ func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.F
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
 	for key, image := range c.WithPrefix("spark.kubernetes.") {
-		if strings.HasSuffix(key, "container.image") { // Spark replaces it itself only from 4.1 on
+		if strings.HasSuffix(key, "container.image") { // Spark itself replaces the placeholder only from 4.1 on
 			replaced, err := conf.Substitute(image, conf.VersionMarker, spec.RuntimeVersions.SparkVersion, conf.MaxImage)
 			if err != nil {
 				return nil, &dialect.FieldError{Field: "spec.sparkConf[" + conf.Shorten("spark.kubernetes."+key) + "]", Message: err.Error()}

@@ -22,7 +22,7 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	edited := uncounted(app)
 	a.encodeStates(app, wanted, plan, seen, now)
 	if s.Operator != nil && s.Operator.Attempt != m.Attempt {
-		s.Executors, s.Operator.Executors = nil, nil // they belong to an earlier attempt
+		s.Executors, s.Operator.Executors = nil, nil // the counts belong to an earlier attempt
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)

@@ -80,7 +80,7 @@ func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {
 	for _, object := range slices.Concat(objects.Before, around) {
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if config, ok := object.(*corev1.ConfigMap); ok && slices.Contains(generatedConfig(app), config.Name) {
-			continue // it holds what the other columns tell
+			continue // the other columns show its content
 		}
 		o.beside[kind] = append(asList(o.beside[kind]), object)
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The law of every dialect: the memory that a decision stores is the memory that the next decision reads, through JSON.
+// The tests in this file check the law of every dialect: the memory that a decision stores is the memory that the next
+// decision reads, also after the status was converted to JSON and back.
 
 func FuzzMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "pi-0", int32(3), int64(1_770_000_000_000_001), int64(0))
@@ -134,7 +135,7 @@ func checkBuilt(t *testing.T, l *life) {
 			if !equality.Semantic.DeepEqual(want, got) {
 				t.Fatalf("attempt %d, %s after the decision, is not what is built for it:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
 			}
-			got.Driver.Labels["ours"] = "no more" // what it gives is the caller's
+			got.Driver.Labels["ours"] = "no more" // the caller may change the result
 		}
 	}
 }
@@ -152,7 +153,7 @@ func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 // that decision enters a phase or requests a live read.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Rejection != nil {
-		return // it was of that pass alone
+		return // a rejection is valid only in its own pass
 	}
 	seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = false, false, false, nil
 	again := l.app.DeepCopy()

@@ -15,10 +15,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Take-over of applications that the Apache Spark project's operator started. Their status has no memory of ours
-// (status.operator), and their pods have none of our labels. The position is read from the states in the status. The
-// pods are found by the application's name and by Spark's id on them (Adopt). From there on the same state machine
-// decides.
+// This file takes over applications that the Apache Spark project's operator started. Their status contains no memory
+// of ours (status.operator), and their pods have none of our labels. The phase follows from the states in the status.
+// The pods are found by the application's name and by Spark's id, which are labels on them (Adopt). After the
+// take-over, the same state machine decides.
 
 // adopted maps the last state that the other operator wrote to a memory. The operator trusts that state, because
 // readers of the status have acted on it.
@@ -91,7 +91,7 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 		m.NextAttempt = m.Since.Add(wanted.Restart.Limits.Delay(m.Outcome)) // counted from when it was scheduled
 	}
 	if m.Outcome == lifecycle.Refused {
-		m.Runs-- // that attempt did not get to run
+		m.Runs-- // that attempt was rejected, so it was no run
 	}
 	return m
 }

@@ -67,11 +67,11 @@ type clusterWorld struct {
 	c        Clusters
 	sc       *sparkv1.SparkCluster
 	seen     lifecycle.Observed
-	refused  lifecycle.Cause // of the first object; zero: all stand
-	late     bool            // nothing is known of the objects yet
+	refused  lifecycle.Cause // why the first object is rejected; zero: all objects exist
+	late     bool            // the state of the objects is not known yet
 	now      time.Time
-	check    time.Duration // of the last pass
-	reported []string      // reasons of events, all passes
+	check    time.Duration // the requeue interval of the last pass
+	reported []string      // the reasons of the events of all passes
 }
 
 func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clusterWorld {
@@ -488,7 +488,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 		t.Errorf("workers %+v, generation %d", w.sc.Status.Workers, w.sc.Status.ObservedGeneration)
 	}
 	w.wantEvents(EventClusterInvalid)
-	editTo(2, nil)(w.sc) // takes all back
+	editTo(2, nil)(w.sc) // reverts all edits
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantStates("Submitted RunningHealthy")
