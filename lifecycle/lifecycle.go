@@ -103,7 +103,7 @@ type Memory struct {
 	Submissions   int32 // number of launches, counted from the same time, including rejected ones
 	SuspendedRuns int32 // number of Runs that a suspension stopped: they use up no retry
 	SubmittedAt   time.Time
-	UngatedAt     time.Time // when the attempt's driver pod lost the scheduling gates that delayed it; zero if none delayed it
+	UngatedAt     time.Time // when the attempt's driver pod lost the gates that delayed it; zero if none did
 	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
 	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
 	// ShortSince is since when fewer executors exist than are wanted and no new executor was created. It is zero while

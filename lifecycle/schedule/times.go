@@ -5,8 +5,8 @@ import "time"
 // This file searches ticks, also around a change of the clock. A pattern names local times. In time zones with daylight
 // saving time, some local times are skipped and some occur twice each year:
 //
-//   - a skipped time is due once, as soon as the clock has gone forward; several times that are skipped together are due
-//     once, together;
+//   - a skipped time is due once, as soon as the clock has gone forward; several times that are skipped together are
+//     due once, together;
 //   - a time that occurs twice is due only the first time.
 //
 // A pattern that allows every hour describes a rhythm rather than a list of times: */5 in the minutes means every five

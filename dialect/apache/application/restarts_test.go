@@ -92,7 +92,8 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	// The launch was not stored.
 	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
 	ran := func() *life { return begin(t, trimmed, again).passWithoutObjects(0).drivers(time.Second, ready) }
-	l = ran().pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // the end of the first attempt was not stored either
+	// Neither the end of the first attempt nor the launch of the second was stored.
+	l = ran().pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0)
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended, the next one follows" {
 		t.Errorf("the second attempt begins with %q", text)

@@ -36,7 +36,8 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 			enterCluster(s, state, clusterMessage(state, t, want), t.At)
 		}
 	}
-	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary { // another operator wrote the current state
+	// The states differ if another operator wrote the current one.
+	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary {
 		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
 	}
 	boundClusterStates(s.StateTransitionHistory)
