@@ -23,7 +23,7 @@ const (
 	roleExecutor = "executor"
 )
 
-// isDriverRole reports whether Spark's driver runs in a pod with the given role, which is a driver or a server.
+// isDriverRole reports whether a pod with the given role runs Spark's driver: the role is driver or server.
 func isDriverRole(role string) bool { return role == roleDriver || role == roleServer }
 
 // failure returns why a pod failed. A cause that affected the whole pod has precedence over the end of the container,

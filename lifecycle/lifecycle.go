@@ -136,8 +136,8 @@ type Driver struct {
 	Ready    bool
 	Address  string // of the pod; empty until the pod has an address
 	Deleting bool   // has a deletion timestamp
-	// GoneBy is the deletion timestamp, which is the time until which the pod may take to stop. It is zero while the
-	// pod is not being deleted.
+	// GoneBy is the deletion timestamp: the time at which the pod's grace period ends. It is zero while the pod is not
+	// being deleted.
 	GoneBy time.Time
 	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond;
 	// zero if that time is unknown. A node that does respond corrects its pods quickly, so the state machine does not

@@ -77,9 +77,9 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 //
 // The remembered reason is kept as long as any executor waits for it, because a burst of executors that all wait for
 // capacity must not cause a burst of status writes. An executor that is being removed from its node is skipped, because
-// driverMissing would take its reason for the driver's.
-//
-// Once enough executors run, executor churn is normal, so the wait reason of a young executor is not reported yet.
+// driverMissing handles a driver that is not in the cache. Shortly after the driver's creation the cache may be behind,
+// so nothing is decided yet; later, a live read decides. If a submitter may still create the driver, the attempt waits
+// for the submitter.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]

@@ -94,9 +94,8 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// waitForLeftovers returns the wait reason for which cleared waits, and the name of the pod that causes it. If the
-// deletion takes no longer than usual, the remembered cause is kept: a retry then still shows the failure of the last
-// attempt.
+// waitForLeftovers returns the reason for which cleared waits, and the name of the pod that causes it. If the deletion
+// takes no longer than usual, it returns the remembered cause, so that a retry still shows why the last attempt failed.
 func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection

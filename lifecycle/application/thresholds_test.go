@@ -12,7 +12,7 @@ import (
 // lasting are shortages of executors that have lasted for longer than shortageGrace at 60 s.
 var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
-// forLong returns the observation with the shortages of lasting.
+// forLong returns the observation with the shortages that the variable lasting holds.
 func forLong(o lifecycle.Observed) lifecycle.Observed {
 	o.Shortages = lasting
 	return o

@@ -1,12 +1,12 @@
-// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function to a plan from the
-// desired, remembered and observed state of the cluster and the state of its objects.
+// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function that returns a plan. It
+// depends on the desired, remembered and observed state of the cluster, and on the state of the cluster's objects.
 //
 // A cluster consists of objects that the operator ensures (StatefulSets, Services and so on) and of pods that
 // Kubernetes creates from these objects. The state machine itself creates nothing. It decides in which phases the
 // objects are wanted (Memory.Wants), receives the state of the objects (Objects), and judges the cluster by its pods
 // (lifecycle.Member). Four rules apply:
 //
-//   - the cluster runs as soon as its master and the minimum number of workers are ready;
+//   - the cluster runs as soon as its master and the minimum number of workers are ready, but not earlier;
 //   - if the cluster loses a pod later, Kubernetes replaces it; the loss is reported and does not end the cluster;
 //   - an object that the API server rejects is requested again, without a time limit;
 //   - the cluster fails if its objects cannot be rendered, or if all of them exist and no master is ready in time. Then

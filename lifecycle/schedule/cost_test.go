@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestTicksCostLittle checks the cost of searching ticks of the rarest and the most frequent schedules. The searched
-// spans are longer than any operator is down.
+// TestTicksCostLittle checks that the search of a tick is cheap for the rarest and the most frequent schedules. The
+// searched spans are longer than any operator is down.
 func TestTicksCostLittle(t *testing.T) {
 	began := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, spec := range []string{"0 0 29 2 *", "59 23 31 12 *", "* * * * *", "1-59/58 */23 31 1,3,5,7,8,10,12 1-5/4", "@every 1s", "@every 876000h", "0 0 30 2,4 ?", "30 2 31 10 *"} {
@@ -29,7 +29,8 @@ func TestTicksCostLittle(t *testing.T) {
 	}
 }
 
-// TestHistoriesCostLinearTime checks the cost of a decision with many remembered and many observed runs.
+// TestHistoriesCostLinearTime checks that the cost of a decision grows linearly with the number of remembered and
+// observed runs.
 func TestHistoriesCostLinearTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	times, err := Parse("@daily", "", time.LoadLocation)

@@ -57,7 +57,8 @@ func standing[T interface {
 	return states
 }
 
-// TestListsOfApplicationsCostLinearTime checks the cost of an application in which every list and map has many items.
+// TestListsOfApplicationsCostLinearTime checks that the cost of an application grows linearly with the number of items
+// in each list and map.
 func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[sparkv1.SparkApplication]()) {
 		worst.Linear(t, field.Path, func(n int) func() {
@@ -91,8 +92,8 @@ func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	return all
 }
 
-// TestExposedEntriesCostLinearTime checks the cost of exposing a driver with many valid or conflicting entries. In an
-// earlier version, 10,000 entries took 72 s in every pass.
+// TestExposedEntriesCostLinearTime checks that the cost of exposing a driver grows linearly with the number of valid or
+// conflicting entries. In an earlier version, 10,000 entries took 72 s in every pass.
 func TestExposedEntriesCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
 		"right":    func([]sparkv1.DriverServiceIngress) {},

@@ -135,7 +135,8 @@ func cleanAgain(millis *int64) time.Duration {
 	return max(stageTimeout(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stageTimeout returns the maximum duration of a stage; 0 or a negative number means that the stage has no deadline.
+// stageTimeout returns the maximum duration of a stage: millis, or otherwise if millis is not set. 0 or a negative
+// number means that the stage has no deadline; the result is 0 then.
 func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
 	if millis == nil {
 		return otherwise

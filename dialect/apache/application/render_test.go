@@ -310,8 +310,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds checks that the dialect adds only the documented settings: submit.Build creates the same
-// objects from the same configuration.
+// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as submit.Build does for the same
+// configuration, except for the settings that the dialect is documented to add.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
