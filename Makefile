@@ -41,8 +41,9 @@ generate: ## write what is generated from the types: deep copies, CRDs, clients
 verify: ## check that generated files match their sources
 	tools/verify-generated.sh
 
-build: ## bin/spark-operator and bin/sparklocal
+build: ## bin/spark-operator, bin/sparkctl and bin/sparklocal
 	go build -trimpath -o bin/spark-operator ./cmd/spark-operator
+	go build -trimpath -o bin/sparkctl ./cmd/sparkctl
 	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 
 image: build ## IMAGE=name:tag; write the operator's image as a tar, to load into or push to a cluster of your own

@@ -1,0 +1,21 @@
+// Command sparkctl creates, follows and debugs Spark applications on Kubernetes. As kubectl-spark it is a plugin of
+// kubectl.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // schedules name time zones, and a machine may lack the IANA database
+
+	"github.com/sparkoperator/spark-operator/internal/cli"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends a process that does not stop.
+	context.AfterFunc(ctx, stop)
+	os.Exit(int(cli.Main(ctx, os.Args, terminal.Standard())))
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+func (r *root) docsCommand() *cobra.Command {
+	var man string
+	cmd := &cobra.Command{
+		Use:   "docs",
+		Short: "Print the documentation of all verbs, or write man pages",
+		Long:  "Prints one page of Markdown about all verbs. With --man, it writes a man page for each verb into a directory instead.",
+		Example: "  sparkctl docs > cli.md\n" +
+			"  sparkctl docs --man /usr/local/share/man/man1",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if man == "" {
+				return writePage(r.Out, cmd.Root())
+			}
+			if err := os.MkdirAll(man, 0o755); err != nil {
+				return exit.With(exit.Invalid, err)
+			}
+			return exit.With(exit.Invalid, doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "sparkctl", Manual: "sparkctl"}, man))
+		},
+	}
+	cmd.Flags().StringVar(&man, "man", "", "write man pages into this `directory`")
+	return cmd
+}
+
+// pageWidth is the width of the text on the page, which is that of all Markdown here.
+const pageWidth = 120
+
+// writePage writes docs/cli.md.
+func writePage(out io.Writer, top *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("<!-- Generated from the commands: go test ./internal/cli -run TestPage -update -->\n\n# sparkctl\n\n")
+	paragraphs(&b, top.Long)
+	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	for _, code := range exit.Codes {
+		fmt.Fprintf(&b, "| %d | %s |\n", code.Code, code.Text)
+	}
+	b.WriteString("\n## Verbs\n\n| verb | what it does |\n|---|---|\n")
+	for _, cmd := range documented(top) {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", cmd.Name(), cmd.Name(), cmd.Short)
+	}
+	b.WriteByte('\n')
+	for _, cmd := range documented(top) {
+		fmt.Fprintf(&b, "## %s\n\n", cmd.Name())
+		fmt.Fprintf(&b, "```\nsparkctl %s\n```\n\n", strings.TrimPrefix(cmd.UseLine(), top.Name()+" "))
+		long := cmd.Long
+		if long == "" {
+			long = cmd.Short + "."
+		}
+		paragraphs(&b, long)
+		if cmd.Example != "" {
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
+		}
+		flagTable(&b, cmd)
+	}
+	_, err := io.WriteString(out, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+// documented returns the verbs that users call.
+func documented(top *cobra.Command) (verbs []*cobra.Command) {
+	for _, cmd := range top.Commands() {
+		if !cmd.Hidden && cmd.Name() != "help" {
+			verbs = append(verbs, cmd)
+		}
+	}
+	return verbs
+}
+
+// paragraphs writes a text whose paragraphs are separated by empty lines.
+func paragraphs(b *strings.Builder, text string) {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		b.WriteString(terminal.Wrap("", strings.ReplaceAll(part, "\n", " "), pageWidth) + "\n\n")
+	}
+}
+
+// flagTable writes the flags of a verb. The flags about the connection are the same for all verbs and are described
+// once.
+func flagTable(b *strings.Builder, cmd *cobra.Command) {
+	first, connects := true, false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		if isConnectionFlag(f) {
+			connects = true
+			return
+		}
+		if first {
+			b.WriteString("| flag | meaning |\n|---|---|\n")
+			first = false
+		}
+		value, meaning := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if value != "" {
+			name += " " + strings.ToUpper(value)
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" {
+			meaning += "; default " + f.DefValue
+		}
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(meaning, "|", "\\|"))
+	})
+	if !first {
+		b.WriteByte('\n')
+	}
+	if connects {
+		b.WriteString("It also takes the flags of kubectl about the connection, such as `--context` and `-n`.\n\n")
+	}
+}

@@ -1,0 +1,80 @@
+// Package exit holds the exit codes of sparkctl, and errors that carry one.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Code is the exit code of a process.
+type Code int
+
+// The exit codes, which scripts may rely on.
+const (
+	OK          Code = 0
+	Failed      Code = 1 // the application failed
+	Usage       Code = 2
+	Invalid     Code = 3 // an input is invalid
+	Cluster     Code = 4 // the cluster cannot be reached, or rejects the request
+	Interrupted Code = 130
+)
+
+// Codes describes each code for the documentation, in ascending order.
+var Codes = []struct {
+	Code Code
+	Text string
+}{
+	{OK, "succeeded"},
+	{Failed, "the application failed"},
+	{Usage, "wrong usage: an unknown verb, flag or argument"},
+	{Invalid, "invalid input: a manifest, a command line of spark-submit or a configuration file"},
+	{Cluster, "a problem of the cluster: not reachable, a missing right, a missing definition, an unknown object, a rejected request"},
+	{Interrupted, "interrupted by Ctrl-C; the application continues"},
+}
+
+// Error is an error with the exit code that it leads to. Err may be nil if everything about the error was already
+// printed.
+type Error struct {
+	Code Code
+	Err  error
+}
+
+// Error returns the message.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the error without its code.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an error with a code.
+func Errorf(code Code, format string, args ...any) error {
+	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
+}
+
+// With gives an error a code, unless it has one. Nil stays nil.
+func With(code Code, err error) error {
+	if _, has := errors.AsType[*Error](err); has || err == nil {
+		return err
+	}
+	return &Error{Code: code, Err: err}
+}
+
+// CodeOf returns the code of an error. A canceled context means that the user interrupted the process. An error without
+// a code comes from the parser of the command line.
+func CodeOf(err error) Code {
+	coded, has := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	case has:
+		return coded.Code
+	}
+	return Usage
+}

@@ -1,0 +1,113 @@
+// Package cli is the program sparkctl: its verbs, one file each. It reads and changes a cluster with the rights of the
+// user, and never imports the reconciler. Verbs without a cluster use the pure packages only.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// pluginName is the binary's name as a plugin of kubectl, which runs it for `kubectl spark`.
+const pluginName = "kubectl-spark"
+
+// root is what all verbs share.
+type root struct {
+	terminal.Streams
+}
+
+// Main runs the program and returns its exit code. The first of the arguments is the binary's path.
+func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
+	cmd := Command(streams, nameOf(args[0]))
+	cmd.SetArgs(args[1:])
+	err := cmd.ExecuteContext(ctx)
+	code := exit.CodeOf(err)
+	switch message := messageOf(err); {
+	case code == exit.Interrupted:
+		fmt.Fprintln(streams.Err, "interrupted")
+	case message != "":
+		fmt.Fprintln(streams.Err, terminal.Wrap("error: ", message, streams.Width))
+	}
+	return code
+}
+
+// nameOf returns the name by which users call the program.
+func nameOf(path string) string {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == pluginName {
+		return "kubectl spark"
+	}
+	return "sparkctl"
+}
+
+func messageOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if coded, ok := errors.AsType[*exit.Error](err); ok && coded.Err == nil {
+		return "" // everything is printed
+	}
+	return err.Error()
+}
+
+// Command returns the command with all verbs. The name is shown in usage texts.
+func Command(streams terminal.Streams, name string) *cobra.Command {
+	r := &root{Streams: streams}
+	top := &cobra.Command{
+		Use:   strings.ReplaceAll(name, " ", "-"),
+		Short: "Create, follow and debug Apache Spark on Kubernetes",
+		Long: "sparkctl creates, follows and debugs Spark applications, schedules, Connect servers and clusters on Kubernetes. It serves\n" +
+			"both API groups, sparkoperator.k8s.io and spark.apache.org. Some verbs need no cluster, such as lint and render.\n\n" +
+			"If the binary is named kubectl-spark, it is also a plugin of kubectl: kubectl spark list.\n\n" +
+			"The output is plain lines unless it goes to a terminal. Errors go to the standard error.",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown verb %q; see %s --help", args[0], name)
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	top.SetIn(streams.In)
+	top.SetOut(streams.Out)
+	top.SetErr(streams.Err)
+	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand())
+	for _, cmd := range top.Commands() {
+		codeErrors(cmd)
+	}
+	return top
+}
+
+// codeErrors gives the errors of a verb the code of a cluster problem, unless they have one. Errors of the command
+// line's parser come from elsewhere and keep none.
+func codeErrors(cmd *cobra.Command) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }
+}
+
+// usage returns an error about the command line.
+func usage(format string, args ...any) error { return exit.Errorf(exit.Usage, format, args...) }
+
+// connectionFlags are the flags of kubectl about the connection.
+var connectionFlags = func() *pflag.FlagSet {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	genericclioptions.NewConfigFlags(true).AddFlags(set)
+	return set
+}()
+
+func isConnectionFlag(f *pflag.Flag) bool {
+	known := connectionFlags.Lookup(f.Name)
+	return known != nil && known.Usage == f.Usage
+}

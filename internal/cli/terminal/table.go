@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Column is a column of a table.
+type Column struct {
+	Header string
+	// Drop says which columns are left out first on a narrow terminal: those with the highest number. Columns with 0
+	// stay.
+	Drop int
+}
+
+// gap separates two columns.
+const gap = "   "
+
+// Table is a table with one line for each row.
+type Table struct {
+	Columns []Column
+	Rows    [][]string
+}
+
+// String returns the table for a terminal of the given width. Columns are left out until the table fits. If it still
+// does not fit, the longest cells of the widest column are cut. A width of 0 means no limit.
+func (t Table) String(width int) string {
+	kept := make([]int, len(t.Columns))
+	for i := range kept {
+		kept[i] = i
+	}
+	widths := t.widths()
+	for width > 0 && total(widths, kept) > width {
+		worst := slices.MaxFunc(kept, func(a, b int) int { return t.Columns[a].Drop - t.Columns[b].Drop })
+		if t.Columns[worst].Drop == 0 {
+			break
+		}
+		kept = slices.DeleteFunc(kept, func(i int) bool { return i == worst })
+	}
+	if over := total(widths, kept) - width; width > 0 && over > 0 && len(kept) > 0 {
+		widest := slices.MaxFunc(kept, func(a, b int) int { return widths[a] - widths[b] })
+		widths[widest] = max(widths[widest]-over, 8)
+	}
+	var b strings.Builder
+	header := make([]string, len(t.Columns))
+	for i, column := range t.Columns {
+		header[i] = column.Header
+	}
+	for _, row := range append([][]string{header}, t.Rows...) {
+		b.WriteString(line(row, kept, widths) + "\n")
+	}
+	return b.String()
+}
+
+func (t Table) widths() []int {
+	widths := make([]int, len(t.Columns))
+	for i, column := range t.Columns {
+		widths[i] = utf8.RuneCountInString(column.Header)
+		for _, row := range t.Rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+func total(widths, kept []int) int {
+	sum := len(gap) * max(len(kept)-1, 0)
+	for _, i := range kept {
+		sum += widths[i]
+	}
+	return sum
+}
+
+func line(row []string, kept, widths []int) string {
+	var b strings.Builder
+	for n, i := range kept {
+		cell := cut(row[i], widths[i])
+		b.WriteString(cell)
+		if n < len(kept)-1 {
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + gap)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// cut shortens a cell. Its end often holds what distinguishes it from others, such as a number, so the middle goes.
+func cut(cell string, width int) string {
+	letters := []rune(cell)
+	if len(letters) <= width {
+		return cell
+	}
+	head := (width - 2) / 2
+	return string(letters[:head]) + ".." + string(letters[len(letters)-(width-2-head):])
+}

@@ -1,0 +1,70 @@
+// Package terminal writes sparkctl's output: tables and texts that fit the width of a terminal, and plain lines if the
+// output is no terminal.
+package terminal
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// minWidth is the smallest width that the output adapts to. On a narrower terminal, lines are broken by the terminal.
+const minWidth = 40
+
+// Streams are the input and the outputs of a process.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Width is the number of columns of the terminal that Out writes to; 0 if Out is no terminal.
+	Width int
+	// Interactive reports whether In is a terminal, so that questions can be asked.
+	Interactive bool
+}
+
+// Standard returns the streams of this process.
+func Standard() Streams {
+	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Interactive: term.IsTerminal(int(os.Stdin.Fd()))}
+	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
+		s.Width = 80
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
+			s.Width = width
+		}
+		if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+			s.Width = width
+		}
+		s.Width = max(s.Width, minWidth)
+	}
+	return s
+}
+
+// Wrap breaks a text into lines of at most the given width, at blanks. The first line begins with the indent first, and
+// each further line with as many blanks. A word that is longer than a line gets its own line. A width of 0 means no
+// limit.
+func Wrap(first, text string, width int) string {
+	if width == 0 || utf8.RuneCountInString(first)+utf8.RuneCountInString(text) <= width {
+		return first + text
+	}
+	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
+	var b strings.Builder
+	b.WriteString(first)
+	column, begin := len(indent), true
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case begin:
+		case column+1+n > width:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column, begin = column+n, false
+	}
+	return b.String()
+}

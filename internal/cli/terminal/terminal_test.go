@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTableFitsTheTerminal: a table leaves out columns, and then cuts cells, until it fits.
+func TestTableFitsTheTerminal(t *testing.T) {
+	table := Table{
+		Columns: []Column{{"NAMESPACE", 2}, {"NAME", 0}, {"STATE", 0}, {"AGE", 1}},
+		Rows:    [][]string{{"analytics", "daily-report-of-all-customers-20260102", "RUNNING", "2m"}, {"default", "pi", "COMPLETED", "3h"}},
+	}
+	for width, want := range map[int]string{
+		0: "NAMESPACE   NAME                                     STATE       AGE\n" +
+			"analytics   daily-report-of-all-customers-20260102   RUNNING     2m\n" +
+			"default     pi                                       COMPLETED   3h\n",
+		60: "NAME                                     STATE       AGE\n" +
+			"daily-report-of-all-customers-20260102   RUNNING     2m\n" +
+			"pi                                       COMPLETED   3h\n",
+		40: "NAME                         STATE\n" +
+			"daily-report-..ers-20260102  RUNNING\n" +
+			"pi                           COMPLETED\n",
+	} {
+		want = strings.ReplaceAll(want, "ers-20260102  R", "ers-20260102   R")
+		got := table.String(width)
+		if width == 40 {
+			for line := range strings.Lines(got) {
+				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width {
+					t.Errorf("width %d: %q has %d columns", width, line, n)
+				}
+			}
+			if !strings.Contains(got, "..") || strings.Contains(got, "AGE") {
+				t.Errorf("width %d:\n%s", width, got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("width %d (-want +got):\n%s", width, diff)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const text = "The driver pod waits for a node with enough memory."
+	if got := Wrap("why: ", text, 0); got != "why: "+text {
+		t.Errorf("%q", got)
+	}
+	want := "why: The driver pod waits for\n     a node with enough\n     memory."
+	if diff := cmp.Diff(want, Wrap("why: ", text, 30)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
