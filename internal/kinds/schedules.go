@@ -21,11 +21,7 @@ import (
 
 // Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
 func Schedules(cfg config.Configuration) kind.Kind {
-	dialect := sparkschedule.Schedules{Options: sparkschedule.Options{
-		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
-		Applications:       dialectOptions(cfg),
-		Zones:              time.LoadLocation, // cmd/spark-operator embeds the time zone database
-	}}
+	dialect := scheduleDialect(cfg)
 	type schedule = v1beta2.ScheduledSparkApplication
 	return kind.Kind{
 		Name:       "scheduledsparkapplication",
@@ -52,6 +48,14 @@ func Schedules(cfg config.Configuration) kind.Kind {
 			Result:   resultOf,
 		},
 	}
+}
+
+func scheduleDialect(cfg config.Configuration) sparkschedule.Schedules {
+	return sparkschedule.Schedules{Options: sparkschedule.Options{
+		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
+		Applications:       dialectOptions(cfg),
+		Zones:              time.LoadLocation, // the programs embed the time zone database
+	}}
 }
 
 // runSummary returns the part of an application, listed live, that a schedule needs.

@@ -1,0 +1,273 @@
+// Package launch computes the operator's first passes over a custom resource in an empty cluster: what is wrong with
+// it, and which objects the operator would create. It uses the operator's own decisions and nothing else.
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// PlaceholderUID stands for the UID of a custom resource that is not stored yet. Names and labels depend on it.
+const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
+
+// Operator is an operator with a configuration, at a time.
+type Operator struct {
+	Config config.Configuration
+	Now    time.Time
+}
+
+// Kind returns the kind of one of the operator's objects.
+func (o Operator) Kind(object client.Object) (kind.Kind, error) {
+	now := func() config.Configuration { return o.Config }
+	switch object.(type) {
+	case *v1beta2.SparkApplication:
+		return kinds.SparkApplications(o.Config), nil
+	case *v1beta2.ScheduledSparkApplication:
+		return kinds.Schedules(o.Config), nil
+	case *v1alpha1.SparkConnect:
+		return kinds.SparkConnects(o.Config), nil
+	case *sparkv1.SparkApplication:
+		return kinds.ApacheApplications(now), nil
+	case *sparkv1.SparkCluster:
+		return kinds.SparkClusters(now), nil
+	}
+	return kind.Kind{}, fmt.Errorf("the operator does not serve %T", object)
+}
+
+// Fresh returns a copy of an object as it is right after its creation, without a status.
+func (o Operator) Fresh(object client.Object) client.Object {
+	fresh := object.DeepCopyObject().(client.Object)
+	if fresh.GetUID() == "" {
+		fresh.SetUID(PlaceholderUID)
+	}
+	if fresh.GetNamespace() == "" {
+		fresh.SetNamespace(metav1.NamespaceDefault)
+	}
+	if fresh.GetCreationTimestamp().Time.IsZero() {
+		fresh.SetCreationTimestamp(metav1.NewTime(o.Now))
+	}
+	fresh.SetGeneration(1)
+	fresh.SetDeletionTimestamp(nil)
+	reflect.ValueOf(fresh).Elem().FieldByName("Status").SetZero()
+	withDefaults(fresh)
+	return fresh
+}
+
+// Faults returns everything for which the operator would reject an object.
+func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
+	k, err := o.Kind(object)
+	if err != nil {
+		return nil, err
+	}
+	object = o.Fresh(object)
+	if wrong := kinds.Validate(o.Config, object, o.Now); len(wrong) > 0 || k.Render == nil {
+		return wrong, nil
+	}
+	_, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
+	return asFaults(err), nil
+}
+
+func asFaults(err error) []*dialect.FieldError {
+	fault, isFault := errors.AsType[*dialect.FieldError](err)
+	refused, isRefused := errors.AsType[*submit.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case isFault:
+		return []*dialect.FieldError{fault}
+	case isRefused && refused.Key != "":
+		return []*dialect.FieldError{{Field: "spec.sparkConf[" + refused.Key + "]", Message: refused.Message}}
+	}
+	return []*dialect.FieldError{{Field: "spec", Message: err.Error()}}
+}
+
+// Launch is what the operator would do with an object.
+type Launch struct {
+	// Objects are what the operator creates, in order: before the driver pod, the driver pod, and the auxiliary objects.
+	Objects []client.Object
+	// Runs are the applications that a schedule starts; each has its own launch.
+	Runs []client.Object
+	// Warnings are about fields that have no effect, and about other doubts.
+	Warnings []string
+	// Why says why nothing is created; empty if something is.
+	Why string
+}
+
+// Launch makes the operator's first passes over an object that was just created.
+func (o Operator) Launch(object client.Object) (Launch, error) {
+	k, err := o.Kind(object)
+	if err != nil {
+		return Launch{}, err
+	}
+	object = o.Fresh(object)
+	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
+		return o.run(k, schedule)
+	}
+	var l Launch
+	plan := k.Decide(object, lifecycle.Observed{}, o.Now)
+	seen, err := l.create(k, object, plan, o.Now)
+	if err != nil {
+		return l, err
+	}
+	if len(seen.Drivers) > 0 {
+		// The budget of a driver is created once the driver exists.
+		later := object.DeepCopyObject().(client.Object)
+		if _, err := l.create(k, later, k.Decide(later, seen, o.Now), o.Now); err != nil {
+			return l, err
+		}
+	}
+	l.beside(k, object, seen, o.Now)
+	l.Warnings = append(l.Warnings, conditionWarnings(object)...)
+	if len(l.Objects) == 0 {
+		l.Why = whyNothing(object)
+	}
+	return l, nil
+}
+
+// create carries out the create actions of a plan, and returns what would be observed afterwards.
+func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {
+	for _, action := range plan.Actions {
+		if action.Verb != lifecycle.Create {
+			continue
+		}
+		made, err := k.Render(object, action, now)
+		if err != nil {
+			return seen, err
+		}
+		for _, one := range made.Before {
+			l.Objects = append(l.Objects, one)
+		}
+		l.Warnings = append(l.Warnings, made.Warnings...)
+		if made.Driver == nil {
+			continue
+		}
+		driver, err := made.DriverObject()
+		if err != nil {
+			return seen, err
+		}
+		l.Objects = append(l.Objects, driver)
+		seen = observed(made.Driver, action.Attempt)
+	}
+	return seen, nil
+}
+
+// observed returns the facts right after the creation of a driver or of a pod that runs spark-submit.
+func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
+	pod = pod.DeepCopy()
+	pod.UID, pod.Status.Phase = PlaceholderUID, corev1.PodPending
+	container := ""
+	if len(pod.Spec.Containers) > 0 {
+		container = pod.Spec.Containers[0].Name
+	}
+	if pod.Labels[submit.RoleLabel] == submit.RoleSubmitter {
+		seen.Submitters = []lifecycle.Submitter{lifecycle.SubmitterFacts(pod, container)}
+		return seen
+	}
+	driver := lifecycle.DriverFacts(pod, container)
+	driver.Attempt = attempt
+	seen.Drivers = []lifecycle.Driver{driver}
+	return seen
+}
+
+// beside adds the auxiliary objects.
+func (l *Launch) beside(k kind.Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
+	if k.Auxiliary.Wanted == nil {
+		return
+	}
+	wanted := k.Auxiliary.Wanted(object, seen)
+	if wanted.Unsettled {
+		return
+	}
+	l.Objects = append(l.Objects, wanted.Objects...)
+	if wanted.Record != nil {
+		wanted.Record(nil, now)
+	}
+}
+
+// run computes the next run of a schedule.
+func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) (Launch, error) {
+	var l Launch
+	k.Decide(schedule, lifecycle.Observed{}, o.Now)
+	next := schedule.Status.NextRun.Time
+	l.Warnings = conditionWarnings(schedule)
+	if next.IsZero() {
+		l.Why = whyNothing(schedule)
+		return l, nil
+	}
+	plan := k.Decide(schedule, lifecycle.Observed{}, next)
+	for _, action := range plan.Actions {
+		if action.Verb != lifecycle.Create {
+			continue
+		}
+		run, err := k.Runs.Render(schedule, action)
+		if err != nil {
+			return l, err
+		}
+		l.Runs = append(l.Runs, run)
+	}
+	if len(l.Runs) == 0 {
+		l.Why = whyNothing(schedule)
+	}
+	return l, nil
+}
+
+// Conditions returns the conditions of one of the operator's objects.
+func Conditions(object client.Object) []metav1.Condition {
+	return reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition)
+}
+
+// conditionWarnings returns the messages of conditions that report doubts about a spec that can be launched.
+func conditionWarnings(object client.Object) (warnings []string) {
+	for _, c := range Conditions(object) {
+		doubts := slices.Contains([]string{sparkapp.ConditionFieldsOverwritten, sparkapp.ConditionMonitoringImpaired}, c.Type) ||
+			c.Type == dialect.ConditionDegraded
+		if doubts && c.Status == metav1.ConditionTrue || c.Type == dialect.ConditionExposed && c.Status == metav1.ConditionFalse {
+			warnings = append(warnings, sentences(strings.TrimPrefix(c.Message, "the application continues to run; "))...)
+		}
+	}
+	return warnings
+}
+
+// sentences splits a message about several fields. Each part begins with its field.
+func sentences(message string) []string {
+	parts := strings.Split(message, "; spec.")
+	for i := range parts[1:] {
+		parts[i+1] = "spec." + parts[i+1]
+	}
+	return parts
+}
+
+// whyNothing returns why the operator creates nothing for an object.
+func whyNothing(object client.Object) string {
+	conditions := Conditions(object)
+	if meta.IsStatusConditionTrue(conditions, dialect.ConditionSuspended) {
+		return "it is suspended; the operator creates its objects once spec.suspend is false"
+	}
+	for _, name := range []string{dialect.ConditionStalled, dialect.ConditionReady} {
+		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "the operator creates nothing for it"
+}

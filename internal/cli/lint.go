@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/lint"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+func (r *root) lintCommand() *cobra.Command {
+	var files []string
+	var output, configuration string
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "lint -f FILE|DIR|-",
+		Short: "Check manifests as the operator does, without a cluster",
+		Long: "Checks manifests of all five kinds with the operator's own validation, and prints file, line and column of each finding.\n" +
+			"An error is something that the API server or the operator rejects. A warning is an unknown field, or a field without effect.\n" +
+			"Other kinds in the files are left out.\n\n" +
+			"The exit code is 3 if there is an error; with --strict also if there is a warning.\n\n" +
+			"Lint does not check the definitions' patterns and enumerations, which the API server checks when it stores an object.",
+		Example: "  sparkctl lint -f app.yaml\n" +
+			"  sparkctl lint -f manifests/ -o sarif > lint.sarif\n" +
+			"  helm template chart | sparkctl lint -f -",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if len(files) == 0 {
+				return usage("name the files with -f")
+			}
+			operator, err := operatorOf(configuration)
+			if err != nil {
+				return err
+			}
+			report, err := r.check(operator, files)
+			if err != nil {
+				return exit.With(exit.Invalid, err)
+			}
+			if err := r.print(report, output); err != nil {
+				return err
+			}
+			if report.Count(lint.Error) > 0 || strict && report.Count(lint.Warning) > 0 {
+				return &exit.Error{Code: exit.Invalid}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to check; - is the standard input; may be repeated")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, json or sarif")
+	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 also if there are only warnings")
+	return cmd
+}
+
+// operatorOf returns an operator with a configuration file.
+func operatorOf(file string) (launch.Operator, error) {
+	cfg, err := config.Load(file)
+	return launch.Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
+}
+
+func (r *root) check(operator launch.Operator, names []string) (*lint.Report, error) {
+	files, err := manifest.Files(names)
+	if err != nil {
+		return nil, err
+	}
+	report := &lint.Report{Findings: []lint.Finding{}}
+	for _, file := range files {
+		data, err := manifest.Load(file, r.In)
+		if err != nil {
+			return nil, err
+		}
+		report.Add(operator, file, data)
+	}
+	return report, nil
+}
+
+func (r *root) print(report *lint.Report, output string) error {
+	var text []byte
+	var err error
+	switch output {
+	case "text":
+		fmt.Fprint(r.Out, report.Text(r.Width))
+		return nil
+	case "json":
+		text, err = json.MarshalIndent(report, "", "  ")
+	case "sarif":
+		text, err = report.SARIF(currentBuild().Version)
+	default:
+		return usage("-o %s: the formats are: text, json, sarif", output)
+	}
+	fmt.Fprintln(r.Out, string(text))
+	return err
+}

@@ -1,0 +1,203 @@
+// Package lint checks manifests with the operator's own validation, without a cluster.
+package lint
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+)
+
+// The severities of findings.
+const (
+	Error   = "error"   // the API server or the operator rejects the manifest
+	Warning = "warning" // something in the manifest has no effect, or not the one that its author may expect
+)
+
+// The rules that findings belong to.
+const (
+	RuleSyntax       = "syntax"
+	RuleKind         = "unknown-kind"
+	RuleMissingField = "missing-field"
+	RuleInvalid      = "invalid"
+	RuleUnknownField = "unknown-field"
+	RuleNoEffect     = "no-effect"
+)
+
+// Rules describes the rules.
+var Rules = []struct{ ID, Text string }{
+	{RuleSyntax, "The file is valid YAML or JSON without duplicate keys."},
+	{RuleKind, "The API groups of the operator have the kind."},
+	{RuleMissingField, "All required fields are set."},
+	{RuleInvalid, "The operator accepts the custom resource and can launch it."},
+	{RuleUnknownField, "The kind has all fields that the manifest sets."},
+	{RuleNoEffect, "All fields that the manifest sets have an effect."},
+}
+
+// Finding is a result of the check.
+type Finding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Severity string `json:"severity"`
+	Rule     string `json:"rule"`
+	// Object is the kind and the name of the custom resource; empty if the document could not be read.
+	Object  string `json:"object,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// Report is the result of checking files.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	// Files and Objects are the numbers of files and of the operator's custom resources that were checked.
+	Files   int `json:"files"`
+	Objects int `json:"objects"`
+}
+
+// Count returns the number of findings of a severity.
+func (r *Report) Count(severity string) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// Add checks a file.
+func (r *Report) Add(o launch.Operator, file string, data []byte) {
+	r.Files++
+	documents, faults := manifest.Read(file, data)
+	var found []Finding
+	for _, fault := range faults {
+		found = append(found, at(fault.Place, Finding{Severity: Error, Rule: RuleSyntax, Message: fault.Message}))
+	}
+	for i := range documents {
+		object, err := documents[i].Object()
+		fault, ok := errors.AsType[*manifest.Fault](err)
+		switch {
+		case ok:
+			found = append(found, at(fault.Place, Finding{Severity: Error, Rule: RuleKind, Message: fault.Message}))
+		case object != nil:
+			r.Objects++
+			found = append(found, check(o, &documents[i], object)...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	r.Findings = append(r.Findings, found...)
+}
+
+func at(place manifest.Place, f Finding) Finding {
+	f.File, f.Line, f.Column = place.File, place.Line, place.Column
+	return f
+}
+
+// check checks one custom resource.
+func check(o launch.Operator, d *manifest.Document, object client.Object) (found []Finding) {
+	name := object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+	add := func(severity, rule, field, message string) {
+		f := at(d.Place(field), Finding{Severity: severity, Rule: rule, Object: name, Field: field, Message: message})
+		if !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	diff, err := manifest.Compare(d, object)
+	if err != nil {
+		add(Error, RuleSyntax, "", err.Error())
+		return found
+	}
+	for _, field := range diff.Unknown {
+		add(Warning, RuleUnknownField, field, "is unknown; the API server drops it")
+	}
+	unread := manifest.OutOfBounds(object) != ""
+	for _, field := range diff.Missing {
+		if !unread {
+			add(Error, RuleMissingField, field, "is required")
+		}
+	}
+	for field, way := range ignored {
+		if d.Has(field) && strings.HasPrefix(d.Kind().GroupVersion().String(), "sparkoperator.k8s.io/v1beta2") {
+			add(Warning, RuleNoEffect, field, "has no effect: "+way)
+		}
+	}
+	faults, err := o.Faults(object)
+	if err != nil {
+		add(Error, RuleInvalid, "", err.Error())
+	}
+	for _, fault := range faults {
+		// The decoder names the Go struct that the fields of both pods are in.
+		fault.Field = strings.Replace(fault.Field, ".SparkPodSpec.", ".", 1)
+		if !slices.Contains(diff.Missing, fault.Field) {
+			add(Error, RuleInvalid, fault.Field, fault.Message)
+		}
+	}
+	if len(faults) > 0 {
+		return found
+	}
+	for _, warning := range warnings(o, object) {
+		field, message := fieldOf(d, warning)
+		add(Warning, RuleNoEffect, field, message)
+	}
+	return found
+}
+
+// ignored are fields that are accepted and have no effect, with what to do instead.
+var ignored = func() map[string]string {
+	fields := map[string]string{}
+	for _, spec := range []string{"spec.", "spec.template."} {
+		fields[spec+"failureRetries"] = "use restartPolicy.onFailureRetries"
+		fields[spec+"retryInterval"] = "use restartPolicy.onFailureRetryInterval"
+		fields[spec+"pythonVersion"] = "Spark has ignored it since 3.1; set PYSPARK_PYTHON instead"
+	}
+	return fields
+}()
+
+// warnings returns the operator's warnings about a launch. Those of a schedule are about its next run.
+func warnings(o launch.Operator, object client.Object) []string {
+	launched, err := o.Launch(object)
+	if err != nil {
+		return nil // a fault, which is reported
+	}
+	var found []string
+	for _, warning := range launched.Warnings {
+		// A condition names the same field as users write it.
+		if !strings.HasPrefix(warning, "Executor.") {
+			found = append(found, warning)
+		}
+	}
+	for _, run := range launched.Runs {
+		for _, warning := range warnings(o, run) {
+			if field, ok := strings.CutPrefix(warning, "spec."); ok {
+				warning = "spec.template." + field
+			}
+			found = append(found, warning)
+		}
+	}
+	return found
+}
+
+// fieldOf splits a warning into the field that it begins with and the rest. A key of the Spark configuration stands for
+// the entry of sparkConf.
+func fieldOf(d *manifest.Document, warning string) (field, message string) {
+	end := strings.IndexAny(warning, " :")
+	if end < 0 {
+		return "spec", warning
+	}
+	first, rest := warning[:end], strings.TrimLeft(warning[end:], ": ")
+	if strings.HasPrefix(first, "spec.") || strings.HasPrefix(first, "metadata.") {
+		return first, rest
+	}
+	for _, conf := range []string{"spec.sparkConf[" + first + "]", "spec.template.sparkConf[" + first + "]"} {
+		if d.Has(conf) {
+			return conf, rest
+		}
+	}
+	return "spec", warning
+}

@@ -1,0 +1,32 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// Text returns the report as lines, as compilers print them, and a summary. The width is that of the terminal, or 0.
+func (r *Report) Text(width int) string {
+	var b strings.Builder
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		place := fmt.Sprintf("%s:%d:%d: %s: ", f.File, f.Line, f.Column, f.Severity)
+		line := place + f.text()
+		if width > 0 && len(line) > width {
+			line = place + "\n" + terminal.Wrap("    ", f.text(), width)
+		}
+		b.WriteString(line + "\n")
+	}
+	fmt.Fprintf(&b, "%s, %s, %s in %s\n",
+		count(r.Count(Error), "error"), count(r.Count(Warning), "warning"), count(r.Objects, "custom resource"), count(r.Files, "file"))
+	return b.String()
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// TestLint: the findings of each file, in each format. All five kinds are checked.
+func TestLint(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		code exit.Code
+		args []string
+	}{
+		{"faults.txt", exit.Invalid, []string{"-f", "testdata/lint/faults.yaml"}},
+		{"warnings.txt", exit.OK, []string{"-f", "testdata/lint/warnings.yaml"}},
+		{"broken.txt", exit.Invalid, []string{"-f", "testdata/lint/broken.yaml"}},
+		{"warnings.json", exit.Invalid, []string{"-f", "testdata/lint/warnings.yaml", "-o", "json", "--strict"}},
+		{"warnings.sarif", exit.OK, []string{"-f", "testdata/lint/warnings.yaml", "-o", "sarif"}},
+	} {
+		got := run(t, append([]string{"lint"}, test.args...)...)
+		if got.code != test.code || got.err != "" {
+			t.Errorf("%s: exit code %d, %s", test.name, got.code, got.err)
+		}
+		golden(t, "lint/"+test.name, strings.ReplaceAll(got.out, currentBuild().Version, "VERSION"))
+	}
+}
+
+// TestLintOfExamples: the examples have no errors.
+func TestLintOfExamples(t *testing.T) {
+	got := run(t, "lint", "-f", "../../examples", "-o", "json")
+	if got.code != exit.OK {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	var report struct{ Files, Objects int }
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Objects < 15 {
+		t.Errorf("%d custom resources in %d files, %v", report.Objects, report.Files, err)
+	}
+}
+
+// TestLintReadsStandardInput: - is the standard input, and its findings fit a narrow terminal.
+func TestLintReadsStandardInput(t *testing.T) {
+	in, err := os.Open("testdata/lint/faults.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	got := runWith(t.Context(), terminal.Streams{In: in, Width: 60}, "lint", "-f", "-")
+	if got.code != exit.Invalid || !strings.Contains(got.out, "-:13:5: error:") {
+		t.Errorf("exit code %d\n%s", got.code, got.out)
+	}
+	for line := range strings.Lines(got.out) {
+		// A word, such as a field's path, is never broken.
+		if len(strings.TrimSpace(line)) > 60 && len(strings.Fields(line)) > 1 {
+			t.Errorf("%q has %d columns", line, len(line))
+		}
+	}
+}
+
+// TestLintUsesTheConfiguration: a batch scheduler is known only if the configuration enables it.
+func TestLintUsesTheConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "operator.yaml")
+	text := "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nbatchScheduler: {enabled: true}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const example = "../../examples/spark-pi-volcano.yaml"
+	with, without := run(t, "lint", "-f", example, "--config", file), run(t, "lint", "-f", example)
+	if with.out == without.out {
+		t.Errorf("the configuration changes nothing:\n%s", with.out)
+	}
+	if got := run(t, "lint", "-f", example, "--config", "/does/not/exist"); got.code != exit.Invalid {
+		t.Errorf("a missing configuration: exit code %d, %s", got.code, got.err)
+	}
+}
+
+func TestLintUsage(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		code exit.Code
+	}{
+		{nil, exit.Usage}, {[]string{"-f", "testdata/lint/warnings.yaml", "-o", "xml"}, exit.Usage}, {[]string{"-f", "/does/not/exist"}, exit.Invalid},
+	} {
+		if got := run(t, append([]string{"lint"}, test.args...)...); got.code != test.code || got.err == "" {
+			t.Errorf("%v: exit code %d, %q", test.args, got.code, got.err)
+		}
+	}
+}

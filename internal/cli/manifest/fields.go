@@ -1,0 +1,115 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Differences are the fields of a document that its kind does not have, and those that it must have and that the
+// document lacks. Both are paths. Fields that keep raw JSON, such as pod templates, are not looked into: their unknown
+// fields are kept. Required fields of Kubernetes' own types, such as a volume's name, are not looked for.
+type Differences struct{ Unknown, Missing []string }
+
+// Compare compares a document with the type of its kind.
+func Compare(d *Document, object client.Object) (diff Differences, err error) {
+	var tree map[string]any
+	if err := json.Unmarshal(d.JSON, &tree); err != nil {
+		return diff, err
+	}
+	root := fieldsOf(reflect.TypeOf(object).Elem())
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if _, known := root[key]; !known {
+			diff.Unknown = append(diff.Unknown, key)
+		}
+	}
+	diff.compare("metadata", tree["metadata"], root["metadata"].of, false)
+	if spec, has := tree["spec"]; has {
+		diff.compare("spec", spec, root["spec"].of, true)
+	} else {
+		diff.Missing = append(diff.Missing, "spec")
+	}
+	return diff, nil
+}
+
+// field is a field of a struct in JSON.
+type field struct {
+	of       reflect.Type
+	required bool
+}
+
+// ours is the beginning of the paths of the packages with the operator's types.
+const ours = "github.com/sparkoperator/spark-operator/api/"
+
+// alwaysRequired is a field that a marker makes required, although it may be left out of the JSON that Go writes.
+const alwaysRequired = "serviceSpec"
+
+// fieldsOf returns the fields of a struct by their JSON names. A field of our types without omitempty and omitzero is
+// required, as in the definitions.
+func fieldsOf(t reflect.Type) map[string]field {
+	fields := map[string]field{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case name == "" && strings.Contains(options, "inline"), name == "" && f.Anonymous:
+			maps.Copy(fields, fieldsOf(f.Type))
+		case name != "":
+			required := name == alwaysRequired || strings.HasPrefix(t.PkgPath(), ours) && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+			fields[name] = field{f.Type, required}
+		}
+	}
+	return fields
+}
+
+var decodesItself = reflect.TypeFor[json.Unmarshaler]()
+
+func (diff *Differences) compare(path string, value any, t reflect.Type, required bool) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || value == nil || reflect.PointerTo(t).Implements(decodesItself) {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		diff.compareObject(path, value, t, required)
+	case []any:
+		if t.Kind() != reflect.Slice {
+			return
+		}
+		for i, item := range value {
+			diff.compare(fmt.Sprintf("%s[%d]", path, i), item, t.Elem(), required)
+		}
+	}
+}
+
+func (diff *Differences) compareObject(path string, value map[string]any, t reflect.Type, required bool) {
+	switch t.Kind() {
+	case reflect.Map:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			diff.compare(path+"["+key+"]", value[key], t.Elem(), required)
+		}
+	case reflect.Struct:
+		fields := fieldsOf(t)
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if f, known := fields[key]; known {
+				diff.compare(path+"."+key, value[key], f.of, required)
+			} else {
+				diff.Unknown = append(diff.Unknown, path+"."+key)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if _, has := value[key]; !has && fields[key].required && required {
+				diff.Missing = append(diff.Missing, path+"."+key)
+			}
+		}
+	default:
+	}
+}

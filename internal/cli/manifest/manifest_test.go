@@ -1,0 +1,190 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+const two = `# A comment.
+---
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: a}
+spec:
+  sparkConf:
+    spark.master: x
+  driver:
+    env:
+      - name: A
+        valu: b
+--- # The second.
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+---
+`
+
+// TestPlaces: places count from the beginning of the file, not of the document.
+func TestPlaces(t *testing.T) {
+	documents, faults := Read("f", []byte(two))
+	if len(documents) != 2 || len(faults) != 0 {
+		t.Fatalf("%d documents, %v", len(documents), faults)
+	}
+	for field, want := range map[string]string{
+		"":                                "f:3:1",
+		"metadata.name":                   "f:5:12",
+		"spec.sparkConf[spark.master]":    "f:8:5",
+		"spec.driver.env[0].name":         "f:11:9",
+		"spec.driver.env[7].name":         "f:10:5",
+		"spec.driver.template.metadata":   "f:9:3",
+		"spec.sparkConf[spark.other].too": "f:7:3",
+	} {
+		if got := documents[0].Place(field).String(); got != want {
+			t.Errorf("%s is at %s, want %s", field, got, want)
+		}
+	}
+	if got := documents[1].Place("metadata.name").String(); got != "f:17:3" {
+		t.Errorf("the name in the second document is at %s", got)
+	}
+	if object, err := documents[1].Object(); object != nil || err != nil {
+		t.Errorf("a ConfigMap is %v, %v", object, err)
+	}
+}
+
+// TestFaultsOfYAML: each fault of a file has its line, and does not hide the other documents.
+func TestFaultsOfYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: 1\na: 2\n":                        `f:2:1: key "a" already set in map`,
+		"a: [1\nb: 2\n":                       "f:1:1: did not find expected ',' or ']'",
+		two + "a: 1\n---\na: 1\nb: 2\na: 3\n": `f:23:1: key "a" already set in map`,
+		"- a\n":                               "f:1:1: is no object: a manifest begins with apiVersion and kind",
+	} {
+		_, faults := Read("f", []byte(text))
+		if len(faults) != 1 || faults[0].Error() != want {
+			t.Errorf("%q: %v, want %s", text, faults, want)
+		}
+	}
+	if documents, _ := Read("f", []byte("a: [\n---\n"+two)); len(documents) != 2 {
+		t.Errorf("%d documents beside a faulty one", len(documents))
+	}
+}
+
+func TestCompare(t *testing.T) {
+	documents, _ := Read("f", []byte(two))
+	object, err := documents[0].Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff, err := Compare(&documents[0], object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Differences{
+		Unknown: []string{"spec.driver.env[0].valu"},
+		Missing: []string{"spec.executor", "spec.mainApplicationFile", "spec.sparkVersion", "spec.type"},
+	}
+	if d := cmp.Diff(want, diff); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestRequiredFieldsAreThoseOfTheDefinitions: the fields here are those of the definitions' schemas, and the required
+// fields of our types are exactly theirs, at every depth. A schema has only some of the metadata.
+func TestRequiredFieldsAreThoseOfTheDefinitions(t *testing.T) {
+	files, err := filepath.Glob("../../../config/crd/*.yaml")
+	if err != nil || len(files) != 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var definition apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(text, &definition); err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range definition.Spec.Versions {
+			kind := schema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+			create := served[kind]
+			if create == nil {
+				t.Errorf("%s is not known", kind)
+				continue
+			}
+			spec := version.Schema.OpenAPIV3Schema.Properties["spec"]
+			compareSchema(t, kind.String(), &spec, reflect.TypeOf(SpecOf(create())))
+		}
+	}
+}
+
+func compareSchema(t *testing.T, path string, schema *apiextensionsv1.JSONSchemaProps, of reflect.Type) {
+	t.Helper()
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case reflect.PointerTo(of).Implements(decodesItself):
+	case of.Kind() == reflect.Slice && schema.Items != nil:
+		compareSchema(t, path+"[]", schema.Items.Schema, of.Elem())
+	case of.Kind() == reflect.Map && schema.AdditionalProperties != nil:
+		compareSchema(t, path+"{}", schema.AdditionalProperties.Schema, of.Elem())
+	case of == reflect.TypeFor[metav1.ObjectMeta]():
+	case of.Kind() == reflect.Struct && len(schema.Properties) > 0:
+		fields := fieldsOf(of)
+		for name := range schema.Properties {
+			if _, has := fields[name]; !has {
+				t.Errorf("%s.%s is only in the definition", path, name)
+			}
+		}
+		for name, f := range fields {
+			property, has := schema.Properties[name]
+			if !has {
+				t.Errorf("%s.%s is not in the definition", path, name)
+				continue
+			}
+			if required := slices.Contains(schema.Required, name); required != f.required && strings.HasPrefix(of.PkgPath(), ours) {
+				t.Errorf("%s.%s: required %t in the definition, %t here", path, name, required, f.required)
+			}
+			compareSchema(t, path+"."+name, &property, f.of)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b.yml", "a.yaml", "notes.txt", "sub/c.json"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Files([]string{dir, "-", filepath.Join(dir, "notes.txt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		got[i] = strings.TrimPrefix(got[i], dir+"/")
+	}
+	if d := cmp.Diff([]string{"a.yaml", "b.yml", "sub/c.json", "-", "notes.txt"}, got); d != "" {
+		t.Error(d)
+	}
+	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
+		if _, err := Files([]string{name}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

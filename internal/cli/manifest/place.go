@@ -1,0 +1,77 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// Place returns the place of a field, such as spec.driver.env[0].name or spec.sparkConf[spark.master]. If the document
+// does not have the field, it is the place of the nearest field above it.
+func (d *Document) Place(field string) Place {
+	found, node := d.root, d.root
+	for _, key := range keysOf(field) {
+		shown, value := child(node, key)
+		if value == nil {
+			break
+		}
+		found, node = shown, value
+	}
+	return Place{d.File, d.line + found.Line, found.Column}
+}
+
+// Has reports whether the document has a field.
+func (d *Document) Has(field string) bool {
+	node := d.root
+	for _, key := range keysOf(field) {
+		if _, node = child(node, key); node == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// child returns the node to point at for an entry of a mapping or a sequence, and its value; nil if there is none.
+func child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
+	if node.Kind == yamlv3.AliasNode {
+		node = node.Alias
+	}
+	switch node.Kind {
+	case yamlv3.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				return node.Content[i], node.Content[i+1]
+			}
+		}
+	case yamlv3.SequenceNode:
+		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(node.Content) {
+			return node.Content[i], node.Content[i]
+		}
+	}
+	return nil, nil
+}
+
+// keysOf splits a path at its dots and brackets. The text in brackets is one key, since keys of maps contain dots.
+func keysOf(field string) (keys []string) {
+	for field != "" {
+		if inner, ok := strings.CutPrefix(field, "["); ok {
+			key, rest, closed := strings.Cut(inner, "]")
+			if !closed {
+				return keys
+			}
+			keys = append(keys, key)
+			field = strings.TrimPrefix(rest, ".")
+			continue
+		}
+		end := strings.IndexAny(field, ".[")
+		if end < 0 {
+			return append(keys, field)
+		}
+		keys = append(keys, field[:end])
+		if field = field[end:]; strings.HasPrefix(field, ".") {
+			field = field[1:]
+		}
+	}
+	return keys
+}

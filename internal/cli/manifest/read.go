@@ -1,0 +1,179 @@
+// Package manifest reads manifests of custom resources: files, directories and the standard input, with several YAML
+// documents each. It keeps the place of every field, so that messages can name file, line and column.
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// Standard is the name of the standard input as a file.
+const Standard = "-"
+
+// maxFile is the most bytes of a file that are read. The API server stores at most 1.5 MB in one object.
+const maxFile = 32 << 20
+
+// Place is a place in a file. Line and Column count from 1.
+type Place struct {
+	File         string
+	Line, Column int
+}
+
+// String returns the place as compilers print it.
+func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// Fault is an error at a place.
+type Fault struct {
+	Place
+	Message string
+}
+
+// Error returns the place and the message.
+func (f *Fault) Error() string { return f.Place.String() + ": " + f.Message }
+
+// Document is one YAML document, or a JSON file.
+type Document struct {
+	File string
+	// JSON is the document as kubectl converts it.
+	JSON []byte
+	root *yamlv3.Node
+	line int // of the document's first line, from 0
+}
+
+// Files returns the files of the given names. A directory stands for its files with the endings of manifests; those of
+// its subdirectories are included. The name "-" stands for the standard input.
+func Files(names []string) ([]string, error) {
+	var files []string
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case name == Standard:
+			files = append(files, name)
+			continue
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			files = append(files, name)
+			continue
+		}
+		before := len(files)
+		err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("%s: the directory has no files that end with .yaml, .yml or .json", name)
+		}
+	}
+	return files, nil
+}
+
+// Load reads a file.
+func Load(file string, in io.Reader) ([]byte, error) {
+	if file != Standard {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		in = opened
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s: the file has more than %d MB", file, maxFile>>20)
+	}
+	return data, nil
+}
+
+// Read splits a file into documents. A document that cannot be read is among the faults, and the others are still
+// returned. Documents without content are left out.
+func Read(file string, data []byte) (documents []Document, faults []*Fault) {
+	for _, part := range split(data) {
+		document := Document{File: file, line: part.line}
+		var node yamlv3.Node
+		err := yamlv3.Unmarshal(part.text, &node)
+		if err == nil && empty(&node) {
+			continue
+		}
+		if err == nil {
+			document.root = node.Content[0]
+			document.JSON, err = yaml.YAMLToJSONStrict(part.text)
+		}
+		if err == nil && document.root.Kind != yamlv3.MappingNode {
+			err = errors.New("is no object: a manifest begins with apiVersion and kind")
+		}
+		if err != nil {
+			faults = append(faults, part.faults(file, err)...)
+			continue
+		}
+		documents = append(documents, document)
+	}
+	return documents, faults
+}
+
+func empty(node *yamlv3.Node) bool {
+	return len(node.Content) == 0 || node.Content[0].Tag == "!!null"
+}
+
+// part is the text of a document, and the number of lines before it.
+type part struct {
+	text []byte
+	line int
+}
+
+var separator = regexp.MustCompile(`^---(\s|$)`)
+
+// split splits a file at its document separators. A separator may be followed by content on the same line.
+func split(data []byte) []part {
+	parts := []part{{}}
+	for i, line := range bytes.SplitAfter(data, []byte("\n")) {
+		last := &parts[len(parts)-1]
+		if separator.Match(line) && len(bytes.TrimSpace(last.text)) > 0 {
+			parts = append(parts, part{line: i})
+			last = &parts[len(parts)-1]
+		}
+		last.text = append(last.text, line...)
+	}
+	return parts
+}
+
+// lineInMessage matches the line number in an error of a YAML parser.
+var lineInMessage = regexp.MustCompile(`^(?:yaml: |error converting YAML to JSON: |unmarshal errors:\s*)*line (\d+): (.*)$`)
+
+// faults converts an error of a YAML parser. One error can list several faults, such as duplicate keys.
+func (p part) faults(file string, err error) (faults []*Fault) {
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors:")
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		at, message := 1, line
+		if match := lineInMessage.FindStringSubmatch(line); match != nil {
+			at, _ = strconv.Atoi(match[1])
+			message = match[2]
+		}
+		faults = append(faults, &Fault{Place{file, p.line + at, 1}, strings.TrimPrefix(message, "yaml: ")})
+	}
+	return faults
+}

@@ -1,0 +1,35 @@
+package kinds
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
+	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// Validate returns everything that makes a custom resource of one of the five kinds invalid, as its dialect reports it.
+// A launch may find other faults of values. It returns nothing for an object of another kind.
+func Validate(cfg config.Configuration, object client.Object, now time.Time) []*dialect.FieldError {
+	switch object := object.(type) {
+	case *v1beta2.SparkApplication:
+		return sparkapp.Validate(object)
+	case *v1beta2.ScheduledSparkApplication:
+		return scheduleDialect(cfg).Validate(object, now)
+	case *v1alpha1.SparkConnect:
+		return sparkconnect.ValidateConnect(object)
+	case *sparkv1.SparkApplication:
+		return apacheapp.Validate(object)
+	case *sparkv1.SparkCluster:
+		return apachecluster.ValidateCluster(object)
+	}
+	return nil
+}
