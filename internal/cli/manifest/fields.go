@@ -46,7 +46,8 @@ type field struct {
 // ours is the beginning of the paths of the packages with the operator's types.
 const ours = "github.com/sparkoperator/spark-operator/api/"
 
-// alwaysRequired is a field that a marker makes required, although it may be left out of the JSON that Go writes.
+// alwaysRequired is a field of the entries of a driver's lists that a marker makes required, although Go may leave it
+// out.
 const alwaysRequired = "serviceSpec"
 
 // fieldsOf returns the fields of a struct by their JSON names. A field of our types without omitempty and omitzero is
@@ -61,7 +62,7 @@ func fieldsOf(t reflect.Type) map[string]field {
 		case name == "" && strings.Contains(options, "inline"), name == "" && f.Anonymous:
 			maps.Copy(fields, fieldsOf(f.Type))
 		case name != "":
-			required := name == alwaysRequired || strings.HasPrefix(t.PkgPath(), ours) && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+			required := name == alwaysRequired && strings.HasPrefix(t.Name(), "Driver") || strings.HasPrefix(t.PkgPath(), ours) && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
 			fields[name] = field{f.Type, required}
 		}
 	}
