@@ -83,7 +83,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.SetIn(streams.In)
 	top.SetOut(streams.Out)
 	top.SetErr(streams.Err)
-	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.lintCommand())
+	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.lintCommand(), r.renderCommand())
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
 	}

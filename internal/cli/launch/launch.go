@@ -31,6 +31,10 @@ import (
 // PlaceholderUID stands for the UID of a custom resource that is not stored yet. Names and labels depend on it.
 const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
+// maxPasses is the most passes that are made until the operator creates something. Some launches are announced in the
+// status by a pass before.
+const maxPasses = 4
+
 // Operator is an operator with a configuration, at a time.
 type Operator struct {
 	Config config.Configuration
@@ -125,10 +129,17 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 		return o.run(k, schedule)
 	}
 	var l Launch
-	plan := k.Decide(object, lifecycle.Observed{}, o.Now)
-	seen, err := l.create(k, object, plan, o.Now)
-	if err != nil {
-		return l, err
+	var seen lifecycle.Observed
+	for range maxPasses {
+		plan := k.Decide(object, seen, o.Now)
+		if seen, err = l.create(k, object, plan, o.Now); err != nil {
+			return l, err
+		}
+		// A live read finds nothing in an empty cluster.
+		seen.Confirmed = slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+		if len(l.Objects) > 0 {
+			break
+		}
 	}
 	if len(seen.Drivers) > 0 {
 		// The budget of a driver is created once the driver exists.

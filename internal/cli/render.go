@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/render"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// renderOptions are the flags of the verb render.
+type renderOptions struct {
+	files                                    []string
+	output, configuration                    string
+	namespace, sparkVersion, uid, submitTime string
+	sparkSubmit, showSecrets                 bool
+}
+
+func (r *root) renderCommand() *cobra.Command {
+	var o renderOptions
+	cmd := &cobra.Command{
+		Use:   "render -f FILE|DIR|-",
+		Short: "Print the objects that the operator would create",
+		Long: "Prints every object that the operator would create for a custom resource, in order, without a cluster. For a schedule, it\n" +
+			"prints the application of the next run, and that application's objects.\n\n" +
+			"Names and labels depend on the UID of the custom resource. For one that is stored, render the stored object: kubectl get -o\n" +
+			"yaml | sparkctl render -f -. The output is then byte for byte what the operator creates, except for the time of the\n" +
+			"submission.\n\n" +
+			"The data of Secrets and values that look like secrets are hidden, unless --show-secrets is set.\n\n" +
+			"With --spark-submit, it prints the spark-submit command line that submits the same, as a script for a shell.",
+		Example: "  sparkctl render -f app.yaml\n" +
+			"  sparkctl render -f app.yaml -o name\n" +
+			"  sparkctl render -f app.yaml --spark-version 3.5.7 --config operator.yaml\n" +
+			"  sparkctl render -f app.yaml --spark-submit",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return r.render(&o) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
+	flags.StringVarP(&o.output, "output", "o", render.YAML, "output `format`: yaml, json (one object in each line) or name")
+	flags.StringVar(&o.configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
+	flags.StringVarP(&o.namespace, "namespace", "n", "default", "`namespace` of manifests that name none")
+	flags.StringVar(&o.sparkVersion, "spark-version", "", "render for this `version` of Spark instead of the manifest's")
+	flags.StringVar(&o.uid, "uid", "", "`UID` of the custom resource, instead of the manifest's")
+	flags.StringVar(&o.submitTime, "submit-time", "", "`time` of the submission in the form of RFC 3339, instead of now")
+	flags.BoolVar(&o.sparkSubmit, "spark-submit", false, "print the equivalent spark-submit command line")
+	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not hide secrets")
+	return cmd
+}
+
+func (r *root) render(o *renderOptions) error {
+	if len(o.files) == 0 {
+		return usage("name the files with -f")
+	}
+	if o.output != render.YAML && o.output != render.JSON && o.output != render.Name {
+		return usage("-o %s: the formats are: yaml, json, name", o.output)
+	}
+	operator, err := operatorOf(o.configuration)
+	if err != nil {
+		return err
+	}
+	if o.submitTime != "" {
+		at, err := time.Parse(time.RFC3339Nano, o.submitTime)
+		if err != nil {
+			return usage("--submit-time: %v", err)
+		}
+		operator.Now = at.UTC()
+	}
+	documents, err := r.objects(o.files)
+	if err != nil {
+		return err
+	}
+	for i := range documents {
+		object := documents[i].object
+		render.Namespaced(object, o.namespace)
+		if o.uid != "" {
+			object.SetUID(types.UID(o.uid))
+		}
+		setSparkVersion(object, o.sparkVersion)
+		if err := r.renderOne(operator, &documents[i], o); err != nil {
+			return exit.With(exit.Invalid, err)
+		}
+	}
+	return nil
+}
+
+// document is a custom resource of one of the five kinds and where it was read.
+type document struct {
+	manifest.Document
+	object client.Object
+}
+
+// objects reads the custom resources of the operator's kinds from files. It fails if there are none.
+func (r *root) objects(names []string) (found []document, err error) {
+	files, err := manifest.Files(names)
+	if err != nil {
+		return nil, exit.With(exit.Invalid, err)
+	}
+	for _, file := range files {
+		data, err := manifest.Load(file, r.In)
+		if err != nil {
+			return nil, exit.With(exit.Invalid, err)
+		}
+		documents, faults := manifest.Read(file, data)
+		if len(faults) > 0 {
+			return nil, exit.With(exit.Invalid, faults[0])
+		}
+		for i := range documents {
+			object, err := documents[i].Object()
+			if err != nil {
+				return nil, exit.With(exit.Invalid, err)
+			}
+			if object != nil {
+				found = append(found, document{documents[i], object})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, exit.Errorf(exit.Invalid, "%s: no custom resource of %s", strings.Join(names, ", "), strings.Join(manifest.Groups, " or "))
+	}
+	return found, nil
+}
+
+// setSparkVersion overrides the declared version of Spark.
+func setSparkVersion(object client.Object, version string) {
+	if version == "" {
+		return
+	}
+	switch object := object.(type) {
+	case *v1beta2.SparkApplication:
+		object.Spec.SparkVersion = version
+	case *v1beta2.ScheduledSparkApplication:
+		object.Spec.Template.SparkVersion = version
+	case *v1alpha1.SparkConnect:
+		object.Spec.SparkVersion = version
+	case *sparkv1.SparkApplication:
+		object.Spec.RuntimeVersions.SparkVersion = version
+	case *sparkv1.SparkCluster:
+		object.Spec.RuntimeVersions.SparkVersion = version
+	}
+}
+
+func (r *root) renderOne(operator launch.Operator, d *document, o *renderOptions) error {
+	faults, err := operator.Faults(d.object)
+	if err != nil {
+		return err
+	}
+	for _, fault := range faults {
+		return fmt.Errorf("%s: %w", d.Place(fault.Field), fault)
+	}
+	if o.sparkSubmit {
+		line, err := render.SubmitLine(operator, d.object)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Place(""), err)
+		}
+		if !o.showSecrets {
+			line = line.Redacted()
+		}
+		fmt.Fprint(r.Out, line)
+		return nil
+	}
+	return r.renderObjects(operator, d.object, o)
+}
+
+// renderObjects prints the objects of a custom resource, and those of the runs that it starts.
+func (r *root) renderObjects(operator launch.Operator, object client.Object, o *renderOptions) error {
+	launched, err := operator.Launch(object)
+	if err != nil {
+		return err
+	}
+	for _, warning := range launched.Warnings {
+		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
+	}
+	if launched.Why != "" {
+		fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("%s: no objects: %s", object.GetName(), launched.Why), r.Width))
+	}
+	objects := launched.Objects
+	if !o.showSecrets {
+		if objects, err = render.Redacted(objects); err != nil {
+			return err
+		}
+	}
+	if err := render.Write(r.Out, objects, o.output); err != nil {
+		return err
+	}
+	for _, run := range launched.Runs {
+		if err := render.Write(r.Out, []client.Object{run}, o.output); err != nil {
+			return err
+		}
+		if err := r.renderObjects(operator, run, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

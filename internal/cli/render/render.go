@@ -1,0 +1,41 @@
+// Package render prints the objects that the operator would create for a custom resource, and the spark-submit command
+// line that does the same.
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// The output formats.
+const (
+	YAML = "yaml" // documents
+	JSON = "json" // one object in each line, as the operator sends it
+	Name = "name" // kind and name
+)
+
+// Write prints objects in a format.
+func Write(out io.Writer, objects []client.Object, format string) error {
+	for _, object := range objects {
+		text, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		switch format {
+		case Name:
+			text = []byte(strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind) + "/" + object.GetName())
+		case YAML:
+			if text, err = yaml.JSONToYAML(text); err != nil {
+				return err
+			}
+			text = append([]byte("---\n"), strings.TrimRight(string(text), "\n")...)
+		}
+		fmt.Fprintf(out, "%s\n", text)
+	}
+	return nil
+}

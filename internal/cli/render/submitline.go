@@ -1,0 +1,225 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Line is a command line of spark-submit and the files that it names, by their paths.
+type Line struct {
+	Args  []string
+	Files map[string][]byte
+}
+
+// own is the prefix of the operator's own labels and annotations.
+const own = "sparkoperator.dev/"
+
+// SubmitLine returns the spark-submit command line that submits what the operator would submit. It is the one that the
+// operator gives to spark-submit in the submission mode SparkSubmit, without the marks by which the operator finds its
+// objects.
+func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
+	o.Config.Submission.Mode = config.SubmissionSparkSubmit
+	if app, ok := object.(*v1beta2.SparkApplication); ok {
+		app = app.DeepCopy()
+		app.Spec.Submission, app.Spec.Suspend = nil, nil
+		object = app
+	}
+	k, err := o.Kind(object)
+	if err != nil {
+		return Line{}, err
+	}
+	if k.Render == nil {
+		return Line{}, fmt.Errorf("a %s is not submitted by spark-submit", object.GetObjectKind().GroupVersionKind().Kind)
+	}
+	object = o.Fresh(object)
+	made, err := k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
+	if err != nil {
+		return Line{}, err
+	}
+	var secret *corev1.Secret
+	for _, before := range made.Before {
+		if s, ok := before.(*corev1.Secret); ok {
+			secret = s
+		}
+	}
+	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
+		return Line{}, errors.New("spark-submit has no command line for it")
+	}
+	return lineOf(secret.Data, secret.Labels, made.Driver.Spec.Containers[0].Args)
+}
+
+// lineOf returns the command line for the files and the arguments of a pod that runs spark-submit. The marks are the
+// labels by which the operator finds its objects.
+func lineOf(data map[string][]byte, marks map[string]string, runner []string) (line Line, err error) {
+	properties, err := conf.UnmarshalProperties(string(data["spark.properties"]))
+	if err != nil {
+		return line, err
+	}
+	line.Files = map[string][]byte{}
+	for name, content := range data {
+		switch name {
+		case "spark.properties":
+		case "driver.json", "executor.json":
+			role := strings.TrimSuffix(name, ".json")
+			template, needed, err := withoutMarks(content, marks)
+			if err != nil {
+				return line, err
+			}
+			if needed {
+				line.Files[name] = template
+			} else {
+				properties.Delete("spark.kubernetes."+role+".podTemplateFile", "spark.kubernetes."+role+".podTemplateContainerName")
+			}
+		default:
+			line.Files[name] = content
+		}
+	}
+	args := slices.Clone(runner)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "$$", "$") // submit.EscapeArg
+	}
+	properties.Delete("spark.master", "spark.submit.deployMode")
+	// The first three words are the program and --properties-file with its value.
+	line.Args = []string{}
+	rest := args[3:]
+	end := endOfOptions(rest)
+	line.Args = append(line.Args, rest[:end]...)
+	for key, value := range properties.Sorted().All() {
+		_, label, _ := strings.Cut(key, ".label.")
+		if _, mark := marks[label]; !mark {
+			line.Args = append(line.Args, "--conf", key+"="+localFile(value, line.Files))
+		}
+	}
+	line.Args = append(line.Args, rest[end:]...)
+	return line, nil
+}
+
+// endOfOptions returns the number of words before the application's file. Each option here has a value.
+func endOfOptions(words []string) int {
+	i := 0
+	for i+1 < len(words) && strings.HasPrefix(words[i], "--") {
+		i += 2
+	}
+	return i
+}
+
+// localFile replaces the path of a file in the pod that runs spark-submit by its name.
+func localFile(value string, files map[string][]byte) string {
+	if name := path.Base(value); strings.HasPrefix(value, "/opt/sparkoperator/submit/") && files[name] != nil {
+		return name
+	}
+	return value
+}
+
+// withoutMarks removes what only the operator needs from a pod template. It reports whether anything is left.
+func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
+	var pod map[string]any
+	if err := json.Unmarshal(text, &pod); err != nil {
+		return nil, false, err
+	}
+	meta, _ := pod["metadata"].(map[string]any)
+	delete(meta, "ownerReferences")
+	delete(meta, "creationTimestamp")
+	for _, field := range []string{"labels", "annotations"} {
+		values, _ := meta[field].(map[string]any)
+		maps.DeleteFunc(values, func(key string, _ any) bool { return strings.HasPrefix(key, own) || marks[key] != "" })
+		if len(values) == 0 {
+			delete(meta, field)
+		}
+	}
+	if len(meta) == 0 {
+		delete(pod, "metadata")
+	}
+	delete(pod, "status")
+	spec, _ := pod["spec"].(map[string]any)
+	containers, _ := spec["containers"].([]any)
+	plain := len(containers) == 1
+	if plain {
+		container, _ := containers[0].(map[string]any)
+		rest := maps.Clone(container)
+		delete(rest, "name")
+		resources, _ := rest["resources"].(map[string]any)
+		if len(resources) == 0 {
+			delete(rest, "resources")
+		}
+		plain = len(rest) == 0
+	}
+	if plain && len(spec) == 1 && len(meta) == 0 {
+		return nil, false, nil
+	}
+	template, err = json.MarshalIndent(pod, "", "  ")
+	return template, true, err
+}
+
+// Redacted returns the line without values that look like secrets.
+func (l Line) Redacted() Line {
+	out := Line{Args: slices.Clone(l.Args), Files: map[string][]byte{}}
+	for i := range out.Args {
+		if i > 0 && out.Args[i-1] == "--conf" {
+			if key, value, ok := strings.Cut(out.Args[i], "="); ok {
+				out.Args[i] = key + "=" + conf.Redact(key, value)
+			}
+		}
+	}
+	for name, content := range l.Files {
+		out.Files[name] = []byte(redactFile(name, string(content)))
+		if !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".yaml") {
+			out.Files[name] = []byte(conf.Redacted)
+		}
+	}
+	return out
+}
+
+// String returns the line as a script for a shell. It writes the files first.
+func (l Line) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(l.Files)) {
+		fmt.Fprintf(&b, "cat > %s <<'END_OF_FILE'\n%s\nEND_OF_FILE\n", quote(name), strings.TrimRight(string(l.Files[name]), "\n"))
+	}
+	b.WriteString("spark-submit")
+	for i := 0; i < len(l.Args); i++ {
+		b.WriteString(" \\\n  " + quote(l.Args[i]))
+		if strings.HasPrefix(l.Args[i], "--") && i+1 < len(l.Args) && i < endOfOptions(l.Args) {
+			i++
+			b.WriteString(" " + quote(l.Args[i]))
+		}
+	}
+	return b.String() + "\n"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// quote quotes a word for a shell.
+func quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Namespaced sets the namespace of an object that has none.
+func Namespaced(object client.Object, namespace string) {
+	if object.GetNamespace() == "" {
+		if namespace == "" {
+			namespace = metav1.NamespaceDefault
+		}
+		object.SetNamespace(namespace)
+	}
+}
