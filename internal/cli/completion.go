@@ -8,7 +8,7 @@ func (r *root) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion (bash|zsh|fish|powershell)",
 		Short: "Print a script that completes commands in a shell",
-		Long: "Prints a script for a shell. The shell then completes verbs, flags, and the names of namespaces and of live objects.\n" +
+		Long: "Prints a script for a shell. The shell then completes verbs, flags and the names of live objects.\n" +
 			"For the current bash: source <(sparkctl completion bash)",
 		Example:   "  sparkctl completion bash > /etc/bash_completion.d/sparkctl",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),

@@ -30,6 +30,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/operator"
@@ -326,11 +327,11 @@ func TestRenderGolden(t *testing.T) {
 // builds, except for names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
-		documents, err := (&root{}).objects([]string{file})
+		documents, err := manifest.Objects([]string{file}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		object := documents[0].object
+		object := documents[0].Object
 		o := launch.Operator{Config: config.Default(), Now: scene.Noon}
 		launched, err := o.Launch(object)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package cli is the program sparkctl: its verbs, one file each. It reads and changes a cluster with the rights of the
-// user, and never imports the reconciler. Verbs without a cluster use the pure packages only.
+// Package cli is the program sparkctl. It reads and changes a cluster with the rights of the user, and never imports the
+// reconciler. The verbs are in the packages offline and online; those about the program itself are here.
 package cli
 
 import (
@@ -14,6 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/offline"
+	"github.com/sparkoperator/spark-operator/internal/cli/online"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -74,7 +76,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown verb %q; see %s --help", args[0], name)
+				return exit.Usagef("unknown verb %q; see %s --help", args[0], name)
 			}
 			return cmd.Help()
 		},
@@ -83,7 +85,9 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.SetIn(streams.In)
 	top.SetOut(streams.Out)
 	top.SetErr(streams.Err)
-	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.lintCommand(), r.renderCommand())
+	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand())
+	top.AddCommand(offline.Commands(streams, currentBuild().Version)...)
+	top.AddCommand(online.Commands(streams)...)
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
 	}
@@ -96,9 +100,6 @@ func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }
 }
-
-// usage returns an error about the command line.
-func usage(format string, args ...any) error { return exit.Errorf(exit.Usage, format, args...) }
 
 // connectionFlags are the flags of kubectl about the connection.
 var connectionFlags = func() *pflag.FlagSet {

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
 // Version is set at link time with -X. Without it, the version that Go recorded in the binary is used.
@@ -53,7 +55,7 @@ func (r *root) versionCommand() *cobra.Command {
 				}
 				fmt.Fprintln(r.Out, string(text))
 			case output != "":
-				return usage("-o %s: the formats are: json", output)
+				return exit.Usagef("-o %s: the formats are: json", output)
 			case short:
 				fmt.Fprintln(r.Out, b.Version)
 			default:

@@ -196,3 +196,14 @@ func (p *parser) checkShell(word string) error {
 	}
 	return nil
 }
+
+// Option reports whether a word is an option of spark-submit in any supported Spark line, and whether the next word is
+// its value. A word such as --name=x holds its value itself. Callers that add options of their own to the line use it
+// to find the end of the options.
+func Option(word string) (known, takesValue bool) {
+	if match := withEqual.FindStringSubmatch(word); match != nil {
+		return optionOf(match[1]) != nil, false
+	}
+	o := optionOf(word)
+	return o != nil, o != nil && !o.toggle
+}

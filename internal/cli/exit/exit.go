@@ -56,6 +56,9 @@ func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
 }
 
+// Usagef returns an error about the command line.
+func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
+
 // With gives an error a code, unless it has one. Nil stays nil.
 func With(code Code, err error) error {
 	if _, has := errors.AsType[*Error](err); has || err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -39,6 +40,13 @@ const maxPasses = 4
 type Operator struct {
 	Config config.Configuration
 	Now    time.Time
+}
+
+// Load returns an operator with a configuration file, at the present time. Without a file, all settings have their
+// defaults.
+func Load(file string) (Operator, error) {
+	cfg, err := config.Load(file)
+	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
 }
 
 // Kind returns the kind of one of the operator's objects.

@@ -1,9 +1,8 @@
-package cli
+package offline
 
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,10 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/lint"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
-	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-func (r *root) lintCommand() *cobra.Command {
+func (r *verbs) lintCommand() *cobra.Command {
 	var files []string
 	var output, configuration string
 	var strict bool
@@ -32,9 +30,9 @@ func (r *root) lintCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if len(files) == 0 {
-				return usage("name the files with -f")
+				return exit.Usagef("name the files with -f")
 			}
-			operator, err := operatorOf(configuration)
+			operator, err := launch.Load(configuration)
 			if err != nil {
 				return err
 			}
@@ -58,13 +56,7 @@ func (r *root) lintCommand() *cobra.Command {
 	return cmd
 }
 
-// operatorOf returns an operator with a configuration file.
-func operatorOf(file string) (launch.Operator, error) {
-	cfg, err := config.Load(file)
-	return launch.Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
-}
-
-func (r *root) check(operator launch.Operator, names []string) (*lint.Report, error) {
+func (r *verbs) check(operator launch.Operator, names []string) (*lint.Report, error) {
 	files, err := manifest.Files(names)
 	if err != nil {
 		return nil, err
@@ -80,7 +72,7 @@ func (r *root) check(operator launch.Operator, names []string) (*lint.Report, er
 	return report, nil
 }
 
-func (r *root) print(report *lint.Report, output string) error {
+func (r *verbs) print(report *lint.Report, output string) error {
 	var text []byte
 	var err error
 	switch output {
@@ -90,9 +82,9 @@ func (r *root) print(report *lint.Report, output string) error {
 	case "json":
 		text, err = json.MarshalIndent(report, "", "  ")
 	case "sarif":
-		text, err = report.SARIF(currentBuild().Version)
+		text, err = report.SARIF(r.version)
 	default:
-		return usage("-o %s: the formats are: text, json, sarif", output)
+		return exit.Usagef("-o %s: the formats are: text, json, sarif", output)
 	}
 	fmt.Fprintln(r.Out, string(text))
 	return err

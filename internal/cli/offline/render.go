@@ -1,8 +1,7 @@
-package cli
+package offline
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ type renderOptions struct {
 	sparkSubmit, showSecrets                 bool
 }
 
-func (r *root) renderCommand() *cobra.Command {
+func (r *verbs) renderCommand() *cobra.Command {
 	var o renderOptions
 	cmd := &cobra.Command{
 		Use:   "render -f FILE|DIR|-",
@@ -59,30 +58,30 @@ func (r *root) renderCommand() *cobra.Command {
 	return cmd
 }
 
-func (r *root) render(o *renderOptions) error {
+func (r *verbs) render(o *renderOptions) error {
 	if len(o.files) == 0 {
-		return usage("name the files with -f")
+		return exit.Usagef("name the files with -f")
 	}
 	if o.output != render.YAML && o.output != render.JSON && o.output != render.Name {
-		return usage("-o %s: the formats are: yaml, json, name", o.output)
+		return exit.Usagef("-o %s: the formats are: yaml, json, name", o.output)
 	}
-	operator, err := operatorOf(o.configuration)
+	operator, err := launch.Load(o.configuration)
 	if err != nil {
 		return err
 	}
 	if o.submitTime != "" {
 		at, err := time.Parse(time.RFC3339Nano, o.submitTime)
 		if err != nil {
-			return usage("--submit-time: %v", err)
+			return exit.Usagef("--submit-time: %v", err)
 		}
 		operator.Now = at.UTC()
 	}
-	documents, err := r.objects(o.files)
+	documents, err := manifest.Objects(o.files, r.In)
 	if err != nil {
 		return err
 	}
 	for i := range documents {
-		object := documents[i].object
+		object := documents[i].Object
 		render.Namespaced(object, o.namespace)
 		if o.uid != "" {
 			object.SetUID(types.UID(o.uid))
@@ -93,43 +92,6 @@ func (r *root) render(o *renderOptions) error {
 		}
 	}
 	return nil
-}
-
-// document is a custom resource of one of the five kinds and where it was read.
-type document struct {
-	manifest.Document
-	object client.Object
-}
-
-// objects reads the custom resources of the operator's kinds from files. It fails if there are none.
-func (r *root) objects(names []string) (found []document, err error) {
-	files, err := manifest.Files(names)
-	if err != nil {
-		return nil, exit.With(exit.Invalid, err)
-	}
-	for _, file := range files {
-		data, err := manifest.Load(file, r.In)
-		if err != nil {
-			return nil, exit.With(exit.Invalid, err)
-		}
-		documents, faults := manifest.Read(file, data)
-		if len(faults) > 0 {
-			return nil, exit.With(exit.Invalid, faults[0])
-		}
-		for i := range documents {
-			object, err := documents[i].Object()
-			if err != nil {
-				return nil, exit.With(exit.Invalid, err)
-			}
-			if object != nil {
-				found = append(found, document{documents[i], object})
-			}
-		}
-	}
-	if len(found) == 0 {
-		return nil, exit.Errorf(exit.Invalid, "%s: no custom resource of %s", strings.Join(names, ", "), strings.Join(manifest.Groups, " or "))
-	}
-	return found, nil
 }
 
 // setSparkVersion overrides the declared version of Spark.
@@ -151,8 +113,8 @@ func setSparkVersion(object client.Object, version string) {
 	}
 }
 
-func (r *root) renderOne(operator launch.Operator, d *document, o *renderOptions) error {
-	faults, err := operator.Faults(d.object)
+func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *renderOptions) error {
+	faults, err := operator.Faults(d.Object)
 	if err != nil {
 		return err
 	}
@@ -160,7 +122,7 @@ func (r *root) renderOne(operator launch.Operator, d *document, o *renderOptions
 		return fmt.Errorf("%s: %w", d.Place(fault.Field), fault)
 	}
 	if o.sparkSubmit {
-		line, err := render.SubmitLine(operator, d.object)
+		line, err := render.SubmitLine(operator, d.Object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Place(""), err)
 		}
@@ -170,11 +132,11 @@ func (r *root) renderOne(operator launch.Operator, d *document, o *renderOptions
 		fmt.Fprint(r.Out, line)
 		return nil
 	}
-	return r.renderObjects(operator, d.object, o)
+	return r.renderObjects(operator, d.Object, o)
 }
 
 // renderObjects prints the objects of a custom resource, and those of the runs that it starts.
-func (r *root) renderObjects(operator launch.Operator, object client.Object, o *renderOptions) error {
+func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o *renderOptions) error {
 	launched, err := operator.Launch(object)
 	if err != nil {
 		return err

@@ -1,0 +1,279 @@
+// Package cluster reads and changes custom resources of the five kinds with the rights of the user. Its errors say what
+// is wrong with the cluster or the rights, and what to do.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// pageSize is the number of objects that one request for a list returns at most.
+const pageSize = 500
+
+// nowhere is the address that kubectl's libraries assume if no cluster is configured.
+const nowhere = "localhost:8080"
+
+// Client is a connection to a cluster.
+type Client struct {
+	client.WithWatch
+	core *typedcorev1.CoreV1Client
+	host string
+	// Namespace is that of the flag --namespace, else of the kubeconfig's context.
+	Namespace string
+}
+
+// Connect connects to the cluster that kubectl would use. It sends no request.
+func Connect(flags *genericclioptions.ConfigFlags) (*Client, error) {
+	rc, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, explain(err, "")
+	}
+	loader := flags.ToRawKubeConfigLoader()
+	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(rc.Host, nowhere) {
+		return nil, explain(clientcmd.ErrEmptyConfig, "")
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, explain(err, "")
+	}
+	return New(rc, namespace)
+}
+
+// New returns a client for a connection.
+func New(rc *rest.Config, namespace string) (*Client, error) {
+	rc = rest.AddUserAgent(rest.CopyConfig(rc), "sparkctl")
+	rc.QPS = -1 // the API server's priority and fairness limits requests
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(rc, client.Options{Scheme: scheme, Mapper: newMapper()})
+	if err != nil {
+		return nil, explain(err, rc.Host)
+	}
+	core, err := typedcorev1.NewForConfig(rc)
+	if err != nil {
+		return nil, explain(err, rc.Host)
+	}
+	return &Client{WithWatch: c, core: core, host: rc.Host, Namespace: namespace}, nil
+}
+
+// Explain makes an error of a request readable: one line with the cause and the way out.
+func (c *Client) Explain(err error) error { return explain(err, c.host) }
+
+// Query selects objects.
+type Query struct {
+	Namespace string          // empty: all
+	Selector  labels.Selector // nil: all
+	Kinds     []*Kind         // empty: all
+}
+
+// List returns the objects of all kinds, one request a page. Kinds without a definition are left out, as are kinds that
+// the user must not list; the notes name the latter. It fails if nothing can be listed.
+func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, notes []string, err error) {
+	if len(q.Kinds) == 0 {
+		for i := range Kinds {
+			q.Kinds = append(q.Kinds, &Kinds[i])
+		}
+	}
+	var failed []error
+	for _, k := range q.Kinds {
+		found, err := c.listKind(ctx, k, q)
+		switch {
+		case err == nil:
+			objects = append(objects, found...)
+		case noDefinition(err), apierrors.IsForbidden(err):
+			failed = append(failed, err)
+			if apierrors.IsForbidden(err) {
+				notes = append(notes, c.Explain(err).Error())
+			}
+		default:
+			return nil, nil, c.Explain(err)
+		}
+	}
+	if len(failed) == len(q.Kinds) {
+		return nil, nil, c.Explain(failed[0])
+	}
+	return objects, notes, nil
+}
+
+func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []client.Object, err error) {
+	options := &client.ListOptions{Namespace: q.Namespace, Limit: pageSize}
+	if q.Selector != nil {
+		options.LabelSelector = q.Selector
+	}
+	for {
+		page := k.list()
+		if err := c.WithWatch.List(ctx, page, options); err != nil {
+			return nil, withResource(err, k)
+		}
+		items, err := meta.ExtractList(page)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			object := item.(client.Object)
+			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+			objects = append(objects, object)
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return objects, nil
+		}
+	}
+}
+
+// Find returns the object that an argument names: NAME, or KIND/NAME if several kinds have an object of that name.
+func (c *Client) Find(ctx context.Context, argument string) (client.Object, error) {
+	kindName, name, isQualified := strings.Cut(argument, "/")
+	candidates := make([]*Kind, 0, len(Kinds))
+	if isQualified {
+		k, err := KindNamed(kindName)
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		candidates = append(candidates, k)
+	} else {
+		name = argument
+		for i := range Kinds {
+			candidates = append(candidates, &Kinds[i])
+		}
+	}
+	var found []client.Object
+	var failed []error
+	for _, k := range candidates {
+		object := k.New()
+		err := withResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k)
+		switch {
+		case err == nil:
+			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+			found = append(found, object)
+		case noDefinition(err), apierrors.IsForbidden(err):
+			failed = append(failed, err)
+		case !apierrors.IsNotFound(err):
+			return nil, c.Explain(err)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, exit.Errorf(exit.Usage, "several kinds have an object named %s; name one: %s", name, strings.Join(qualified(found), ", "))
+	case len(failed) == len(candidates):
+		return nil, c.Explain(failed[0])
+	}
+	return nil, c.unknown(ctx, name, candidates)
+}
+
+func qualified(objects []client.Object) (names []string) {
+	for _, object := range objects {
+		names = append(names, KindOf(object).Name+"/"+object.GetName())
+	}
+	return names
+}
+
+// unknown returns the error about a name that no object has, with near names in this and other namespaces.
+func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) error {
+	what := "application, schedule, Connect server or cluster"
+	if len(candidates) == 1 {
+		what = candidates[0].Kind
+	}
+	message := fmt.Sprintf("no %s named %q in namespace %s", what, name, c.Namespace)
+	objects, _, err := c.List(ctx, Query{Kinds: candidates})
+	if err != nil {
+		objects, _, err = c.List(ctx, Query{Namespace: c.Namespace, Kinds: candidates})
+	}
+	if near := nearNames(objects, name, c.Namespace); err == nil && len(near) > 0 {
+		return exit.Errorf(exit.Cluster, "%s; did you mean %s?", message, strings.Join(near, ", "))
+	}
+	return exit.Errorf(exit.Cluster, "%s; sparkctl list -A shows all", message)
+}
+
+// nearNames returns the arguments for up to three objects whose name is nearly the given one, the nearest first.
+func nearNames(objects []client.Object, name, namespace string) (near []string) {
+	type candidate struct {
+		text     string
+		distance int
+	}
+	var all []candidate
+	for _, object := range objects {
+		distance := 2 * editDistance(name, object.GetName())
+		if strings.HasPrefix(object.GetName(), name) {
+			distance = min(distance, 2)
+		}
+		text := object.GetName()
+		if object.GetNamespace() != namespace {
+			text += " -n " + object.GetNamespace()
+			distance++
+		}
+		if distance <= max(2, len(name)) {
+			all = append(all, candidate{text, distance})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
+	for _, one := range all {
+		if !slices.Contains(near, one.text) && len(near) < 3 {
+			near = append(near, one.text)
+		}
+	}
+	return near
+}
+
+// editDistance returns the number of letters to insert, remove or replace.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// Pods returns the pods that belong to an object, of all attempts.
+func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := c.WithWatch.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{lifecycle.AppUIDLabel: string(object.GetUID())})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return pods.Items, nil
+}
+
+// Events returns the Events about an object and its pods, oldest first.
+func (c *Client) Events(ctx context.Context, object client.Object, pods []corev1.Pod) ([]corev1.Event, error) {
+	var list corev1.EventList
+	if err := c.WithWatch.List(ctx, &list, client.InNamespace(object.GetNamespace())); err != nil {
+		return nil, c.Explain(err)
+	}
+	uids := map[string]bool{string(object.GetUID()): true}
+	for i := range pods {
+		uids[string(pods[i].UID)] = true
+	}
+	events := slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !uids[string(e.InvolvedObject.UID)] })
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return EventTime(&a).Compare(EventTime(&b)) })
+	return events, nil
+}

@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+)
+
+// resourceError is an error of a request for a kind.
+type resourceError struct {
+	error
+	kind *Kind
+}
+
+func (e *resourceError) Unwrap() error { return e.error }
+
+func withResource(err error, k *Kind) error {
+	if err == nil {
+		return nil
+	}
+	return &resourceError{err, k}
+}
+
+// noDefinition reports whether the API server does not serve the requested kind. Its answer has no name then.
+func noDefinition(err error) bool {
+	var status apierrors.APIStatus
+	ok := errors.As(err, &status)
+	return meta.IsNoMatchError(err) || ok && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "")
+}
+
+// forbidden matches the API server's answer to a request without the right.
+var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+
+// explain makes an error of a request readable. Errors that have an exit code stay.
+func explain(err error, host string) error {
+	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return exit.With(exit.Cluster, readable(err, host))
+}
+
+func readable(err error, host string) error {
+	var status apierrors.APIStatus
+	isStatus := errors.As(err, &status)
+	_, isURL := errors.AsType[*url.Error](err)
+	var network net.Error
+	isNet := errors.As(err, &network)
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return errors.New("no cluster is configured; set KUBECONFIG, or give --kubeconfig")
+	case clientcmd.IsContextNotFound(err), clientcmd.IsConfigurationInvalid(err), host == "" && !isStatus:
+		return fmt.Errorf("the kubeconfig cannot be used: %w; kubectl config get-contexts shows the contexts", err)
+	case noDefinition(err):
+		return missingDefinition(err)
+	case apierrors.IsForbidden(err):
+		return missingRight(err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the cluster at %s rejects your credentials; log in again, or choose another --context", host)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return exit.With(exit.Invalid, err)
+	case !isStatus && (isURL || isNet || errors.Is(err, context.DeadlineExceeded)):
+		return fmt.Errorf("the cluster at %s cannot be reached: %w; check the network, and the cluster with kubectl config view --minify", host, cause(err))
+	}
+	return err
+}
+
+// cause returns the last error of a chain, which is the reason.
+func cause(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+func missingDefinition(err error) error {
+	name := "custom resources of the Spark operator"
+	if of, ok := errors.AsType[*resourceError](err); ok {
+		name = of.kind.FullName()
+	}
+	return fmt.Errorf("the cluster has no definition of %s; install the operator's chart with its definitions (crds.*), or choose another --context", name)
+}
+
+func missingRight(err error) error {
+	match := forbidden.FindStringSubmatch(err.Error())
+	if match == nil {
+		return err // an admission webhook, or a quota
+	}
+	verb, resource, namespace := match[1], match[2], match[4]
+	if match[3] != "" {
+		resource += "." + match[3]
+	}
+	where, flag := "in all namespaces", " -A"
+	if namespace != "" {
+		where, flag = "in namespace "+namespace, " -n "+namespace
+	}
+	return fmt.Errorf("you lack the right to %s %s %s; ask an administrator for a Role with it, and check with: kubectl auth can-i %s %s%s",
+		verb, resource, where, verb, resource, flag)
+}
+
+// EventTime returns when an Event was last seen.
+func EventTime(e *corev1.Event) time.Time {
+	for _, at := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return e.CreationTimestamp.Time
+}
+
+// ExplainFor is Explain for an error of a request for a kind.
+func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }
+
+// Missing reports whether an error says that an object of a resource is missing.
+func Missing(err error, resource schema.GroupResource) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return apierrors.IsNotFound(err) && status.Status().Details.Kind == resource.Resource && status.Status().Details.Group == resource.Group
+}

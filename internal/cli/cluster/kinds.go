@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// Kind is one of the five kinds.
+type Kind struct {
+	// Name is the short name by which users choose the kind, such as "app".
+	Name string
+	schema.GroupVersionKind
+	// Resource is the plural in URLs and rights.
+	Resource string
+	// Suspends says that the kind has spec.suspend.
+	Suspends bool
+	create   func() client.Object
+	list     func() client.ObjectList
+}
+
+// Kinds are the five kinds, in the order of their display.
+var Kinds = []Kind{
+	{"app", v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), "sparkapplications", true,
+		func() client.Object { return &v1beta2.SparkApplication{} }, func() client.ObjectList { return &v1beta2.SparkApplicationList{} }},
+	{"schedule", v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), "scheduledsparkapplications", true,
+		func() client.Object { return &v1beta2.ScheduledSparkApplication{} }, func() client.ObjectList { return &v1beta2.ScheduledSparkApplicationList{} }},
+	{"connect", v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), "sparkconnects", true,
+		func() client.Object { return &v1alpha1.SparkConnect{} }, func() client.ObjectList { return &v1alpha1.SparkConnectList{} }},
+	{"apache-app", sparkv1.SchemeGroupVersion.WithKind("SparkApplication"), "sparkapplications", false,
+		func() client.Object { return &sparkv1.SparkApplication{} }, func() client.ObjectList { return &sparkv1.SparkApplicationList{} }},
+	{"cluster", sparkv1.SchemeGroupVersion.WithKind("SparkCluster"), "sparkclusters", false,
+		func() client.Object { return &sparkv1.SparkCluster{} }, func() client.ObjectList { return &sparkv1.SparkClusterList{} }},
+}
+
+// New returns an empty object of the kind.
+func (k *Kind) New() client.Object {
+	object := k.create()
+	object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	return object
+}
+
+// FullName returns the name of the resource with its group, as in rights and definitions.
+func (k *Kind) FullName() string { return k.Resource + "." + k.Group }
+
+// KindNames returns the short names.
+func KindNames() (names []string) {
+	for _, k := range Kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// KindNamed returns the kind with a short name, or with the name of a resource as kubectl takes it.
+func KindNamed(name string) (*Kind, error) {
+	lower := strings.ToLower(name)
+	for i := range Kinds {
+		k := &Kinds[i]
+		singular := strings.ToLower(k.Kind)
+		if slices.Contains([]string{k.Name, k.FullName(), singular + "." + k.Group}, lower) {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown kind %q; the kinds are: %s", name, strings.Join(KindNames(), ", "))
+}
+
+// KindOf returns the kind of an object; nil if it is none of the five.
+func KindOf(object client.Object) *Kind {
+	for i := range Kinds {
+		if reflect.TypeOf(Kinds[i].create()) == reflect.TypeOf(object) {
+			return &Kinds[i]
+		}
+	}
+	return nil
+}
+
+// newScheme returns the types that the program reads.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return scheme, nil
+}
+
+// newMapper returns the resources that the program uses. So no request is spent on discovery.
+func newMapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for _, k := range Kinds {
+		mapper.AddSpecific(k.GroupVersionKind, k.GroupVersion().WithResource(k.Resource), k.GroupVersion().WithResource(strings.ToLower(k.Kind)), meta.RESTScopeNamespace)
+	}
+	for kind, resource := range map[string]string{"Pod": "pods", "Event": "events"} {
+		mapper.AddSpecific(corev1.SchemeGroupVersion.WithKind(kind), corev1.SchemeGroupVersion.WithResource(resource), corev1.SchemeGroupVersion.WithResource(resource), meta.RESTScopeNamespace)
+	}
+	return mapper
+}

@@ -1,0 +1,247 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// LogOptions choose logs.
+type LogOptions struct {
+	// Executor is the id of an executor, or "all". If it is empty, the log is the driver's, the Connect server's or the
+	// master's.
+	Executor string
+	// Attempt is the number of an attempt; 0 means the last one.
+	Attempt  int32
+	Follow   bool
+	Previous bool          // the container before its last restart
+	Since    time.Duration // only newer lines; 0 means all
+	Tail     int64         // only the last lines; negative means all
+}
+
+// AllExecutors chooses the logs of all executors.
+const AllExecutors = "all"
+
+// logInterval is the time between two looks for pods whose log is to be followed.
+const logInterval = time.Second
+
+// Logs writes logs of an object's pods. With Follow, it continues across restarts and attempts until the object is over
+// or the context ends.
+func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
+	if o.Executor == AllExecutors {
+		return c.merged(ctx, object, o, out)
+	}
+	var last *corev1.Pod
+	for {
+		pod, err := c.nextPod(ctx, object, o, last)
+		if err != nil || pod == nil {
+			return err
+		}
+		if err := c.stream(ctx, pod, o, "", out); err != nil {
+			return err
+		}
+		if last = pod; !o.Follow {
+			return nil
+		}
+		o.Since, o.Tail = 0, -1 // of later attempts, everything
+	}
+}
+
+// nextPod returns the pod whose log comes after that of the last pod, once its container has started. It returns nil if
+// the object is over. The last pod is nil at first.
+func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
+	tick := time.NewTicker(logInterval)
+	defer tick.Stop()
+	for {
+		pods, err := c.Pods(ctx, object)
+		if err != nil {
+			return nil, c.ended(ctx, err)
+		}
+		candidates := logged(pods, o)
+		candidates = slices.DeleteFunc(candidates, func(p corev1.Pod) bool {
+			return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
+		})
+		if len(candidates) > 0 {
+			if pod := &candidates[len(candidates)-1]; started(pod) || !o.Follow {
+				return pod, nil
+			}
+		}
+		live := KindOf(object).New()
+		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+			if apierrors.IsNotFound(err) && last != nil {
+				return nil, nil
+			}
+			return nil, c.ended(ctx, err)
+		}
+		if s := Summarize(live); !o.Follow || s.Over() && len(candidates) == 0 {
+			if last == nil {
+				return nil, noPod(&s, o)
+			}
+			return nil, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, c.ended(ctx, ctx.Err())
+		}
+	}
+}
+
+func noPod(s *Summary, o LogOptions) error {
+	what := "driver pod"
+	if o.Executor != "" {
+		what = "executor " + o.Executor
+	}
+	if o.Attempt > 0 {
+		what += fmt.Sprintf(" of attempt %d", o.Attempt)
+	}
+	text := fmt.Sprintf("%s %s/%s has no %s", s.Kind.Kind, s.Namespace, s.Name, what)
+	if s.Result == Pending || s.Result == Suspended {
+		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
+	}
+	return exit.Errorf(exit.Cluster, "%s any more, and a log lasts as long as its pod; sparkctl status %s/%s shows how it ended", text, s.Kind.Name, s.Name)
+}
+
+// logged returns the pods that the options choose, the newest last.
+func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
+	for i := range pods {
+		pod := &pods[i]
+		role := pod.Labels[identity.RoleLabel]
+		isMain := identity.IsDriver(pod) || role == identity.RoleMaster
+		isExecutor := role == identity.RoleExecutor || role == identity.RoleWorker
+		switch {
+		case o.Attempt > 0 && identity.Attempt(pod) != o.Attempt:
+		case o.Executor == "" && isMain,
+			o.Executor == AllExecutors && isExecutor,
+			o.Executor != "" && isExecutor && (pod.Labels[submit.ExecutorIDLabel] == o.Executor || pod.Name == o.Executor):
+			chosen = append(chosen, *pod)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return chosen
+}
+
+// containerOf returns the container that Spark runs in.
+func containerOf(pod *corev1.Pod) string {
+	if name := pod.Annotations[submit.DefaultContainerAnnotation]; name != "" || len(pod.Spec.Containers) == 0 {
+		return name
+	}
+	for _, container := range pod.Spec.Containers {
+		if slices.Contains([]string{overlay.DriverContainer, overlay.ExecutorContainer, submit.RunnerContainer}, container.Name) {
+			return container.Name
+		}
+	}
+	return pod.Spec.Containers[0].Name
+}
+
+func started(pod *corev1.Pod) bool {
+	name := containerOf(pod)
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	return i >= 0 && (pod.Status.ContainerStatuses[i].State.Running != nil || pod.Status.ContainerStatuses[i].State.Terminated != nil)
+}
+
+// stream writes the log of a pod, each line with a prefix.
+func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
+	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous}
+	if o.Since > 0 {
+		options.SinceSeconds = new(max(int64(o.Since.Seconds()), 1))
+	}
+	if o.Tail >= 0 {
+		options.TailLines = new(o.Tail)
+	}
+	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
+	if err != nil {
+		if apierrors.IsBadRequest(err) {
+			return exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)
+		}
+		return c.ended(ctx, err)
+	}
+	defer in.Close()
+	reader := bufio.NewReader(in)
+	for {
+		line, err := reader.ReadString('\n')
+		if line != "" {
+			if line[len(line)-1] != '\n' {
+				line += "\n"
+			}
+			if _, err := io.WriteString(out, prefix+line); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return c.ended(ctx, err)
+		}
+	}
+}
+
+// lines writes whole lines of several logs.
+type lines struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+// merged writes the logs of all executors, with the names of their pods as prefixes. With Follow, it adds new executors
+// until the object is over.
+func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
+	tick := time.NewTicker(logInterval)
+	defer tick.Stop()
+	shared, seen := &lines{out: out}, map[string]bool{}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		pods, err := c.Pods(ctx, object)
+		if err != nil {
+			return c.ended(ctx, err)
+		}
+		for _, pod := range logged(pods, o) {
+			if seen[string(pod.UID)] || !started(&pod) {
+				continue
+			}
+			seen[string(pod.UID)] = true
+			running.Go(func() {
+				prefix := "[" + pod.Name + "] "
+				if err := c.stream(ctx, &pod, o, prefix, shared); err != nil && ctx.Err() == nil {
+					fmt.Fprintf(shared, "%slog ended: %v\n", prefix, err)
+				}
+			})
+		}
+		live := KindOf(object).New()
+		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+			return c.ended(ctx, err)
+		}
+		if s := Summarize(live); !o.Follow || s.Over() {
+			if len(seen) == 0 {
+				return noPod(&s, o)
+			}
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return c.ended(ctx, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+)
+
+// Result is what the states of all kinds have in common.
+type Result string
+
+// The results.
+const (
+	Pending   Result = "pending"
+	Running   Result = "running"
+	Succeeded Result = "succeeded"
+	Failed    Result = "failed"
+	Suspended Result = "suspended"
+)
+
+// Results are all results.
+var Results = []Result{Pending, Running, Succeeded, Failed, Suspended}
+
+// Summary is the state of an object of any kind.
+type Summary struct {
+	Kind            *Kind
+	Namespace, Name string
+	Created         time.Time
+	// State is the state in the words of the kind's API.
+	State string
+	Result
+	Ready bool
+	// Message says why the object is not ready, and Reason is the word for it.
+	Reason, Message string
+	// Attempt is the number of the current or last attempt; 0 before the first, and for kinds without attempts.
+	Attempt int32
+	// Executors counts the executors of an application or a Connect server; nil for other kinds.
+	Executors *statusv1.ExecutorCounts
+	// Detail is what is special to the kind, such as the times of a schedule.
+	Detail string
+	// Pod is the driver's or the server's pod.
+	Pod        string
+	Conditions []metav1.Condition
+	History    []statusv1.OperatorTransition
+	// Ended is when the last attempt ended; zero while one runs.
+	Ended time.Time
+	// Observed says that the operator has decided about the current spec.
+	Observed bool
+}
+
+// Summarize reads the state of an object.
+func Summarize(object client.Object) Summary {
+	s := Summary{
+		Kind: KindOf(object), Namespace: object.GetNamespace(), Name: object.GetName(), Created: object.GetCreationTimestamp().Time,
+		Conditions: reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition),
+		Observed:   reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("ObservedGeneration").Int() == object.GetGeneration(),
+	}
+	switch object := object.(type) {
+	case *v1beta2.SparkApplication:
+		st := &object.Status
+		s.State, s.Pod, s.Executors, s.Ended = string(st.AppState.State), st.DriverInfo.PodName, st.Executors, st.TerminationTime.Time
+		s.Message = st.AppState.ErrorMessage
+		s.remember(st.Operator)
+		s.Attempt = max(s.Attempt, st.SubmissionAttempts)
+	case *v1beta2.ScheduledSparkApplication:
+		s.State, s.Message = string(object.Status.ScheduleState), object.Status.Reason
+		s.Detail = "at " + object.Spec.Schedule
+		if last := object.Status.LastRunName; last != "" {
+			s.Detail += ", last run " + last
+		}
+	case *v1alpha1.SparkConnect:
+		st := &object.Status
+		s.State, s.Pod = string(st.State), st.Server.PodName
+		s.Executors = &statusv1.ExecutorCounts{
+			Pending: int32(st.Executors["pending"]), Running: int32(st.Executors["running"]), Completed: int32(st.Executors["succeeded"]),
+			Failed: int32(st.Executors["failed"]), Unknown: int32(st.Executors["unknown"]),
+		}
+		if st.Operator != nil {
+			s.remember(&st.Operator.OperatorStatus)
+		}
+	case *sparkv1.SparkApplication:
+		st := &object.Status
+		s.Executors = st.Executors
+		if st.CurrentState != nil {
+			s.State, s.Message = string(st.CurrentState.CurrentStateSummary), st.CurrentState.Message
+		}
+		if st.Operator != nil {
+			s.remember(&st.Operator.OperatorStatus)
+		}
+	case *sparkv1.SparkCluster:
+		if state := object.Status.CurrentState; state != nil {
+			s.State, s.Message = string(state.CurrentStateSummary), state.Message
+		}
+		workers := object.Spec.ClusterTolerations.InstanceConfig
+		s.Detail = fmt.Sprintf("%d workers wanted", workers.InitWorkers)
+	}
+	s.conclude()
+	return s
+}
+
+func (s *Summary) remember(o *statusv1.OperatorStatus) {
+	if o == nil {
+		return
+	}
+	s.Attempt, s.History = o.Attempt, o.History
+	if o.EndedAt != nil {
+		s.Ended = o.EndedAt.Time
+	}
+}
+
+// conclude derives the result from the conditions, or from the state if another operator wrote the status.
+func (s *Summary) conclude() {
+	is := func(condition string) bool { return meta.IsStatusConditionTrue(s.Conditions, condition) }
+	state := strings.ToLower(s.State)
+	s.Ready = is(dialect.ConditionReady)
+	switch {
+	case is(dialect.ConditionSuspended), len(s.Conditions) == 0 && state == "suspended":
+		s.Result = Suspended
+	case is(dialect.ConditionSucceeded), len(s.Conditions) == 0 && state == "completed":
+		s.Result = Succeeded
+	case is(dialect.ConditionFailed), is(dialect.ConditionStalled), len(s.Conditions) == 0 && slices.Contains([]string{"failed", "failedvalidation"}, state):
+		s.Result = Failed
+	case is(dialect.ConditionRunning), s.Ready, len(s.Conditions) == 0 && state == "running":
+		s.Result = Running
+	default:
+		s.Result = Pending
+	}
+	if ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
+		s.Reason, s.Message = ready.Reason, cmp.Or(ready.Message, s.Message)
+	}
+	if degraded := meta.FindStatusCondition(s.Conditions, dialect.ConditionDegraded); degraded != nil && degraded.Status == metav1.ConditionTrue {
+		s.Reason, s.Message = degraded.Reason, cmp.Or(degraded.Message, s.Message)
+	}
+	s.State = cmp.Or(s.State, "New")
+}
+
+// Over reports whether the object has come to its end: no pass will change its result unless somebody edits it.
+func (s *Summary) Over() bool { return s.Observed && (s.Result == Succeeded || s.Result == Failed) }

@@ -1,0 +1,186 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+)
+
+// The goals of Wait.
+const (
+	GoalRunning   = "running"
+	GoalReady     = "ready"
+	GoalSucceeded = "succeeded"
+	GoalEnded     = "ended"
+	GoalDeleted   = "deleted"
+)
+
+// Goals are all goals.
+var Goals = []string{GoalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
+
+// reached reports whether an object has reached a goal. The error says that it never will.
+func reached(s *Summary, goal string) (bool, error) {
+	if !s.Observed {
+		return false, nil // the status is about an older spec
+	}
+	switch {
+	case goal == GoalRunning && (s.Result == Running || s.Result == Succeeded),
+		goal == GoalReady && s.Ready,
+		(goal == GoalSucceeded || goal == GoalEnded) && s.Result == Succeeded:
+		return true, nil
+	case goal != GoalDeleted && s.Result == Failed:
+		return false, exit.Errorf(exit.Failed, "%s %s/%s failed: %s", s.Kind.Kind, s.Namespace, s.Name, s.why())
+	}
+	return false, nil
+}
+
+func (s *Summary) why() string {
+	switch {
+	case s.Reason != "" && s.Message != "":
+		return s.Reason + ": " + s.Message
+	case s.Message != "":
+		return s.Message
+	}
+	return "its state is " + s.State
+}
+
+// Wait waits until an object reaches a goal, and calls changed with each new state. The error has the code of a failed
+// application if the object failed instead. A canceled context ends the wait and leaves the object as it is.
+func (c *Client) Wait(ctx context.Context, object client.Object, goal string, changed func(*Summary)) error {
+	last := ""
+	for {
+		version, err := c.look(ctx, object, goal, &last, changed)
+		if err != nil || version == "" {
+			return err
+		}
+		done, err := c.follow(ctx, object, version, goal, &last, changed)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// look reads the object. It returns the version to watch from, or an empty one if the goal is reached.
+func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
+	live := KindOf(object).New()
+	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
+	switch {
+	case apierrors.IsNotFound(err) && goal == GoalDeleted, err == nil && goal == GoalDeleted && live.GetUID() != object.GetUID():
+		return "", nil
+	case err != nil:
+		return "", c.ended(ctx, err)
+	}
+	if done, err := judge(live, goal, last, changed); done || err != nil {
+		return "", err
+	}
+	return live.GetResourceVersion(), nil
+}
+
+func judge(object client.Object, goal string, last *string, changed func(*Summary)) (bool, error) {
+	s := Summarize(object)
+	if now := s.State + s.Message; now != *last && changed != nil {
+		*last = now
+		changed(&s)
+	}
+	return reached(&s, goal)
+}
+
+// follow watches the object until it reaches the goal or the watch ends, as it does every few minutes.
+func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
+	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
+		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),
+	}, resumeFrom(version))
+	if err != nil {
+		return false, c.ended(ctx, err)
+	}
+	defer watcher.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, c.ended(ctx, ctx.Err())
+		case event, open := <-watcher.ResultChan():
+			if !open || event.Type == watch.Error {
+				return false, nil // read the object again
+			}
+			live, ok := event.Object.(client.Object)
+			switch {
+			case !ok:
+				continue
+			case event.Type == watch.Deleted && goal == GoalDeleted:
+				return true, nil
+			case event.Type == watch.Deleted:
+				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", KindOf(object).Kind, object.GetNamespace(), object.GetName())
+			}
+			if done, err := judge(live, goal, last, changed); done || err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+// ended explains why a wait ended early: a time limit, an interruption, or an error of the cluster.
+func (c *Client) ended(ctx context.Context, err error) error {
+	switch context.Cause(ctx) {
+	case nil:
+		return c.Explain(err)
+	case context.DeadlineExceeded:
+		return exit.Errorf(exit.Cluster, "timed out")
+	}
+	return context.Canceled
+}
+
+// resumeFrom makes a watch begin at a version.
+type resumeFrom string
+
+// ApplyToList sets the version.
+func (r resumeFrom) ApplyToList(options *client.ListOptions) {
+	if options.Raw == nil {
+		options.Raw = &metav1.ListOptions{}
+	}
+	options.Raw.ResourceVersion = string(r)
+}
+
+// Within limits a context; 0 means no limit.
+func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// String returns the state in one line.
+func (s *Summary) String() string {
+	text := fmt.Sprintf("%s %s/%s: %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
+	if s.Message != "" && s.Result != Running && s.Result != Succeeded {
+		text += ", " + s.why()
+	}
+	return text
+}
+
+// podsInterval is the time between two looks at the pods of a deleted object.
+const podsInterval = time.Second
+
+// WaitPodsGone waits until no pod of a deleted object exists.
+func (c *Client) WaitPodsGone(ctx context.Context, object client.Object) error {
+	tick := time.NewTicker(podsInterval)
+	defer tick.Stop()
+	for {
+		pods, err := c.Pods(ctx, object)
+		if err != nil || len(pods) == 0 {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return c.ended(ctx, ctx.Err())
+		}
+	}
+}

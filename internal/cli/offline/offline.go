@@ -1,0 +1,20 @@
+// Package offline has the verbs of sparkctl that need no cluster, one file each.
+package offline
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// verbs are what all verbs share.
+type verbs struct {
+	terminal.Streams
+	version string
+}
+
+// Commands returns the verbs. The version is that of the program.
+func Commands(streams terminal.Streams, version string) []*cobra.Command {
+	r := &verbs{streams, version}
+	return []*cobra.Command{r.lintCommand(), r.renderCommand()}
+}

@@ -1,0 +1,142 @@
+package online
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// afterwards is what a verb does after it created an object.
+type afterwards struct {
+	dryRun, wait, log bool
+	timeout           time.Duration
+}
+
+func (r *verbs) createCommand() *cobra.Command {
+	var files []string
+	var after afterwards
+	cmd := &cobra.Command{
+		Use:   "create -f FILE|DIR|-",
+		Short: "Create the custom resources of manifests",
+		Long: "Creates the custom resources of the operator's kinds. Nothing is created if one of them is invalid; lint names the place of\n" +
+			"each fault. Other kinds in the files are left out.\n\n" +
+			"With --wait, the verb waits until applications have ended, and servers and clusters are ready. The exit code is 1 if one\n" +
+			"fails. With --log, it prints the driver's log meanwhile. Ctrl-C ends the wait, and the application continues.",
+		Example: "  sparkctl create -f app.yaml --wait\n" +
+			"  sparkctl create -f app.yaml --dry-run",
+		Args: cobra.NoArgs,
+	}
+	connect := connection(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if len(files) == 0 {
+			return exit.Usagef("name the files with -f")
+		}
+		documents, err := manifest.Objects(files, r.In)
+		if err != nil {
+			return err
+		}
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		operator, err := launch.Load("")
+		if err != nil {
+			return err
+		}
+		for i := range documents {
+			d := &documents[i]
+			switch namespace := d.Object.GetNamespace(); {
+			case namespace == "":
+				d.Object.SetNamespace(c.Namespace)
+			case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
+				return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
+			}
+			faults, err := operator.Faults(d.Object)
+			if err != nil {
+				return exit.With(exit.Invalid, err)
+			}
+			for _, fault := range faults {
+				return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
+			}
+		}
+		for i := range documents {
+			if err := r.create(cmd, c, documents[i].Object, &after); err != nil {
+				return err
+			}
+		}
+		for i := range documents {
+			if err := r.afterwards(cmd, c, documents[i].Object, &after); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
+	flags.BoolVar(&after.dryRun, "dry-run", false, "let the API server check everything, and store nothing")
+	flags.BoolVar(&after.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
+	flags.BoolVar(&after.log, "log", false, "print the driver's log until the application ended")
+	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	return cmd
+}
+
+// create creates an object.
+func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
+	kind := cluster.KindOf(object)
+	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+	object.SetResourceVersion("")
+	var options []client.CreateOption
+	done := "created"
+	if after.dryRun {
+		options, done = append(options, client.DryRunAll), "valid; nothing was created (dry run)"
+	}
+	err := c.Create(cmd.Context(), object, options...)
+	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return exit.Errorf(exit.Cluster, "%s exists already; delete it with sparkctl delete %s/%s, or choose another name", title(object), kind.Name, object.GetName())
+	case apierrors.IsNotFound(err) && isNamespace(err):
+		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: kubectl create namespace %s", object.GetNamespace(), object.GetNamespace())
+	case err != nil:
+		return c.ExplainFor(err, kind)
+	}
+	fmt.Fprintf(r.Out, "%s %s\n", title(object), done)
+	return nil
+}
+
+// isNamespace reports whether an error says that the namespace is missing.
+func isNamespace(err error) bool {
+	return cluster.Missing(err, schema.GroupResource{Resource: "namespaces"})
+}
+
+// afterwards waits for an object that was created, and prints its log.
+func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
+	if after.dryRun || !after.wait && !after.log {
+		return nil
+	}
+	goal := cluster.GoalReady
+	switch object.(type) {
+	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
+		goal = cluster.GoalEnded
+	}
+	if after.log && goal == cluster.GoalEnded {
+		if err := c.Logs(cmd.Context(), object, cluster.LogOptions{Follow: true, Tail: -1}, r.Out); err != nil && cmd.Context().Err() != nil {
+			return err
+		} else if err != nil {
+			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
+		}
+	}
+	return r.waitFor(cmd, c, object, goal, after.timeout)
+}

@@ -1,0 +1,204 @@
+package online
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// listOptions are the flags of the verb list.
+type listOptions struct {
+	all              bool
+	selector, output string
+	kinds, states    []string
+	sortBy           string
+	newer, older     time.Duration
+}
+
+func (r *verbs) listCommand() *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls", "get"},
+		Short:   "List applications, schedules, Connect servers and clusters",
+		Long: "Lists the custom resources of all five kinds in one table. The column STATE has the state in the words of the kind's API,\n" +
+			"RESULT what the states of all kinds have in common: pending, running, succeeded, failed or suspended.\n\n" +
+			"Kinds that the cluster does not have are left out.",
+		Example: "  sparkctl list -A\n" +
+			"  sparkctl list --state failed --newer 24h -l team=data\n" +
+			"  sparkctl list --kind app,apache-app -o name",
+		Args: cobra.NoArgs,
+	}
+	connect := connection(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		return r.list(cmd, c, &o)
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "list the objects of all namespaces")
+	flags.StringVarP(&o.selector, "selector", "l", "", "`labels` that the objects must have, as kubectl takes them")
+	flags.StringVarP(&o.output, "output", "o", "", "output `format`: wide, name, json, yaml, jsonpath=TEMPLATE")
+	flags.StringSliceVar(&o.kinds, "kind", nil, "`kinds` to list: "+strings.Join(cluster.KindNames(), ", "))
+	flags.StringSliceVar(&o.states, "state", nil, "`results` or states to list, such as failed or RUNNING")
+	flags.StringVar(&o.sortBy, "sort", "name", "`order` of the rows: name, age or state")
+	flags.DurationVar(&o.newer, "newer", 0, "list only objects that were created within this `duration`")
+	flags.DurationVar(&o.older, "older", 0, "list only objects that were created before this `duration`")
+	return cmd
+}
+
+func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) error {
+	query := cluster.Query{Namespace: c.Namespace}
+	if o.all {
+		query.Namespace = metav1.NamespaceAll
+	}
+	selector, err := labels.Parse(o.selector)
+	if err != nil {
+		return exit.Usagef("-l: %v", err)
+	}
+	query.Selector = selector
+	for _, name := range o.kinds {
+		kind, err := cluster.KindNamed(name)
+		if err != nil {
+			return exit.Usagef("--kind: %v", err)
+		}
+		query.Kinds = append(query.Kinds, kind)
+	}
+	compare := orders[o.sortBy]
+	if compare == nil {
+		return invalidFlag("sort", o.sortBy, []string{"name", "age", "state"})
+	}
+	objects, notes, err := c.List(cmd.Context(), query)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(r.Err, terminal.Wrap("note: ", note, r.Width))
+	}
+	rows := make([]listed, 0, len(objects))
+	for _, object := range objects {
+		if row := (listed{object, cluster.Summarize(object)}); o.shows(&row.Summary) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b listed) int { return compare(&a.Summary, &b.Summary) })
+	return r.printList(rows, o)
+}
+
+// listed is a row of the table.
+type listed struct {
+	object client.Object
+	cluster.Summary
+}
+
+var orders = map[string]func(a, b *cluster.Summary) int{
+	"name": func(a, b *cluster.Summary) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	},
+	"age": func(a, b *cluster.Summary) int { return b.Created.Compare(a.Created) },
+	"state": func(a, b *cluster.Summary) int {
+		return cmp.Or(cmp.Compare(a.Result, b.Result), cmp.Compare(a.Name, b.Name))
+	},
+}
+
+// shows reports whether the filters select an object.
+func (o *listOptions) shows(s *cluster.Summary) bool {
+	age := time.Since(s.Created)
+	switch {
+	case o.newer > 0 && age > o.newer, o.older > 0 && age < o.older:
+		return false
+	case len(o.states) == 0:
+		return true
+	}
+	return slices.ContainsFunc(o.states, func(state string) bool {
+		return strings.EqualFold(state, string(s.Result)) || strings.EqualFold(state, s.State)
+	})
+}
+
+func (r *verbs) printList(rows []listed, o *listOptions) error {
+	switch o.output {
+	case "", "wide":
+	case "name":
+		for _, row := range rows {
+			fmt.Fprintf(r.Out, "%s/%s\n", strings.ToLower(row.Kind.Kind)+"."+row.Kind.Group, row.Name)
+		}
+		return nil
+	default:
+		return r.printObjects(rows, o.output)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(r.Err, "nothing found")
+		return nil
+	}
+	table := terminal.Table{Columns: []terminal.Column{
+		{Header: "NAMESPACE", Drop: 2}, {Header: "KIND", Drop: 3}, {Header: "NAME"}, {Header: "STATE"}, {Header: "RESULT", Drop: 5}, {Header: "ATTEMPT", Drop: 6},
+		{Header: "EXECUTORS", Drop: 4}, {Header: "AGE", Drop: 1},
+	}}
+	if o.output == "wide" {
+		table.Columns = append(table.Columns, terminal.Column{Header: "POD", Drop: 7}, terminal.Column{Header: "MESSAGE", Drop: 8})
+	}
+	for _, row := range rows {
+		cells := []string{row.Namespace, row.Kind.Name, row.Name, row.State, string(row.Result), attemptOf(&row.Summary), executorsOf(&row.Summary), age(row.Created)}
+		if o.output == "wide" {
+			cells = append(cells, row.Pod, cmp.Or(row.Message, row.Detail))
+		}
+		table.Rows = append(table.Rows, cells)
+	}
+	_, err := io.WriteString(r.Out, table.String(r.Width))
+	return err
+}
+
+func attemptOf(s *cluster.Summary) string {
+	if s.Attempt == 0 {
+		return "-"
+	}
+	return fmt.Sprint(s.Attempt)
+}
+
+func executorsOf(s *cluster.Summary) string {
+	e := s.Executors
+	if e == nil {
+		return "-"
+	}
+	text := fmt.Sprintf("%d", e.Running)
+	if e.Pending > 0 {
+		text += fmt.Sprintf(" (+%d)", e.Pending)
+	}
+	return text
+}
+
+// printObjects prints whole objects with the printers of kubectl.
+func (r *verbs) printObjects(rows []listed, output string) error {
+	flags := genericclioptions.NewPrintFlags("")
+	flags.OutputFormat = &output
+	printer, err := flags.ToPrinter()
+	if err != nil {
+		return exit.Usagef("-o %s: %v", output, err)
+	}
+	list := &metav1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []runtime.RawExtension{}}
+	for _, row := range rows {
+		text, err := json.Marshal(row.object)
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, runtime.RawExtension{Raw: text})
+	}
+	return printer.PrintObj(list, r.Out)
+}

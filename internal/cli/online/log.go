@@ -1,0 +1,41 @@
+package online
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+)
+
+func (r *verbs) logCommand() *cobra.Command {
+	o := cluster.LogOptions{Tail: -1}
+	cmd := &cobra.Command{
+		Use:     "log NAME|KIND/NAME",
+		Aliases: []string{"logs"},
+		Short:   "Print the log of a driver, a server or executors",
+		Long: "Prints the log of the driver of an application, of a Connect server or of a cluster's master. With --executor, it is the log\n" +
+			"of one executor or worker, or of all, each line with the name of its pod.\n\n" +
+			"With --follow, the verb continues across restarts and attempts until the application is over. Ctrl-C ends it, and the\n" +
+			"application continues. A log lasts as long as its pod.",
+		Example: "  sparkctl log spark-pi -f\n" +
+			"  sparkctl log spark-pi --executor all --since 10m\n" +
+			"  sparkctl log spark-pi --attempt 1 --tail 100",
+		Args: cobra.ExactArgs(1),
+	}
+	connect := connection(cmd.Flags())
+	cmd.ValidArgsFunction = completeNames(connect)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, object, err := named(cmd, connect, args)
+		if err != nil {
+			return err
+		}
+		return c.Logs(cmd.Context(), object, o, r.Out)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Executor, "executor", "", "`id` of an executor, name of its pod, or all")
+	flags.Int32Var(&o.Attempt, "attempt", 0, "`number` of an attempt; default: the last")
+	flags.BoolVarP(&o.Follow, "follow", "f", false, "continue with new lines, also of later attempts")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "the log of the container before its last restart")
+	flags.DurationVar(&o.Since, "since", 0, "only lines that are newer than this `duration`")
+	flags.Int64Var(&o.Tail, "tail", -1, "only the last `lines`; -1 means all")
+	return cmd
+}

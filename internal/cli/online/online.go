@@ -1,0 +1,20 @@
+// Package online has the verbs of sparkctl that read or change a cluster, one file each.
+package online
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// verbs are what all verbs share.
+type verbs struct{ terminal.Streams }
+
+// Commands returns the verbs.
+func Commands(streams terminal.Streams) []*cobra.Command {
+	r := &verbs{streams}
+	return []*cobra.Command{
+		r.createCommand(), r.submitCommand(), r.listCommand(), r.statusCommand(), r.explainCommand(), r.eventsCommand(), r.waitCommand(), r.logCommand(),
+		r.suspendCommand(), r.resumeCommand(), r.triggerCommand(), r.scaleCommand(), r.deleteCommand(),
+	}
+}

@@ -1,0 +1,66 @@
+package online
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+)
+
+func (r *verbs) scaleCommand() *cobra.Command {
+	var replicas int32
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "scale NAME|KIND/NAME --replicas N",
+		Short: "Change the number of workers or executors",
+		Long: "Changes the number of workers of a SparkCluster (initWorkers), or of executors of a SparkConnect. The edit of a SparkConnect\n" +
+			"replaces its server, so on a terminal the verb asks first. A cluster with an autoscaler is scaled by that.\n\n" +
+			"Applications are not scaled: an edit of their spec would restart them. Use dynamic allocation instead.",
+		Example: "  sparkctl scale cluster/spark --replicas 5",
+		Args:    cobra.ExactArgs(1),
+	}
+	connect := connection(cmd.Flags())
+	cmd.ValidArgsFunction = completeNames(connect)
+	cmd.Flags().Int32Var(&replicas, "replicas", -1, "`number` of workers or executors")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if replicas < 0 {
+			return exit.Usagef("give the number with --replicas")
+		}
+		c, object, err := named(cmd, connect, args)
+		if err != nil {
+			return err
+		}
+		var spec map[string]any
+		switch object := object.(type) {
+		case *sparkv1.SparkCluster:
+			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
+				return exit.Errorf(exit.Usage, "%s has an autoscaler, from %d to %d workers; edit minWorkers and maxWorkers instead", title(object), scaled.MinWorkers, scaled.MaxWorkers)
+			}
+			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
+		case *v1alpha1.SparkConnect:
+			if err := r.confirm("replace the server of", []client.Object{object}, yes); err != nil {
+				return err
+			}
+			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
+		default:
+			return exit.Errorf(exit.Usage, "%s cannot be scaled: an edit would restart it, or it has no executors of its own; use dynamic allocation", title(object))
+		}
+		patch, err := json.Marshal(map[string]any{"spec": spec})
+		if err != nil {
+			return err
+		}
+		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			return c.Explain(err)
+		}
+		fmt.Fprintf(r.Out, "%s scaled to %d\n", title(object), replicas)
+		return nil
+	}
+	return cmd
+}

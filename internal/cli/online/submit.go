@@ -1,0 +1,244 @@
+package online
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/submission"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
+)
+
+// submitOptions are the flags of the verb submit, which spark-submit does not have.
+type submitOptions struct {
+	afterwards
+	sparkVersion, objectName string
+	help                     bool
+}
+
+func (r *verbs) submitCommand() *cobra.Command {
+	var o submitOptions
+	own := pflag.NewFlagSet("submit", pflag.ContinueOnError)
+	connect := connection(own)
+	own.BoolVar(&o.dryRun, "dry-run", false, "print the manifest and create nothing; needs no cluster")
+	own.BoolVar(&o.wait, "wait", false, "wait until the application ended; the exit code is 1 if it fails")
+	own.BoolVar(&o.log, "log", false, "print the driver's log until the application ended")
+	own.DurationVar(&o.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	own.StringVar(&o.sparkVersion, "spark-version", "", "`version` of Spark in the image; default: that of the image's tag")
+	own.StringVar(&o.objectName, "object-name", "", "`name` of the SparkApplication; default: the application's name and five letters")
+	own.BoolVarP(&o.help, "help", "h", false, "help for submit")
+	cmd := &cobra.Command{
+		Use:   "submit [OPTIONS] FILE [ARGUMENTS]",
+		Short: "Create a SparkApplication from spark-submit's command line",
+		Long: "Takes spark-submit's own options in their order, and creates a SparkApplication of sparkoperator.k8s.io that does the same. An\n" +
+			"existing line can be pasted behind \"sparkctl submit\". Every option of Spark 3.5 to 4.3 is honoured, or refused with a reason.\n\n" +
+			"The flags below can stand anywhere before the application's file. --master is not needed: the cluster is that of the\n" +
+			"kubeconfig's context. Properties files, spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME, pod templates and the\n" +
+			"environment are read as spark-submit reads them. Other files of this machine are not sent to the cluster: use files of the\n" +
+			"image (local://), or URLs that the driver can read.",
+		Example: "  sparkctl submit --deploy-mode cluster --class org.apache.spark.examples.SparkPi \\\n" +
+			"    --conf spark.kubernetes.container.image=docker.io/apache/spark:4.1.4 \\\n" +
+			"    --conf spark.kubernetes.authenticate.driver.serviceAccountName=spark-operator-spark \\\n" +
+			"    --num-executors 2 --wait local:///opt/spark/examples/jars/spark-examples.jar 1000",
+		DisableFlagParsing: true,
+	}
+	cmd.Flags().AddFlagSet(own)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		line, flags := split(args, own)
+		if err := own.Parse(flags); err != nil {
+			return exit.Usagef("%v", err)
+		}
+		if o.help {
+			return cmd.Help()
+		}
+		return r.submit(cmd, line, own, &o, connect)
+	}
+	return cmd
+}
+
+// split takes our own flags out of a command line of spark-submit. Everything from the application's file on belongs to
+// the application.
+func split(args []string, own *pflag.FlagSet) (line, flags []string) {
+	for i := 0; i < len(args); i++ {
+		known, takesValue := cmdline.Option(args[i])
+		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		flag := own.Lookup(name)
+		if len(args[i]) == 2 && strings.HasPrefix(args[i], "-") {
+			flag = own.ShorthandLookup(name)
+		}
+		switch {
+		case strings.HasPrefix(args[i], "-") && flag != nil && (!known || name == "help" || name == "h"):
+			flags = append(flags, args[i])
+			if flag.NoOptDefVal == "" && !joined && i+1 < len(args) {
+				i++
+				flags = append(flags, args[i])
+			}
+		case !known:
+			return append(line, args[i:]...), flags
+		default:
+			line = append(line, args[i])
+			if takesValue && i+1 < len(args) {
+				i++
+				line = append(line, args[i])
+			}
+		}
+	}
+	return line, flags
+}
+
+func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o *submitOptions, connect func() (*cluster.Client, error)) error {
+	directory, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	submitter := cmdline.Submitter{
+		SparkVersion: o.sparkVersion, Environment: environment(os.Environ()), WorkingDirectory: directory, ReadFile: os.ReadFile, ReadDir: readDirectory,
+	}
+	if submitter.SparkVersion == "" {
+		if submitter.SparkVersion, err = versionIn(line, submitter); err != nil {
+			return err
+		}
+	}
+	made, err := submission.Convert(line, submitter)
+	if err != nil {
+		return exit.With(exit.Invalid, err)
+	}
+	app := made.Application
+	for _, warning := range made.Warnings {
+		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
+	}
+	if namespace := own.Lookup("namespace"); namespace.Changed {
+		app.Namespace = namespace.Value.String()
+	}
+	if app.Name = o.objectName; app.Name != "" {
+		app.GenerateName = ""
+	}
+	if err := checkSubmitted(app); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return r.printManifest(app)
+	}
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	if app.Namespace == "" {
+		app.Namespace = c.Namespace
+	}
+	o.wait = o.wait || made.Wait
+	if err := r.create(cmd, c, app, &o.afterwards); err != nil {
+		return err
+	}
+	return r.afterwards(cmd, c, app, &o.afterwards)
+}
+
+// checkSubmitted checks an application as the operator will, under a name that is like the one it gets.
+func checkSubmitted(app *v1beta2.SparkApplication) error {
+	operator, err := launch.Load("")
+	if err != nil {
+		return err
+	}
+	named := app.DeepCopy()
+	if named.Name == "" {
+		named.Name = app.GenerateName + utilrand.String(5)
+	}
+	faults, err := operator.Faults(named)
+	if err != nil {
+		return exit.With(exit.Invalid, err)
+	}
+	for _, fault := range faults {
+		return exit.With(exit.Invalid, fault)
+	}
+	return nil
+}
+
+// printManifest prints an application as YAML, without its empty status.
+func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
+	text, err := yaml.Marshal(app)
+	if err != nil {
+		return err
+	}
+	var tree map[string]any
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		return err
+	}
+	delete(tree, "status")
+	if text, err = yaml.Marshal(tree); err != nil {
+		return err
+	}
+	_, err = r.Out.Write(text)
+	return err
+}
+
+// newest is the Spark line with the most options.
+const newest = "4.3.0"
+
+// versionIn returns the version of Spark in the tag of the image that a line names.
+func versionIn(line []string, s cmdline.Submitter) (string, error) {
+	s.SparkVersion = newest
+	made, err := submission.Convert(line, s)
+	var images []string
+	if err == nil {
+		for _, image := range []*string{made.Application.Spec.Driver.Image, made.Application.Spec.Image} {
+			if image != nil {
+				images = append(images, *image)
+			}
+		}
+	}
+	for _, word := range line {
+		if _, image, ok := strings.Cut(word, "container.image="); ok {
+			images = append(images, image)
+		}
+	}
+	for _, image := range images {
+		if version := submission.VersionOf(image); version != "" {
+			return version, nil
+		}
+	}
+	if err != nil {
+		return "", exit.With(exit.Invalid, err)
+	}
+	return "", exit.Usagef("the image's tag does not show the version of Spark; name it with --spark-version")
+}
+
+func environment(pairs []string) map[string]string {
+	variables := map[string]string{}
+	for _, pair := range pairs {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			variables[name] = value
+		}
+	}
+	return variables
+}
+
+// readDirectory returns the regular files of a directory. A missing directory is empty.
+func readDirectory(path string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	files := map[string][]byte{}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(path, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files[entry.Name()] = data
+	}
+	return files, err
+}

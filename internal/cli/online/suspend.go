@@ -1,0 +1,65 @@
+package online
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+)
+
+func (r *verbs) suspendCommand() *cobra.Command {
+	return r.suspension("suspend", true, "Stop objects until they are resumed",
+		"Sets spec.suspend. A running application or Connect server ends, and starts anew once it is resumed. A suspended schedule\n"+
+			"starts no runs; runs that are active continue. On a terminal, the verb asks for a confirmation first.")
+}
+
+func (r *verbs) resumeCommand() *cobra.Command {
+	return r.suspension("resume", false, "Start suspended objects again", "Clears spec.suspend.")
+}
+
+// suspension is the verb suspend or resume.
+func (r *verbs) suspension(verb string, suspend bool, shortText, longText string) *cobra.Command {
+	var selector string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: verb + " NAME|KIND/NAME ...", Short: shortText, Long: longText + "\n\nThe kinds of spark.apache.org have no such field.",
+		Example: "  sparkctl " + verb + " spark-pi\n  sparkctl " + verb + " schedule/nightly",
+	}
+	connect := connection(cmd.Flags())
+	cmd.ValidArgsFunction = completeNames(connect)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		objects, err := chosen(cmd, c, args, selector)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if kind := cluster.KindOf(object); !kind.Suspends {
+				return exit.Errorf(exit.Usage, "%s cannot be suspended: %s has no field for it; delete it instead", title(object), kind.FullName())
+			}
+		}
+		if err := r.confirm(verb, objects, yes || !suspend); err != nil {
+			return err
+		}
+		patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
+		for _, object := range objects {
+			if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+				return c.Explain(err)
+			}
+			fmt.Fprintf(r.Out, "%s %sd\n", title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
+		}
+		return nil
+	}
+	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` of the objects, instead of names")
+	if suspend {
+		cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
+	}
+	return cmd
+}

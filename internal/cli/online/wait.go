@@ -1,0 +1,53 @@
+package online
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+func (r *verbs) waitCommand() *cobra.Command {
+	var goal string
+	var limit time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait NAME|KIND/NAME",
+		Short: "Wait until an object runs, is ready, succeeded, ended or is deleted",
+		Long: "Waits for a state, and prints each state on the way. The exit code is 1 if the object fails instead. Ctrl-C ends the wait,\n" +
+			"and the application continues.",
+		Example: "  sparkctl wait spark-pi --for=succeeded --timeout=30m",
+		Args:    cobra.ExactArgs(1),
+	}
+	connect := connection(cmd.Flags())
+	cmd.ValidArgsFunction = completeNames(connect)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(cluster.Goals, goal) {
+			return invalidFlag("for", goal, cluster.Goals)
+		}
+		c, object, err := named(cmd, connect, args)
+		if err != nil {
+			return err
+		}
+		return r.waitFor(cmd, c, object, goal, limit)
+	}
+	cmd.Flags().StringVar(&goal, "for", cluster.GoalSucceeded, "`state` to wait for: "+strings.Join(cluster.Goals, ", "))
+	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 4; 0 means no limit")
+	return cmd
+}
+
+// waitFor waits and prints each new state.
+func (r *verbs) waitFor(cmd *cobra.Command, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
+	ctx, cancel := cluster.Within(cmd.Context(), limit)
+	defer cancel()
+	err := c.Wait(ctx, object, goal, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
+	if err != nil && cmd.Context().Err() == nil && ctx.Err() != nil {
+		return fmt.Errorf("%s did not reach the state %s within %s", title(object), goal, limit)
+	}
+	return err
+}

@@ -1,0 +1,282 @@
+// Package submission converts spark-submit's command line into a SparkApplication of sparkoperator.k8s.io. Every option
+// is honoured, or refused with a reason.
+package submission
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Result is an application for a command line.
+type Result struct {
+	Application *v1beta2.SparkApplication
+	// Warnings are about options without effect.
+	Warnings []string
+	// Wait says that the line asks spark-submit to wait for the end.
+	Wait bool
+}
+
+// DefaultMaster is the master of a line that names none: the cluster decides, not the line.
+const DefaultMaster = submit.DefaultMaster
+
+// Convert converts a command line. An error names the option or the key, and says why it cannot be honoured.
+func Convert(args []string, s cmdline.Submitter) (Result, error) {
+	s.Environment = maps.Clone(s.Environment)
+	if s.Environment == nil {
+		s.Environment = map[string]string{}
+	}
+	if s.Environment["MASTER"] == "" {
+		s.Environment["MASTER"] = DefaultMaster
+	}
+	r, warnings, err := cmdline.Parse(args, s)
+	if err != nil {
+		return Result{}, err
+	}
+	c := converter{request: r, conf: r.Conf.Clone(), warnings: warnings, app: &v1beta2.SparkApplication{}}
+	c.app.SetGroupVersionKind(v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
+	for _, part := range []func() error{c.refuseFiles, c.references, c.identity, c.program, c.pods, c.dependencies, c.submitter, c.rest} {
+		if err := part(); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{Application: c.app, Warnings: c.warnings, Wait: c.wait}, nil
+}
+
+type converter struct {
+	request  submit.Request
+	conf     *conf.Conf
+	app      *v1beta2.SparkApplication
+	warnings []string
+	wait     bool
+}
+
+func (c *converter) warn(format string, args ...any) {
+	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+}
+
+// take removes a key from the configuration and returns its value.
+func (c *converter) take(key string) (string, bool) {
+	value, ok := c.conf.Get(key)
+	c.conf.Delete(key)
+	return value, ok
+}
+
+// takeText is take for an optional field; nil if the key is not set.
+func (c *converter) takeText(key string) *string {
+	if value, ok := c.take(key); ok {
+		return &value
+	}
+	return nil
+}
+
+// refuseFiles refuses the content of files of this machine, for which a SparkApplication has no field.
+func (c *converter) refuseFiles() error {
+	r := &c.request
+	credentials := r.DriverCredentials
+	for _, file := range []struct {
+		has      bool
+		key, way string
+	}{
+		{len(credentials.CACert)+len(credentials.ClientCert)+len(credentials.ClientKey) > 0, "spark.kubernetes.authenticate.driver.*File",
+			"the driver uses the token of its service account; leave the files out"},
+		{r.Keytab != nil, "--keytab", "put the file into a Secret, mount it with spark.kubernetes.driver.secrets.NAME, and name its path in the image with local://"},
+		{r.Krb5Conf != nil, "spark.kubernetes.kerberos.krb5.path", "put the file into a ConfigMap, and name that with spark.kubernetes.kerberos.krb5.configMapName"},
+		{len(r.PodGroupTemplate) > 0, "spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "use spec.batchScheduler in a manifest, which makes the PodGroup"},
+		{len(r.HadoopConfFiles) > 0, "HADOOP_CONF_DIR", "put the files into a ConfigMap, name that with spark.kubernetes.hadoop.configMapName, and unset the variable"},
+	} {
+		if file.has {
+			return fmt.Errorf("%s: files of this machine are not sent to the cluster; %s", file.key, file.way)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.ConfFiles)) {
+		c.warn("SPARK_CONF_DIR: %s is not sent to the cluster; put it into a ConfigMap, and name that in spec.sparkConfigMap", name)
+	}
+	return nil
+}
+
+// readHere matches the keys that spark-submit itself reads, with references to this machine's environment replaced. The
+// references in all others are the driver's.
+var readHere = regexp.MustCompile(`^spark\.(kubernetes\.|(driver|executor)\.(cores|memory)|jars|files|archives|submit\.pyFiles)`)
+
+// prefixed matches keys of spark.kubernetes. whose values Spark takes as they are.
+var prefixed = regexp.MustCompile(`\.(label|annotation|node\.selector|secrets|secretKeyRef|driverEnv|volumes)\.`)
+
+// references replaces references to this machine's environment and system properties, which the operator does not have.
+func (c *converter) references() error {
+	here := c.request.Conf.Clone().WithEnvironment(c.request.Environment).WithSystemProperties(c.request.SystemProperties)
+	for key, value := range c.request.Conf.All() {
+		refers := strings.Contains(value, "${env:") || strings.Contains(value, "${system:")
+		if !refers || !readHere.MatchString(key) || prefixed.MatchString(key) {
+			continue
+		}
+		text, err := here.Expand(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		c.conf.Set(key, text)
+	}
+	for variable, key := range map[string]string{"PYSPARK_PYTHON": "spark.pyspark.python", "PYSPARK_DRIVER_PYTHON": "spark.pyspark.driver.python"} {
+		if value := c.request.Environment[variable]; value != "" && strings.HasSuffix(c.request.Resource, ".py") {
+			c.conf.SetIfMissing(key, value)
+		}
+	}
+	return nil
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// maxName leaves room for the letters that the API server adds, and for the names of Services.
+const maxName = 40
+
+// identity sets name and namespace. The API server completes the name, so that the same line can be submitted again.
+func (c *converter) identity() error {
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(c.request.AppName), "-"), "-")
+	if name == "" || name[0] < 'a' {
+		name = "spark-" + name
+	}
+	name = strings.Trim(name[:min(len(name), maxName)], "-")
+	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
+		return fmt.Errorf("--name: %q cannot become the name of an application: %s", c.request.AppName, problems[0])
+	}
+	c.app.GenerateName = name + "-"
+	if _, named := c.request.Conf.Get("spark.kubernetes.namespace"); named || c.request.Namespace != metav1.NamespaceDefault {
+		c.app.Namespace = c.request.Namespace
+	}
+	c.conf.Delete("spark.kubernetes.namespace", "spark.app.name", "spark.submit.deployMode", "spark.master")
+	if c.request.DriverPodName != "" {
+		c.app.Spec.Driver.PodName = &c.request.DriverPodName
+		c.conf.Delete("spark.kubernetes.driver.pod.name")
+	}
+	return nil
+}
+
+func (c *converter) program() error {
+	spec, r := &c.app.Spec, &c.request
+	spec.SparkVersion, spec.MainApplicationFile, spec.Arguments = r.SparkVersion, r.Resource, r.Arguments
+	switch {
+	case r.Resource == "":
+		return errors.New("spark-internal: a SparkApplication needs a file; name the application's jar, .py or .R file")
+	case strings.HasSuffix(r.Resource, ".py"):
+		spec.Type = v1beta2.SparkApplicationTypePython
+	case strings.HasSuffix(strings.ToLower(r.Resource), ".r"):
+		spec.Type = v1beta2.SparkApplicationTypeR
+	default:
+		spec.Type = v1beta2.SparkApplicationTypeScala
+	}
+	if r.MainClass != "" {
+		spec.MainClass = &r.MainClass
+	}
+	if r.ProxyUser != "" {
+		spec.ProxyUser = &r.ProxyUser
+	}
+	return nil
+}
+
+// pods sets the fields of driver and executors for which keys of the configuration are not allowed in a
+// SparkApplication, and those that readers of a manifest expect in fields.
+func (c *converter) pods() error {
+	spec := &c.app.Spec
+	spec.Image = c.takeText("spark.kubernetes.container.image")
+	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &spec.Driver.SparkPodSpec, "executor": &spec.Executor.SparkPodSpec} {
+		pod.Image = c.takeText("spark.kubernetes." + role + ".container.image")
+		pod.ServiceAccount = c.takeText("spark.kubernetes.authenticate." + role + ".serviceAccountName")
+		pod.Memory = c.takeText("spark." + role + ".memory")
+		if text, ok := c.conf.Get("spark." + role + ".cores"); ok {
+			if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+				pod.Cores = new(int32(n))
+				c.conf.Delete("spark." + role + ".cores")
+			}
+		}
+	}
+	if account := c.takeText("spark.kubernetes.authenticate.serviceAccountName"); account != nil && spec.Driver.ServiceAccount == nil {
+		spec.Driver.ServiceAccount = account
+	}
+	if text, ok := c.conf.Get("spark.executor.instances"); ok {
+		if n, err := strconv.ParseInt(text, 10, 32); err == nil && n > 0 {
+			spec.Executor.Instances = new(int32(n))
+			c.conf.Delete("spark.executor.instances")
+		}
+	}
+	if spec.Executor.Instances == nil && !c.conf.Has("spark.executor.instances") && !c.conf.Has("spark.dynamicAllocation.enabled") {
+		spec.Executor.Instances = new(int32(2)) // spark-submit's default; that of the API is 1
+	}
+	spec.Driver.KubernetesMaster = c.takeText("spark.kubernetes.driver.master")
+	if t := c.request.DriverTemplate; t != nil {
+		spec.Driver.Template = &runtime.RawExtension{Raw: t}
+	}
+	if t := c.request.ExecutorTemplate; t != nil {
+		spec.Executor.Template = &runtime.RawExtension{Raw: t}
+	}
+	return nil
+}
+
+func (c *converter) dependencies() error {
+	deps := &c.app.Spec.Deps
+	for _, list := range []struct {
+		key  string
+		into *[]string
+	}{
+		{"spark.jars", &deps.Jars}, {"spark.files", &deps.Files}, {"spark.submit.pyFiles", &deps.PyFiles}, {"spark.archives", &deps.Archives},
+		{"spark.jars.packages", &deps.Packages}, {"spark.jars.excludes", &deps.ExcludePackages}, {"spark.jars.repositories", &deps.Repositories},
+	} {
+		if text, ok := c.take(list.key); ok {
+			*list.into = conf.SplitList(text)
+		}
+	}
+	return nil
+}
+
+// submitter removes the keys that configure spark-submit's own connection and its wait.
+func (c *converter) submitter() error {
+	if text, ok := c.take("spark.kubernetes.submission.waitAppCompletion"); ok {
+		c.wait = strings.EqualFold(strings.TrimSpace(text), "true")
+	}
+	const account = submit.RunnerAccountKey
+	for _, key := range c.conf.Keys() {
+		if strings.HasPrefix(key, "spark.kubernetes.authenticate.submission.") && key != account {
+			c.warn("%s: has no effect: the connection is that of the kubeconfig", key)
+			c.conf.Delete(key)
+		}
+	}
+	for _, key := range []string{"spark.kubernetes.context", "spark.kubernetes.trust.certificates"} {
+		if value, ok := c.take(key); ok {
+			c.warn("%s: has no effect: the connection is that of the kubeconfig; use --context %s", key, conf.Quote(key, value))
+		}
+	}
+	if c.request.Master != DefaultMaster {
+		c.warn("--master: has no effect: the application is created in the cluster of the kubeconfig's context")
+	}
+	return nil
+}
+
+func (c *converter) rest() error {
+	if c.conf.Len() > 0 {
+		c.app.Spec.SparkConf = c.conf.Map()
+	}
+	return nil
+}
+
+var versionInTag = regexp.MustCompile(`:[^/@]*?(\d+\.\d+\.\d+)[^/]*$`)
+
+// VersionOf returns the version of Spark in an image's tag; empty if the tag has none.
+func VersionOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if match := versionInTag.FindStringSubmatch(image); match != nil {
+		return match[1]
+	}
+	return ""
+}

@@ -1,0 +1,426 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+)
+
+// user runs the program as a user of a real cluster, in a namespace of its own that an operator serves.
+type user struct {
+	*scene.World
+	t          *testing.T
+	kubeconfig string
+}
+
+// newUser writes the kubeconfig of an administrator.
+func newUser(t *testing.T, w *scene.World) *user {
+	t.Helper()
+	rc := testkit.Rest(t)
+	file := clientcmdapi.NewConfig()
+	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile, CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
+	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{
+		ClientCertificate: rc.CertFile, ClientCertificateData: rc.CertData, ClientKey: rc.KeyFile, ClientKeyData: rc.KeyData, Token: rc.BearerToken,
+	}
+	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: w.Namespace}
+	file.CurrentContext = "test"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*file, path); err != nil {
+		t.Fatal(err)
+	}
+	return &user{World: w, t: t, kubeconfig: path}
+}
+
+// does runs a verb and checks its exit code, and that the output has some texts.
+func (u *user) does(code exit.Code, has string, args ...string) result {
+	u.t.Helper()
+	return u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, code, has, args...)
+}
+
+func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit.Code, has string, args ...string) result {
+	u.t.Helper()
+	got := runWith(ctx, streams, append([]string{args[0], "--kubeconfig", u.kubeconfig}, args[1:]...)...)
+	if got.code != code || !strings.Contains(got.out+got.err, has) {
+		u.t.Errorf("sparkctl %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got.code, code, has, got.out, got.err)
+	}
+	if got.code != exit.OK && got.code != exit.Interrupted && streams.Width == 0 && strings.Count(got.err, "error: ") != 1 {
+		u.t.Errorf("sparkctl %s: the error is not one line: %q", strings.Join(args, " "), got.err)
+	}
+	return got
+}
+
+// manifest writes a manifest of an application.
+func (u *user) manifest(name, more string) string {
+	u.t.Helper()
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: " + name + ", labels: {team: data}}\n" +
+		"spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  image: docker.io/apache/spark:4.1.4\n  mainClass: org.apache.spark.examples.SparkPi\n" +
+		"  mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar\n  driver: {}\n  executor: {instances: 1}\n" + more
+	path := filepath.Join(u.t.TempDir(), name+".yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	return path
+}
+
+// driver waits for the driver pod of an application, and plays its kubelet.
+func (u *user) driver(name string, phase corev1.PodPhase, state corev1.ContainerState) {
+	u.t.Helper()
+	pod := &corev1.Pod{}
+	testkit.Wait(u.t, "the driver of "+name, func(ctx context.Context) error {
+		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name + "-driver"}, pod); err != nil {
+			return err
+		}
+		pod.Status.Phase = phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state, Ready: state.Running != nil}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		return u.API.Status().Update(ctx, pod)
+	})
+}
+
+func running() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+}
+
+// TestVerbsOnACluster: the life of applications as a user sees it, with a whole operator on a real API server.
+func TestVerbsOnACluster(t *testing.T) {
+	withoutSpark(t)
+	w := scene.New(t)
+	runOperator(t, w)
+	u := newUser(t, w)
+	u.does(exit.OK, "nothing found", "list")
+	pi := u.manifest("pi", "")
+	u.does(exit.OK, "dry run", "create", "-f", pi, "--dry-run")
+	u.does(exit.OK, "nothing found", "list")
+	u.does(exit.OK, "pi created", "create", "-f", pi)
+	u.does(exit.Cluster, "exists already", "create", "-f", pi)
+	u.driver("pi", corev1.PodRunning, running())
+	u.does(exit.OK, "RUNNING", "wait", "pi", "--for=running", "--timeout=1m")
+	t.Run("lists", func(t *testing.T) { (&user{w, t, u.kubeconfig}).lists() })
+	t.Run("shows", func(t *testing.T) { (&user{w, t, u.kubeconfig}).shows() })
+	t.Run("wait", func(t *testing.T) { (&user{w, t, u.kubeconfig}).waits() })
+	t.Run("submit", func(t *testing.T) { (&user{w, t, u.kubeconfig}).submits() })
+	t.Run("schedules", func(t *testing.T) { (&user{w, t, u.kubeconfig}).schedules() })
+	t.Run("log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).logs() })
+	t.Run("scale", func(t *testing.T) { (&user{w, t, u.kubeconfig}).scales() })
+	t.Run("explain", func(t *testing.T) { (&user{w, t, u.kubeconfig}).explains() })
+	t.Run("errors", func(t *testing.T) { (&user{w, t, u.kubeconfig}).errors() })
+	t.Run("delete", func(t *testing.T) { (&user{w, t, u.kubeconfig}).deletes() })
+}
+
+func (u *user) lists() {
+	table := u.does(exit.OK, "RUNNING", "list")
+	if !strings.HasPrefix(table.out, "NAMESPACE") || strings.Count(table.out, "\n") != 2 {
+		u.t.Errorf("the table is\n%s", table.out)
+	}
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "list", "-o", "wide")
+	for line := range strings.Lines(narrow.out) {
+		if len(strings.TrimSpace(line)) > 60 {
+			u.t.Errorf("%q is too long for 60 columns", line)
+		}
+	}
+	u.does(exit.OK, "sparkapplication.sparkoperator.k8s.io/pi", "list", "-A", "-o", "name", "-l", "team=data", "--state", "running", "--kind", "app,cluster")
+	for _, filter := range [][]string{{"-l", "team=other"}, {"--state", "failed"}, {"--older", "1h"}, {"--kind", "schedule"}} {
+		u.does(exit.OK, "nothing found", append([]string{"list"}, filter...)...)
+	}
+	u.does(exit.OK, "pi", "list", "-o", "jsonpath={.items[*].metadata.name}")
+	var list struct{ Items []v1beta2.SparkApplication }
+	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "list", "-o", "json").out), &list); err != nil || len(list.Items) != 1 || list.Items[0].Kind != "SparkApplication" {
+		u.t.Errorf("%d applications, %v", len(list.Items), err)
+	}
+	u.does(exit.Usage, "name, age, state", "list", "--sort", "colour")
+	u.does(exit.Usage, "apache-app", "list", "--kind", "job")
+	u.does(exit.Usage, "-l", "list", "-l", "!!")
+	u.does(exit.Usage, "xml", "list", "-o", "xml")
+}
+
+func (u *user) shows() {
+	screen := u.does(exit.OK, "RUNNING", "status", "pi")
+	for _, want := range []string{"name:      " + u.Namespace + "/pi", "phases:", "Launched", "pi-driver", "conditions:", "Submitted", "requested:", "events:"} {
+		if !strings.Contains(screen.out, want) {
+			u.t.Errorf("the status lacks %q:\n%s", want, screen.out)
+		}
+	}
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "status", "app/pi")
+	for line := range strings.Lines(narrow.out) {
+		if line = strings.TrimRight(line, "\n"); len(line) > 60 && len(strings.Fields(line)) > 2 {
+			u.t.Errorf("%q is too long for 60 columns", line)
+		}
+	}
+	testkit.Wait(u.t, "an Event about pi", func(context.Context) error {
+		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "pi", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationSubmitted") {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	u.does(exit.Cluster, "executor 7", "log", "pi", "--executor", "7")
+	why := u.does(exit.OK, "is RUNNING", "explain", "pi")
+	if !strings.Contains(why.out, "next:") {
+		u.t.Errorf("the explanation is\n%s", why.out)
+	}
+}
+
+// waits has two applications: one that succeeds, and one that fails.
+func (u *user) waits() {
+	ctx, interrupt := context.WithCancel(u.t.Context())
+	interrupt()
+	u.doesWith(ctx, terminal.Streams{In: strings.NewReader("")}, exit.Interrupted, "interrupted", "wait", "pi")
+	u.does(exit.Cluster, "within 10ms", "wait", "pi", "--timeout=10ms")
+	u.does(exit.Usage, "succeeded", "wait", "pi", "--for=lunch")
+	u.driver("pi", corev1.PodSucceeded, scene.Exited(0, ""))
+	u.does(exit.OK, "COMPLETED", "wait", "pi")
+	ended := make(chan result, 1)
+	go func() {
+		ended <- runWith(u.t.Context(), terminal.Streams{}, "create", "--kubeconfig", u.kubeconfig, "-f", u.manifest("unlucky", ""), "--wait")
+	}()
+	u.driver("unlucky", corev1.PodFailed, scene.Exited(3, "out of luck"))
+	if got := <-ended; got.code != exit.Failed || !strings.Contains(got.err, "out of luck") {
+		u.t.Errorf("an application that fails: %+v", got)
+	}
+	u.does(exit.Failed, "out of luck", "wait", "unlucky", "--for=running")
+}
+
+func (u *user) submits() {
+	args := []string{"submit", "--deploy-mode", "cluster", "--name", "job", "--class", "X", image, "--object-name", "job", "local:///x.jar", "--wait"}
+	u.does(exit.OK, "job created", args...)
+	if app := u.Get("job"); app.Spec.Arguments[0] != "--wait" || app.Spec.SparkVersion != "4.1.4" {
+		u.t.Errorf("the application is %+v", app.Spec)
+	}
+	u.does(exit.OK, "/any-", "submit", "--deploy-mode", "cluster", "--name", "any", "--class", "X", image, "local:///x.jar")
+	u.does(exit.OK, "job suspended", "suspend", "job")
+	testkit.Wait(u.t, "the suspension of job", func(context.Context) error {
+		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSuspended {
+			return fmt.Errorf("it is %q", state)
+		}
+		return nil
+	})
+	u.does(exit.OK, "job", "list", "--state", "suspended", "-o", "name")
+	u.does(exit.OK, "job resumed", "resume", "job")
+	testkit.Wait(u.t, "job to run again", func(context.Context) error {
+		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+			return fmt.Errorf("it is %q", state)
+		}
+		return nil
+	})
+}
+
+func (u *user) schedules() {
+	s := u.Schedule("nightly", scene.Seldom)
+	u.does(exit.OK, "a run is requested", "trigger", "nightly")
+	testkit.Wait(u.t, "a run of nightly", func(context.Context) error {
+		if runs := u.RunsOf(s); len(runs) != 1 {
+			return fmt.Errorf("its runs are %v", runs)
+		}
+		return nil
+	})
+	u.does(exit.Usage, "is no schedule", "trigger", "pi")
+	u.does(exit.OK, "nightly", "status", "schedule/nightly")
+	u.does(exit.OK, "nightly suspended", "suspend", "schedule/nightly")
+	u.does(exit.OK, "nightly resumed", "resume", "schedule/nightly")
+}
+
+// logs follows an application whose first attempt fails and whose second succeeds.
+func (u *user) logs() {
+	node := startKubelet(u.t, "node-"+u.Namespace)
+	u.does(exit.OK, "again created", "create", "-f", u.manifest("again", "  restartPolicy: {type: OnFailure, onFailureRetries: 1, onFailureRetryInterval: 1}\n"))
+	u.onNode(node, "again-driver", "")
+	node.logs("again-driver", "first\nwithout an end")
+	u.driver("again", corev1.PodRunning, running())
+	followed := make(chan result, 1)
+	go func() {
+		followed <- runWith(u.t.Context(), terminal.Streams{}, "log", "again", "-f", "--kubeconfig", u.kubeconfig)
+	}()
+	testkit.Wait(u.t, "the log to be followed", func(context.Context) error {
+		if !node.asked("follow=true") {
+			return fmt.Errorf("the requests are %v", node.queries)
+		}
+		return nil
+	})
+	first := &corev1.Pod{}
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "again-driver"}, first); err != nil {
+		u.t.Fatal(err)
+	}
+	node.logs("again-driver", "second\n")
+	u.driver("again", corev1.PodFailed, scene.Exited(1, "bad luck"))
+	u.onNode(node, "again-driver", string(first.UID))
+	u.driver("again", corev1.PodRunning, running())
+	u.does(exit.OK, "second", "log", "again", "--tail", "5", "--since", "10s", "-p")
+	for _, option := range []string{"spark-kubernetes-driver?", "tailLines=5", "sinceSeconds=10", "previous=true"} {
+		if !node.asked(option) {
+			u.t.Errorf("the requests lack %s: %v", option, node.queries)
+		}
+	}
+	u.executor(node, u.Get("again"))
+	u.does(exit.OK, "[again-exec-1] I am one", "log", "again", "--executor", "all")
+	u.does(exit.OK, "I am one", "log", "again", "--executor", "1")
+	u.does(exit.Cluster, "of attempt 7", "log", "again", "--attempt", "7")
+	u.driver("again", corev1.PodSucceeded, scene.Exited(0, ""))
+	if got := <-followed; got.code != exit.OK || got.out != "first\nwithout an end\nsecond\n" {
+		u.t.Errorf("the log of both attempts: %+v", got)
+	}
+}
+
+// onNode binds a pod to a node, once a pod of that name with another UID exists.
+func (u *user) onNode(node *kubelet, name, notUID string) {
+	u.t.Helper()
+	pod := &corev1.Pod{}
+	testkit.Wait(u.t, "another pod "+name, func(ctx context.Context) error {
+		err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, pod)
+		if err == nil && string(pod.UID) == notUID {
+			return fmt.Errorf("it is the same")
+		}
+		return err
+	})
+	u.Bind(pod, node.node)
+}
+
+// executor creates an executor that runs, as a driver does.
+func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
+	u.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: app.Name + "-exec-1", Labels: map[string]string{
+			"sparkoperator.dev/app-uid": string(app.UID), "sparkoperator.dev/attempt": "2", "spark-role": "executor", "spark-exec-id": "1",
+		}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "x"}}},
+	}
+	u.Create(pod)
+	u.Bind(pod, node.node)
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running()}}
+	testkit.Wait(u.t, "the executor's status", func(ctx context.Context) error {
+		fresh := &corev1.Pod{}
+		if err := u.API.Get(ctx, client.ObjectKeyFromObject(pod), fresh); err != nil {
+			return err
+		}
+		fresh.Status = pod.Status
+		return u.API.Status().Update(ctx, fresh)
+	})
+	node.logs(pod.Name, "I am one\n")
+}
+
+// example returns an example for the user's namespace.
+func (u *user) example(name string) string {
+	u.t.Helper()
+	text, err := os.ReadFile("../../examples/" + name + ".yaml")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	path := filepath.Join(u.t.TempDir(), name+".yaml")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "namespace: default", "namespace: "+u.Namespace)), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	return path
+}
+
+func (u *user) scales() {
+	for _, name := range []string{"apache-cluster", "apache-cluster-hpa", "spark-connect"} {
+		u.does(exit.OK, name+" created", "create", "-f", u.example(name))
+	}
+	u.does(exit.OK, "scaled to 3", "scale", "apache-cluster", "--replicas", "3")
+	u.does(exit.OK, "scaled to 4", "scale", "connect/spark-connect", "--replicas", "4")
+	u.does(exit.Usage, "minWorkers", "scale", "apache-cluster-hpa", "--replicas", "3")
+	u.does(exit.Usage, "dynamic allocation", "scale", "pi", "--replicas", "3")
+	u.does(exit.Usage, "--replicas", "scale", "pi")
+	cluster, server := &sparkv1.SparkCluster{}, &v1alpha1.SparkConnect{}
+	for name, object := range map[string]client.Object{"apache-cluster": cluster, "spark-connect": server} {
+		if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: name}, object); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	if n, m := cluster.Spec.ClusterTolerations.InstanceConfig.InitWorkers, *server.Spec.Executor.Instances; n != 3 || m != 4 {
+		u.t.Errorf("%d workers and %d executors are wanted", n, m)
+	}
+	kinds := u.does(exit.OK, "apache-cluster-hpa", "list", "--kind", "cluster,connect", "-o", "name")
+	if strings.Count(kinds.out, "\n") != 3 {
+		u.t.Errorf("the list is\n%s", kinds.out)
+	}
+	u.does(exit.Usage, "cannot be suspended", "suspend", "apache-cluster")
+	u.does(exit.OK, "SparkCluster", "status", "apache-cluster")
+	u.does(exit.OK, "next:", "explain", "apache-cluster")
+}
+
+// explains has an application whose driver finds no node, and one that is over.
+func (u *user) explains() {
+	u.does(exit.OK, "stuck created", "create", "-f", u.manifest("stuck", ""))
+	pod := &corev1.Pod{}
+	testkit.Wait(u.t, "the driver of stuck", func(ctx context.Context) error {
+		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "stuck-driver"}, pod); err != nil {
+			return err
+		}
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory.",
+			LastTransitionTime: metav1.Now(),
+		}}
+		return u.API.Status().Update(ctx, pod)
+	})
+	why := u.does(exit.OK, "Insufficient memory", "explain", "stuck")
+	for _, want := range []string{"state:", "pod:    stuck-driver: Unschedulable", "do:     request less", "next:   the operator waits"} {
+		if !strings.Contains(why.out, want) {
+			u.t.Errorf("the explanation lacks %q:\n%s", want, why.out)
+		}
+	}
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "Insufficient", "explain", "stuck")
+	for line := range strings.Lines(narrow.out) {
+		if len(strings.TrimRight(line, "\n")) > 60 {
+			u.t.Errorf("%q is too long for 60 columns", line)
+		}
+	}
+	u.does(exit.OK, "nothing: it is over", "explain", "unlucky")
+	u.does(exit.OK, "the next run starts at", "explain", "nightly")
+}
+
+// errors are those of the cluster: each is one line with the way out.
+func (u *user) errors() {
+	u.does(exit.Cluster, "did you mean pi?", "status", "pie")
+	u.does(exit.Cluster, "pi -n "+u.Namespace, "status", "pi", "-n", "default")
+	u.does(exit.Cluster, "sparkctl list -A", "status", "nothing-like-any-other-name")
+	u.does(exit.Usage, "the kinds are", "status", "job/pi")
+	account := "system:serviceaccount:" + u.Namespace + ":powerless"
+	u.does(exit.Cluster, "you lack the right to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
+	u.does(exit.Cluster, "you lack the right to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
+	u.does(exit.Cluster, "cannot be reached", "list", "--server", "http://127.0.0.1:1")
+	u.does(exit.Cluster, "kubectl config get-contexts", "list", "--context", "nowhere")
+	u.does(exit.Cluster, "kubectl create namespace nowhere", "create", "-n", "nowhere", "-f", u.manifest("lost", ""))
+	u.does(exit.Usage, "names the namespace", "create", "-f", u.example("spark-pi"), "-n", "elsewhere")
+	u.does(exit.Invalid, "spec.sparkConf[spark.master]", "create", "-f", u.manifest("bad", "  sparkConf: {spark.master: x}\n"))
+	u.does(exit.Invalid, "coolness", "create", "-f", u.manifest("refused", "  pythonVersion: coolness\n"))
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "bad"}, &v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
+		u.t.Errorf("an invalid application was created: %v", err)
+	}
+	empty := filepath.Join(u.t.TempDir(), "none")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	if got := run(u.t, "list", "--kubeconfig", empty); got.code != exit.Cluster || !strings.Contains(got.err, "no cluster is configured") {
+		u.t.Errorf("without a cluster: %+v", got)
+	}
+}
+
+func (u *user) deletes() {
+	asked := terminal.Streams{In: strings.NewReader("n\n"), Interactive: true}
+	u.doesWith(u.t.Context(), asked, exit.Usage, "nothing was changed", "delete", "pi")
+	u.does(exit.Usage, "-l", "delete")
+	u.does(exit.Cluster, "no objects with the labels", "delete", "-l", "team=other")
+	asked.In = strings.NewReader("y\n")
+	u.doesWith(u.t.Context(), asked, exit.OK, "pi deleted", "delete", "pi", "--wait")
+	u.does(exit.OK, "unlucky deleted", "delete", "-l", "team=data")
+	u.does(exit.Cluster, `no SparkApplication named "pi"`, "status", "app/pi")
+}
