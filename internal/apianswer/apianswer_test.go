@@ -39,7 +39,7 @@ func forbidden(why string) *apierrors.StatusError {
 
 func invalid(errs ...*field.Error) error { return apierrors.NewInvalid(podKind, "pi-driver", errs) }
 
-// terminating is the answer to a creation in a namespace that is being deleted.
+// terminating returns the API server's answer to a creation in a namespace that is being deleted.
 func terminating() error {
 	err := forbidden("unable to create new content in namespace n because it is being terminated")
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -133,7 +133,8 @@ func TestWaitOf(t *testing.T) {
 	}
 }
 
-// TestNotServed: the client reports a missing definition in two ways. Nothing else that is not found is one.
+// TestNotServed checks that NotServed detects a missing definition in both forms in which the client reports it, and in
+// no other error.
 func TestNotServed(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "scheduling.example.com", Version: "v1", Kind: "PodGroup"}
 	object := &unstructured.Unstructured{}
@@ -161,7 +162,8 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// TestOfCreation: every answer is either a permanent rejection, a wait, or a transient error.
+// TestOfCreation checks that each error of a creation is classified as a permanent rejection, a wait, or a transient
+// error.
 func TestOfCreation(t *testing.T) {
 	refused := errors.New("connection refused")
 	for name, test := range map[string]struct {
@@ -197,7 +199,7 @@ func TestOfCreation(t *testing.T) {
 	}
 }
 
-// TestOfDryRun: only what keeps the pod itself from being created is a cause.
+// TestOfDryRun checks that OfDryRun returns a cause only if something would keep the pod itself from being created.
 func TestOfDryRun(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -281,7 +283,8 @@ func TestHasDuplicates(t *testing.T) {
 	}
 }
 
-// TestImmutableSpec: only a change of an immutable field is a reason to replace a StatefulSet.
+// TestImmutableSpec checks that only the rejected change of an immutable field leads to the replacement of a
+// StatefulSet.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))
@@ -317,7 +320,8 @@ func TestUndeclaredField(t *testing.T) {
 	}
 }
 
-// TestQuotaCountsPredecessor: only a quota that is full with the predecessor has room after that is gone.
+// TestQuotaCountsPredecessor checks that a quota counts as full because of the old StatefulSet only if the quota has
+// room after the old one is deleted.
 func TestQuotaCountsPredecessor(t *testing.T) {
 	sets := func(text string) error {
 		return fmt.Errorf("create: %w", apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New(text)))

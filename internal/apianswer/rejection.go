@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The reasons of a rejection by the API server.
+// These are the reasons of a rejection by the API server.
 const (
 	ReasonQuota          = "QuotaExceeded"
 	ReasonPodSecurity    = "PodSecurityViolation"
@@ -63,7 +63,7 @@ func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 	return lifecycle.Cause{Reason: reason, Message: message}, reason != ReasonOperatorForbidden
 }
 
-// isUnsettled reports whether the API server rejects a request only since it does not have all of its own state yet.
+// isUnsettled reports whether the API server rejects a request only because it has not loaded all of its own state yet.
 //
 // A quota that was just created has no figures for a moment. The admission plugin that checks owners does not know a
 // definition for the first seconds.
@@ -71,7 +71,7 @@ func isUnsettled(message string) bool {
 	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
 }
 
-// rejectionReason distinguishes the rejections with status 403. Only the message does.
+// rejectionReason returns the reason of a rejection. Rejections with status 403 differ only in their messages.
 func rejectionReason(code int, message string) string {
 	if code != http.StatusForbidden {
 		return ReasonInvalid
@@ -92,19 +92,19 @@ func rejectionReason(code int, message string) string {
 	return ReasonForbidden
 }
 
-// lacksRight reports whether a 403 comes from the authorizer, or from the admission plugin
-// OwnerReferencesPermissionEnforcement, which requires a right as well. Other admission plugins judge the object and
-// not the user.
+// lacksRight reports whether a message of status 403 says that the operator lacks a right. Such a message comes from
+// the authorizer, or from the admission plugin OwnerReferencesPermissionEnforcement, which requires a right as well.
+// Other admission plugins judge the object and not the user.
 func lacksRight(message string) bool {
 	_, why, found := strings.Cut(message, " is forbidden: ")
 	return found && (strings.HasPrefix(why, `User "`) || strings.HasPrefix(why, "cannot set blockOwnerDeletion"))
 }
 
-// NotServed reports whether the API server does not serve the kind of an object that was to be created. The cause names
-// the definition to install: the definition of an optional kind comes with another program.
+// NotServed reports whether a creation failed because the API server does not serve the object's kind. The cause names
+// the definition to install: the definition of an optional kind is installed by another program.
 //
 // The client fails before the request if it never knew the kind. If it mapped the kind before the definition was
-// removed, the request goes to a path that does not exist.
+// removed, it sends the request to a path that does not exist.
 func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing bool) {
 	kind := object.GetObjectKind().GroupVersionKind()
 	var status apierrors.APIStatus

@@ -16,13 +16,13 @@ type Replies struct {
 	memory.ByKey[Question, Reply]
 }
 
-// Question is what is asked about a custom resource.
+// Question is the key of a cached reply: a custom resource and the part of it that the request was about.
 type Question struct {
 	Key  types.NamespacedName
 	Part lifecycle.Part
 }
 
-// Reply is what was said.
+// Reply is the API server's reply to a question.
 type Reply struct {
 	UID     types.UID // of the custom resource, or of the pod that was asked about
 	Attempt int32
@@ -30,7 +30,7 @@ type Reply struct {
 	Cause   lifecycle.Cause // empty where nothing stands in the way
 }
 
-// Last returns what was said last about an attempt, and whether that holds still.
+// Last returns the last reply about an attempt, and whether that reply is still valid.
 func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
 	last, known := r.Get(q)
 	if !known || last.UID != uid || last.Attempt != attempt {
@@ -39,7 +39,7 @@ func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) 
 	return last.Cause, now.Before(last.Until)
 }
 
-// RetryAfter is after how long a question is asked again.
+// RetryAfter returns the time until a question may be asked again.
 func (r *Replies) RetryAfter(q Question, now time.Time) time.Duration {
 	last, _ := r.Get(q)
 	return last.Until.Sub(now)

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The reasons of a transient error.
+// These are the reasons of a transient error.
 const (
 	ReasonServerError     = "ServerError"
 	ReasonUnauthorized    = "Unauthorized"
@@ -18,7 +18,7 @@ const (
 	ReasonNoAnswer        = "NoAnswer"
 )
 
-// TransientReason returns the reason of an error that is neither a Wait nor a rejection.
+// TransientReason returns the reason of a transient error. The error must be neither a Wait nor a rejection.
 func TransientReason(err error) string {
 	var status apierrors.APIStatus
 	switch {

@@ -12,13 +12,13 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// UndeclaredField reports whether an apply was rejected since the object has fields that the API server does not know.
-// The API server has no status code for that.
+// UndeclaredField reports whether an apply was rejected because the object has fields that the API server does not
+// know. The API server has no status code for that.
 func UndeclaredField(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "field not declared in schema")
 }
 
-// ImmutableSpec reports whether an update was rejected since it changes a part of the spec that never changes.
+// ImmutableSpec reports whether an update was rejected because it changes an immutable part of the spec.
 func ImmutableSpec(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -33,8 +33,9 @@ func ImmutableSpec(err error) bool {
 var setsCounted = regexp.MustCompile(
 	`used: count/statefulsets\.apps=([^,\s]+), limited: count/statefulsets\.apps=([^,\s]+)`)
 
-// QuotaCountsPredecessor reports whether a quota has no room for a StatefulSet only since it counts the set that is to
-// be replaced. If the quota was lowered since, it has no room afterwards either.
+// QuotaCountsPredecessor reports whether a quota has no room for a StatefulSet only because it counts the StatefulSet
+// that is to be replaced. It returns false if the quota was lowered in the meantime, because the quota then has no room
+// after the deletion either.
 func QuotaCountsPredecessor(err error) bool {
 	if cause, _ := Rejection(err); cause.Reason != ReasonQuota {
 		return false

@@ -13,11 +13,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// terminatingInterval is the After of a wait for a namespace that is being deleted: its objects are deleted with it.
+// terminatingInterval is the After of a wait for a namespace that is being deleted. The application is deleted with its
+// namespace.
 const terminatingInterval = 10 * time.Second
 
-// Wait is an error that ends a pass without a fault of the application. An object is being deleted, or somebody has to
-// repair something. The pass succeeds after that.
+// Wait is an error that ends a pass although the application has no fault. An object is being deleted, or somebody has
+// to repair something. The pass succeeds after that.
 type Wait struct {
 	// After is the least time until the next pass. If it is zero, the wait has no lower bound of its own.
 	After time.Duration
@@ -30,8 +31,8 @@ type Wait struct {
 // Error returns the message.
 func (w *Wait) Error() string { return w.Message }
 
-// WaitOf returns the Wait that an error wraps, or one for a right that the operator lacks. It returns nil for any other
-// error.
+// WaitOf returns the Wait that an error wraps, or a new Wait if the error says that the operator lacks a right. It
+// returns nil for any other error.
 func WaitOf(err error) *Wait {
 	if wait, ok := errors.AsType[*Wait](err); ok {
 		return wait
@@ -42,7 +43,7 @@ func WaitOf(err error) *Wait {
 	return nil
 }
 
-// NamespaceTerminating reports whether a creation failed since the namespace is being deleted.
+// NamespaceTerminating reports whether a creation failed because the namespace is being deleted.
 func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
@@ -50,8 +51,8 @@ func NamespaceTerminating(err error) bool {
 // OfCreation classifies the error of a creation, other than AlreadyExists. It returns either the cause of a permanent
 // rejection, or an error: a Wait, or the wrapped transient error.
 //
-// A definition that is not installed is waited for, as a missing right is. It comes with another program, which may be
-// installed at the same time as the application.
+// A missing definition is a Wait, like a missing right. The definition is installed by another program, perhaps at the
+// same time as the application.
 func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	if NamespaceTerminating(err) {
 		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted"}
@@ -69,10 +70,11 @@ func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 }
 
 // OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of somebody else. It returns the
-// cause that keeps the pod from being created, which is empty if nothing does, or an error if the answer does not tell.
+// cause that would keep the pod from being created, or an empty cause if nothing would. It returns an error if the
+// answer does not show that.
 //
-// The answer does not tell if the operator itself lacks a right: the other account may have it. A webhook with side
-// effects rejects every dry run, which means nothing for the pod.
+// The answer does not show it if the operator itself lacks a right: the other account may have that right. A webhook
+// with side effects rejects every dry run, so its rejection is no cause.
 func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), NamespaceTerminating(err):

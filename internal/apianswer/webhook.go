@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// The reasons of a wait for an admission webhook.
+// These are the reasons of a wait for an admission webhook.
 const (
 	// ReasonWebhookFailed means that a required webhook does not answer.
 	ReasonWebhookFailed = "WebhookFailed"
@@ -21,8 +21,8 @@ const (
 	ReasonPodMutated = "PodMutated"
 )
 
-// OfWebhook returns a wait if an admission webhook keeps an object from being created, and nil otherwise. The message
-// says how to remove the webhook. Somebody has to, and then the application continues: it is not at fault.
+// OfWebhook returns a wait if an admission webhook keeps an object from being created, and nil otherwise. The
+// application is not at fault, and continues when somebody has removed the webhook. The message says how to remove it.
 //
 // The pods of sparkoperator.k8s.io carry a label by which the pod webhook of the kubeflow operator selects the pods
 // that it completes. The pods of this operator are complete. A webhook of a removed kubeflow operator either does not
@@ -59,8 +59,8 @@ func doubledField(object client.Object, err error) string {
 	return ""
 }
 
-// hasDuplicates reports whether two volumes, containers or ports of a pod have one name. A user's template may cause
-// that.
+// hasDuplicates reports whether two volumes, two containers or two ports of a pod have the same name. A user's template
+// may cause that.
 func hasDuplicates(spec *corev1.PodSpec) bool {
 	seen := map[string]bool{}
 	twice := func(kind, name string) bool {

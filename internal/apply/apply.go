@@ -32,7 +32,7 @@ type Applier struct {
 	Budgets    auxiliary.Budgets
 }
 
-// Decision is what is carried out.
+// Decision is the decision of a pass, with the actions to carry out.
 type Decision struct {
 	Object client.Object // the custom resource with the status that was decided
 	Plan   lifecycle.Plan
@@ -41,10 +41,10 @@ type Decision struct {
 	Begun time.Time
 }
 
-// Fact adds something to the facts that an action found and that the decision did not know.
+// Fact changes the observed state: it adds a fact that an action found and that the decision did not know.
 type Fact func(*lifecycle.Observed)
 
-// Outcome is the result of actions.
+// Outcome is the result of one or several actions.
 type Outcome struct {
 	Fact         Fact              // nil if the decision holds; otherwise the decision is made again with it
 	Found        dependents.Set    // dependents that the view did not have
@@ -57,15 +57,15 @@ type Outcome struct {
 	Spent        Spent
 }
 
-// Spent is the time that actions took, by the machine's clock. It is for metrics only.
+// Spent is the time that the actions took, by the machine's clock. Only metrics use it.
 type Spent struct {
 	Acting    time.Duration
 	Rendering time.Duration // within Acting
 	Submitted time.Time     // creation of a submission's last object; zero without a submission
 }
 
-// Add returns the result of these actions and of actions that followed them. It keeps the first fact and the first
-// rejection.
+// Add returns the combined result of these actions and of the actions that followed them. It keeps the first fact and
+// the first rejection.
 func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
@@ -85,13 +85,13 @@ func (o Outcome) Add(next Outcome) Outcome {
 	return o
 }
 
-// RejectionFact returns the fact that the API server rejected a request.
+// RejectionFact returns a fact that says that the API server rejected a request for the given cause.
 func RejectionFact(cause lifecycle.Cause) Fact {
 	return func(seen *lifecycle.Observed) { seen.Rejection = &cause }
 }
 
-// Apply carries out the plan's actions in order, up to the first that finds a fact. An error is transient, or a
-// *apianswer.Wait. The outcome then holds the results of the actions before the error.
+// Apply carries out the plan's actions in order, up to the first action that finds a fact. An error is transient or a
+// *apianswer.Wait. With an error, the outcome holds the results of the actions before the failed one.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
 	for _, action := range d.Plan.Actions {
@@ -142,9 +142,9 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	return Outcome{}, errors.New("no such verb")
 }
 
-// create creates the objects of a submission. The ConfigMaps and Services of the driver come first, in parallel, and
-// then the driver pod. For a submitter pod its Secret comes first. An existing object is read only after its creation
-// was rejected.
+// create creates the objects of a submission. First it creates the ConfigMaps and Services of the driver in parallel,
+// and then the driver pod. If a submitter pod is created instead, its Secret is created first. An existing object is
+// read only after its creation was rejected.
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
@@ -175,7 +175,8 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	return outcome.Add(last), err
 }
 
-// render returns a cause if the spec cannot be rendered, which is an error of the user.
+// render returns the objects of a submission. It returns a cause if the spec cannot be rendered, which is an error of
+// the user.
 func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
 	objects, err := a.Kind.Render(d.Object, action, d.Begun)
 	if err != nil {
@@ -184,8 +185,8 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 	return objects, nil
 }
 
-// createAll creates objects that do not depend on each other. If one creation has a transient error, the facts of the
-// others are dropped: the next pass finds them again.
+// createAll creates objects that do not depend on each other. If one creation has a transient error, createAll drops
+// the facts that the other creations found, because the next pass finds them again.
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
 	dependents.InParallel(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
@@ -219,7 +220,8 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	return Outcome{}, nil
 }
 
-// identityOf returns the object that a pass keeps for an object that it created.
+// identityOf returns a created object in the form in which the pass keeps it: a pod as a typed pod, and any other
+// object unchanged.
 func identityOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
@@ -227,8 +229,8 @@ func identityOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, the pass waits
-// until the object is gone.
+// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, foundOlder
+// returns a Wait until the object no longer exists.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

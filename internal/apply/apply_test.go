@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// TestTargets: what each action deletes of two attempts.
+// TestTargets checks which objects of two attempts each delete action deletes.
 func TestTargets(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	app.Spec.Image = new("image")
@@ -85,8 +85,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsAreNoRemains: no decision waits for auxiliary objects, and the end of an attempt does not delete
-// them. Package auxiliary deletes them.
+// TestAuxiliaryObjectsAreNoRemains checks that no decision waits for auxiliary objects, and that the end of an attempt
+// does not delete them. Package auxiliary deletes them.
 func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
@@ -102,7 +102,7 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	}
 }
 
-// TestHinder: a rejected deletion is a fact, and never replaces an earlier rejection.
+// TestHinder checks that a rejected deletion becomes a fact, and that it never replaces an earlier rejection.
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
@@ -121,7 +121,8 @@ func TestHinder(t *testing.T) {
 	}
 }
 
-// TestDeleteTakesOnlyWhatWasSeen: another object that has the name by now is left alone.
+// TestDeleteTakesOnlyWhatWasSeen checks that a deletion does not touch a new object that has the name of the object
+// that was read.
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

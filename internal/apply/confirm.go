@@ -18,9 +18,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// confirm reads the driver and submitter pods of all attempts from the API server and adds those that the cache did not
-// show. The cache may be late, and a launch that was not recorded may have another name if the spec was edited since.
-// For a submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all pods.
+// confirm reads the driver and submitter pods of all attempts from the API server and adds the pods that the cache did
+// not show. The cache may be late, and a launch that was not recorded may have another name if the spec was edited in
+// the meantime. For a submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all
+// pods.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -66,8 +67,9 @@ func released(pod *corev1.Pod, owner client.Object) bool {
 	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// stillExists returns an error if the owner is being deleted or is gone. The cache may not show that yet. The attempt
-// of such an owner would look as if its driver were lost, and the objects that the user wants to keep would be deleted.
+// stillExists returns an error if the owner is being deleted or no longer exists. The cache may not show that yet.
+// Without this check, the operator would take the driver of such an owner for lost, and would delete the objects that
+// the user wants to keep.
 func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
 	if client.IgnoreNotFound(err) != nil {
@@ -79,7 +81,7 @@ func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	return nil
 }
 
-// inspect reads from the API server whether the ConfigMap exists that a driver mounts. spark-submit creates the
+// inspect reads from the API server whether the ConfigMap that a driver mounts exists. spark-submit creates the
 // ConfigMap last, so the submission is complete if it exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
@@ -109,7 +111,7 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
 }
 
-// foundPod adds a driver or submitter pod that the cache did not show.
+// foundPod returns an outcome that adds a driver or submitter pod that the cache did not show.
 func foundPod(pod *corev1.Pod) Outcome {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)

@@ -41,9 +41,9 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// TestConfirmOfAnOwnerThatIsOrphaned: while a custom resource is deleted with --cascade=orphan, its driver has no owner
-// any more. The cache may still show the custom resource as it was. The attempt must not look as if its driver were
-// lost.
+// TestConfirmOfAnOwnerThatIsOrphaned checks that an attempt whose custom resource is deleted with --cascade=orphan does
+// not look as if its driver were lost. Its driver has no owner any more, and the cache may still show the custom
+// resource as it was.
 func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -89,7 +89,7 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	}
 }
 
-// pages notes the most items that a list had.
+// pages is a client that records the largest number of items in one page of a list.
 type pages struct {
 	client.Client
 	items int
@@ -101,8 +101,8 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 	return err
 }
 
-// TestLiveListsAreBounded: a live list is in memory page by page, however many pods have an application's labels. It
-// keeps only those parts of a pod that the cache keeps.
+// TestLiveListsAreBounded checks that a live list is read page by page, however many pods have an application's labels,
+// and that it keeps only those parts of a pod that the cache keeps.
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

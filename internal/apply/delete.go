@@ -45,8 +45,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// reportRejection makes a fact of a rejected deletion. The same request would be rejected again, and the application
-// must not wait for an object that the operator cannot delete. The first rejection of a pass is the one that is
+// reportRejection turns a rejected deletion into a fact. The same request would be rejected again, and the application
+// must not wait for an object that the operator cannot delete. If a pass has several rejections, the first one is
 // reported.
 func reportRejection(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
@@ -56,7 +56,7 @@ func reportRejection(view dependents.View, err error) (Outcome, error) {
 	return rejectedAction(view, cause, err.Error()), nil
 }
 
-// rejectedAction returns the result of an action that was rejected. The other actions of the pass continue.
+// rejectedAction returns the result of an action that the API server rejected. The other actions of the pass continue.
 func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Outcome {
 	outcome := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Rejection == nil {
@@ -65,8 +65,8 @@ func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Out
 	return outcome
 }
 
-// expire deletes the custom resource if it is still as it was read. An edit in the meantime may mean that it is to
-// live.
+// expire deletes the custom resource if nobody has changed it since it was read. A change may mean that the user wants
+// to keep the custom resource.
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLeftWithPod: an object is waited for if all its owners are pods that are gone or being deleted. An object that
-// also has another owner, or a pod that stays, belongs to somebody else.
+// TestLeftWithPod checks that the operator waits for an object's name only if all owners of the object are pods that
+// are deleted or being deleted. An object that also has another owner, or a pod that stays, belongs to somebody else.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

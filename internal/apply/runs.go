@@ -31,7 +31,7 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	return Outcome{}, errors.New("no such verb")
 }
 
-// createRun creates a run, unless an earlier round of this pass did.
+// createRun creates a run, unless an earlier action of the same pass has created it.
 func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Client, d Decision, action lifecycle.Action) (Outcome, error) {
 	if slices.ContainsFunc(view.Created, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return Outcome{}, nil
@@ -53,7 +53,7 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	}, nil
 }
 
-// renderRun returns a cause if the run cannot be rendered, which is an error of the user.
+// renderRun returns the run to create. It returns a cause if the run cannot be rendered, which is an error of the user.
 func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
 	run, err := a.Kind.Runs.Render(d.Object, action)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left creates a run as somebody left it: of an owner's UID, or of nobody, with the label of a schedule, or without.
+// left creates a run as an earlier operator or a user may have created it. An empty owner means no owner reference, and
+// an empty label means no label of a schedule.
 func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
@@ -33,8 +34,8 @@ func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, own
 	return run
 }
 
-// TestConfirmRuns reads the runs of a schedule from the API server. It adds those that have the schedule's label and
-// its UID, and no others. Each run is added once.
+// TestConfirmRuns checks that a confirmation reads a schedule's runs from the API server and adds those that have the
+// schedule's label and its UID. It adds no other runs, and each run once.
 func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -77,7 +78,8 @@ func TestConfirmRuns(t *testing.T) {
 	}
 }
 
-// TestConfirmRunsIsNotAllowed: a read that fails confirms nothing, with runs that are named and with all of them.
+// TestConfirmRunsIsNotAllowed checks that a failed read confirms nothing, whether the action names one run or means all
+// runs.
 func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// budgetInterval is the time between two requests for a budget that the API server rejected.
+// budgetInterval is the time after which a rejected request for a budget is repeated.
 const budgetInterval = 15 * time.Second
 
 // Budgets creates the PodDisruptionBudgets of drivers.
@@ -25,8 +25,8 @@ type Budgets struct {
 }
 
 // Create creates the budget of an attempt's driver. It returns the created objects, and the cause if the API server
-// rejected the request. A rejected request is not repeated for 15 s. The budget is rendered only for a request. An
-// error is transient.
+// rejected the request. A rejected request is not repeated for 15 s. render is called only if a request is sent. A
+// returned error is transient.
 func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
@@ -46,8 +46,8 @@ func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32
 	return made, cause, nil
 }
 
-// make returns the objects that it created, and the cause if there is no budget. It keeps an existing budget of the
-// application.
+// make sends the request that creates the budget. It returns the created objects, and the cause if there is no budget.
+// It keeps an existing budget of the application.
 func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) (all []client.Object, _ lifecycle.Cause, _ error) {
 	objects, cause := render()
 	if cause != nil {
@@ -75,8 +75,9 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 	return all, lifecycle.Cause{}, nil
 }
 
-// ownedByOthers reads which object has the name. A later pass creates the budget if the object is the application's
-// own, or is an orphan of a deleted application with the same name.
+// ownedByOthers reads the existing object that has the budget's name. It returns a cause if that object belongs to
+// somebody else, and replaces a budget of another operator. If the object is the application's own, or an orphan of a
+// deleted application with the same name, a later pass creates the budget.
 func (b Budgets) ownedByOthers(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {

@@ -22,7 +22,7 @@ import (
 // operator checks that it still exists by creating it from time to time. Other content means another Secret. The
 // previous one is deleted when no pod is left that was created to mount it.
 
-// ensureSecret creates a Secret that is not known to exist.
+// ensureSecret creates a Secret unless this process has found recently that it exists.
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
@@ -38,8 +38,8 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 	return state, nil
 }
 
-// sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but the wanted ones, once every pod
-// is created from the wanted StatefulSets. If it fails, it is retried at the next change.
+// sweepSecrets deletes the Secrets of a cluster that no pod of it mounts. These are all Secrets but the wanted ones, as
+// soon as every pod was created from the wanted StatefulSets. A failed sweep is retried at the next change.
 func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Object) {
 	if !k.Auxiliary.Sets {
 		return
@@ -70,8 +70,8 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 }
 
 // allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If the cluster is to
-// have no pods, it reports whether there are none. Pods whose StatefulSet is being replaced count too, since they keep
-// what they were created from.
+// have no pods, it reports whether none exist. Pods whose StatefulSet is being replaced count too, because they still
+// mount the Secrets of the old StatefulSet.
 func (w *work) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// setWithFuture returns a StatefulSet with unknown fields in its spec and in a container.
+// setWithFuture returns a StatefulSet that has fields unknown to the API server in its spec and in a container.
 func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "x", "namespace": namespace},
@@ -32,8 +32,8 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 	}}
 }
 
-// TestUnknownFieldsAreLeftOut: the edits of a StatefulSet whose template contains a mistake reach the API server, as
-// its creation did.
+// TestUnknownFieldsAreLeftOut checks that a StatefulSet with unknown fields in its template can be updated, as it could
+// be created.
 func TestUnknownFieldsAreLeftOut(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	k := Keeper{Client: dependents.Client{Client: client.WithFieldOwner(api, identity.FieldOwner)}}

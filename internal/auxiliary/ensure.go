@@ -1,7 +1,7 @@
 // Package auxiliary ensures the auxiliary objects of an owner: it creates, updates in place and deletes them until the
-// cluster has the wanted set. Beside a driver these are the objects that others than Spark need (Services, Ingresses,
-// routes). Of a standalone cluster they are all its objects (StatefulSets, autoscalers, budgets, Secrets). No failure
-// stops the pass of the owner.
+// cluster has the wanted set. The auxiliary objects of a driver are those that other clients than Spark need (Services,
+// Ingresses, routes). All objects of a standalone cluster are auxiliary objects (StatefulSets, autoscalers, budgets,
+// Secrets). No failure stops the pass of the owner.
 package auxiliary
 
 import (
@@ -51,7 +51,7 @@ const (
 	ReasonUnavailable = "Unavailable"
 )
 
-// Keeper ensures the auxiliary objects of the drivers of a kind.
+// Keeper ensures the auxiliary objects for all custom resources of one kind.
 type Keeper struct {
 	dependents.Client
 	Auxiliary kind.Auxiliary
@@ -70,7 +70,7 @@ type Outcome struct {
 	Remove []client.Object
 }
 
-// work is the work on the auxiliary objects of one view.
+// work holds the state of one pass's work on the auxiliary objects of an owner.
 type work struct {
 	dependents.View
 	Outcome
@@ -79,7 +79,8 @@ type work struct {
 	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
 
-// RecordResults lets the kind write the results into the object's status, and returns what follows from them.
+// RecordResults lets the kind write the results into the object's status. It returns the events, or the plan and the
+// time of the next pass, that follow from the results.
 func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
 	if wanted.Decide == nil {
 		return Outcome{Events: wanted.Record(results, now)}
@@ -95,8 +96,8 @@ func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.Auxiliar
 }
 
 // Ensure creates, updates and deletes auxiliary objects until they are as the kind wants them, within a time limit. It
-// never changes somebody else's objects. A failure does not end the pass: it becomes part of the status that the pass
-// writes anyway, and is retried later.
+// never changes objects of other owners. A failure does not end the pass: it becomes part of the status that the pass
+// writes anyway, and a later pass retries.
 func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.AuxiliaryObjects, within time.Duration) Outcome {
 	w := &work{View: view}
 	if !wanted.Unsettled {
@@ -145,7 +146,7 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 }
 
 // Clear deletes the auxiliary objects of a driver that has ended. It returns the time until the next pass; 0 = no
-// request. It runs after the status with the end of the driver was stored, so that nobody waits for it.
+// request. It runs after the status that reports the end of the driver was stored, so it does not delay that status.
 func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client.Object) time.Duration {
 	if len(remove) == 0 {
 		return 0
@@ -173,8 +174,8 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	return w.RequeueAfter
 }
 
-// ensureAll ensures the wanted objects concurrently and returns the result. Then it deletes the unwanted ones, since
-// some have to stay if a wanted one is missing (separateKept).
+// ensureAll ensures the wanted objects concurrently and returns the result. It deletes the unwanted objects last,
+// because some of them have to stay if a wanted object is missing (separateKept).
 func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -246,14 +247,15 @@ func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObje
 	return min(first<<min(failures-1, 16), MaxInterval)
 }
 
-// causeError is a permanent failure that no status code shows: somebody else has the name, or the kind is not served.
+// causeError is a permanent failure that no status code of the API server shows: somebody else has the name, or the
+// kind is not served.
 type causeError struct{ cause lifecycle.Cause }
 
-// Error implements error.
+// Error returns the message of the cause.
 func (e *causeError) Error() string { return e.cause.Message }
 
-// ensure brings one object to the wanted state with as few requests as the cache allows. It sends none if the cache
-// shows the wanted state.
+// ensure changes one object to the wanted state with as few requests as the cache allows. It sends no request if the
+// cache shows the wanted state.
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
@@ -308,7 +310,7 @@ func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, ed
 }
 
 // correct reads an existing object, and applies the wanted state if the object differs or was edited. If it returns an
-// error, old reports whether the object, which could not be updated, still works as before.
+// error, old reports whether the object still works as before, although it could not be updated.
 func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edited bool) (now *unstructured.Unstructured, old bool, err error) {
 	existing, err := k.readTree(ctx, object)
 	if err != nil {
@@ -349,7 +351,7 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	return updated, false, nil
 }
 
-// treeOver returns the tree to apply over an existing object.
+// treeOver returns the fields of the wanted object that are applied over the existing object.
 func (w *work) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
 	tree, err := AppliedTree(object)
 	if err != nil {
@@ -358,7 +360,8 @@ func (w *work) treeOver(object client.Object, existing *unstructured.Unstructure
 	return tree, w.keepScale(tree, existing)
 }
 
-// notOurs returns why the existing object of the name must not be changed, or nil if it may be.
+// notOurs returns an error with the reason why the operator must not change the existing object of that name, or nil if
+// it may.
 func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Unstructured) error {
 	switch {
 	case identity.OwnedBy(existing, w.Owner.GetUID()) && existing.GetDeletionTimestamp() != nil:
@@ -374,17 +377,18 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }
 
-// drivenElsewhere reports whether an object belongs to an inherited driver. Another operator created both.
+// drivenElsewhere reports whether an object belongs to an inherited driver. Another operator created both the driver
+// and the object.
 func (w *work) drivenElsewhere(existing client.Object) bool {
 	return slices.ContainsFunc(w.Seen.Drivers, func(d lifecycle.Driver) bool {
 		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
 	})
 }
 
-// update applies the wanted object over the existing one, which belongs to the owner. It keeps fields of others and
-// removes fields that are no longer wanted. It fails if the object was replaced or changed since it was read. The
-// fields that a create wrote have another kind of field owner than applied fields. Ownership has to move to the apply
-// first, since a label that is no longer wanted would stay otherwise.
+// update applies the wanted object over the existing one, which belongs to the owner. It keeps the fields that others
+// set and removes the operator's own fields that are no longer wanted. It fails if the object was replaced or changed
+// since it was read. update first moves the ownership of the fields that a create request wrote to the apply: otherwise
+// a label that is no longer wanted would stay.
 func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err

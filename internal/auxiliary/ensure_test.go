@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestRenderedObjectHasIdentityAndDigest: an object that a later pass could not find again is not created.
+// TestRenderedObjectHasIdentityAndDigest checks that an object is not created if a later pass could not find it again.
 func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {
@@ -45,8 +45,8 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	}
 }
 
-// TestRetryIntervals: each retry waits twice as long as the one before, up to a bound, and a rejection waits longer
-// than a transient error.
+// TestRetryIntervals checks that each retry waits twice as long as the one before, up to a bound, and that a rejection
+// waits longer than a transient error.
 func TestRetryIntervals(t *testing.T) {
 	var k Keeper
 	var got [2][]time.Duration
@@ -65,7 +65,7 @@ func TestRetryIntervals(t *testing.T) {
 	}
 }
 
-// TestUnwanted: only auxiliary objects are deleted for not being wanted.
+// TestUnwanted checks that only auxiliary objects are deleted when they are no longer wanted.
 func TestUnwanted(t *testing.T) {
 	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
@@ -85,8 +85,8 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestOwnDeletionNeedsNoPass: the event of our own deletion is dropped once, if nothing else is left to do. All other
-// deletions are passed on.
+// TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion is dropped once, if nothing is left
+// to do for the owner. All other deletion events are passed on.
 func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

@@ -30,12 +30,12 @@ const (
 	ReasonEdited = "EditedAgain"
 )
 
-// edited reports whether somebody else may have changed an auxiliary object since it was written or last read. Edits
-// from a time when no operator ran are not detected.
+// edited reports whether somebody else may have changed an auxiliary object since the operator wrote or last read it.
+// Edits from a time when no operator ran are not detected.
 //
-// The generation of an Ingress or route shows an edit. It is reversed once in EditInterval at most, so that two parties
-// that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and a read shows
-// whether an autoscaler made it.
+// The generation of an Ingress or route shows an edit. The operator reverses such edits at most once in EditInterval,
+// so that two parties that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and
+// a read shows whether an autoscaler made that edit.
 //
 // A changed resourceVersion of a vital object (Kind.Auxiliary.Vital) shows that it may have been edited. A vital object
 // that this process has not written or read may have been edited too. A read decides (correct).
@@ -68,16 +68,16 @@ func (k Keeper) vital(object client.Object) bool {
 	return slices.Contains(k.Auxiliary.Vital, dependents.KindOf(object))
 }
 
-// noteWrite notes a written object if its resourceVersion or generation can show an edit.
+// noteWrite remembers a write to an object if the object's resourceVersion or generation can show a later edit.
 func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 	if k.vital(object) || object.GetGeneration() > 0 {
 		k.Memory.noteWrite(identity.Key(w.Owner), object, at)
 	}
 }
 
-// needsRewrite reports whether to write an object that was edited or is unknown to this process. A vital object with
-// all wanted content is not written. If an edit of it was reversed a moment ago, the next reversal waits, and
-// needsRewrite returns that wait as an error.
+// needsRewrite reports whether the operator has to write an object that was edited or that this process has not handled
+// yet. A vital object that has all wanted content is not written. If an edit of the object was reversed a moment ago,
+// needsRewrite returns an error that makes the next reversal wait.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
@@ -96,7 +96,8 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	return true, nil
 }
 
-// matches is matchesAll, but ignores fields that the API server drops.
+// matches reports whether an object has everything that is applied to it. Fields that the API server drops may be
+// missing.
 func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if matchesAll(tree, existing) {
 		return true
@@ -105,13 +106,13 @@ func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured
 	return known != nil && matchesAll(known, existing)
 }
 
-// matchesAll reports whether an object has everything that is applied to it. It may have more.
+// matchesAll reports whether an object has everything that is applied to it. The object may have more.
 func matchesAll(tree map[string]any, existing *unstructured.Unstructured) bool {
 	return selectsSamePods(tree, existing.Object) && contains(existing.Object, tree)
 }
 
-// selectsSamePods reports whether a Service selects the same pods as the wanted one, by its whole selector. For other
-// kinds it returns true.
+// selectsSamePods reports whether two Services have the same whole selector, and the existing one is not an
+// ExternalName. For other kinds it returns true.
 func selectsSamePods(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
 		return true
@@ -124,10 +125,10 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 	return kind != "ExternalName" && maps.Equal(to(wanted), to(existing))
 }
 
-// clearPorts removes a Service's port that somebody else added under a name of ours. To an apply the two are different
-// entries of one list, and the API server rejects such a list. It also removes the ports that another operator wrote
-// and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts): an apply would leave them, since they are that
-// operator's fields.
+// clearPorts removes the ports of a Service that would make the apply fail or that the apply would leave. The first are
+// ports that somebody else added under a name that the wanted Service uses: an apply would treat the two as different
+// entries of one list, and the API server rejects such a list. The second are ports that another operator wrote and
+// that the kind wants on no Service (Kind.Auxiliary.ClosedPorts), because an apply keeps the fields of that operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
@@ -160,7 +161,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	return nil
 }
 
-// isClosedPort reports whether the kind wants a port, by its name and number, on no Service.
+// isClosedPort reports whether a port has the name and number of a port that the kind wants on no Service.
 func (k Keeper) isClosedPort(port any) bool {
 	entry, _ := port.(map[string]any)
 	name, _ := entry["name"].(string)
@@ -168,7 +169,7 @@ func (k Keeper) isClosedPort(port any) bool {
 	return known && entry["port"] == int64(number)
 }
 
-// samePort reports whether one of the ports has the key of an entry.
+// samePort reports whether one of the ports has the same list key (port and protocol) as an entry.
 func samePort(ports []any, entry any) bool {
 	wanted, _ := entry.(map[string]any)
 	return slices.ContainsFunc(ports, func(other any) bool {
@@ -177,7 +178,7 @@ func samePort(ports []any, entry any) bool {
 	})
 }
 
-// contains reports whether a JSON tree has everything that the wanted one has. It may have more fields and list
+// contains reports whether a JSON tree has everything that the wanted tree has. The tree may have more fields and list
 // entries.
 func contains(tree, wanted any) bool {
 	switch wanted := wanted.(type) {
@@ -201,7 +202,8 @@ func contains(tree, wanted any) bool {
 	return reflect.DeepEqual(tree, wanted)
 }
 
-// AppliedTree returns an object as it is applied, with only the fields that its owner sets.
+// AppliedTree returns the fields of an object that the operator applies: all that the operator sets, without the status
+// and the creation time.
 func AppliedTree(object client.Object) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -212,12 +214,12 @@ func AppliedTree(object client.Object) (map[string]any, error) {
 	return tree, nil
 }
 
-// declared returns an object's tree without the fields that the operator's types lack. It returns nil for a kind
-// without a type.
+// declared returns an object's tree without the fields that the operator's Go types lack. It returns nil for a kind
+// that has no Go type.
 //
-// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. They
-// are kept, as they are in pods (spark/podtemplate). If the API server does not know them either, it drops them from
-// created objects and rejects an apply. In that case they are left out.
+// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. These
+// fields are kept, as they are in pods (spark/podtemplate). If the API server does not know them either, it drops them
+// from created objects and rejects an apply. In that case they are left out.
 func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	typed, err := scheme.New((&unstructured.Unstructured{Object: tree}).GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
@@ -234,8 +236,8 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	return known
 }
 
-// separateKept separates the unwanted objects that stay for now: vital objects, as long as a wanted object of their
-// kind is missing. Clients may be connected through them.
+// separateKept divides the unwanted objects into those that stay for now and those to delete. A vital object stays as
+// long as a wanted object of its kind is missing, because clients may be connected through it.
 func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == dependents.KindOf(object) && !s.Current })
@@ -248,8 +250,7 @@ func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.Auxiliar
 	return stay, goes
 }
 
-// objectsMissing reports whether an object that existed after the last try, though not as wanted, does not exist any
-// more.
+// objectsMissing reports whether an outdated object that existed after the last try does not exist any more.
 func (w *work) objectsMissing(results []lifecycle.AuxiliaryObject) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {

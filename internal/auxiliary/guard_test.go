@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSaysAll: fields that others add are no edit, except in a selector.
+// TestSaysAll checks that fields that others add do not count as an edit, except in a selector.
 func TestSaysAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{
@@ -56,7 +56,8 @@ func TestSaysAll(t *testing.T) {
 	}
 }
 
-// TestEditions: an object that is not newer than the last write or read is not edited. An unknown object may be.
+// TestEditions checks that an object counts as edited if it is newer than the last write or read, or if the operator
+// does not know it.
 func TestEditions(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
@@ -82,8 +83,8 @@ func TestEditions(t *testing.T) {
 	}
 }
 
-// TestKept: an unwanted vital object stays while the wanted object of its kind is missing. All other unwanted objects
-// go.
+// TestKept checks that an unwanted vital object stays while the wanted object of its kind is missing, and that all
+// other unwanted objects are deleted.
 func TestKept(t *testing.T) {
 	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default()).Auxiliary}
 	remove := []client.Object{

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Memory remembers the last try to ensure the auxiliary objects of each owner.
+// Memory remembers, for each owner, the last try to ensure its auxiliary objects.
 type Memory struct {
 	tries memory.ByKey[types.NamespacedName, attempt]
 	// edits are auxiliary objects as they were written, read or first seen, by nameOf.
@@ -24,13 +24,14 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether a cluster has no other Secrets than those of the wanted objects.
+// swept reports whether the earlier Secrets of a cluster were already deleted for these wanted objects (by their
+// digest).
 func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
 	digest, known := m.sweeps.Get(key)
 	return known && digest == wanted
 }
 
-// sweep notes that it has no other Secrets.
+// sweep records that the earlier Secrets of a cluster were deleted for these wanted objects.
 func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
 
 // revision is the state of an object when the operator last handled it.
@@ -42,7 +43,7 @@ type revision struct {
 	verifiedAt time.Time // when it was read and found correct; zero if it was not
 }
 
-// olderThan reports whether an object may have been changed since. It returns true for an unknown object.
+// olderThan reports whether an object may have been changed since this revision. It returns true for an unknown object.
 func (e revision) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true
@@ -51,18 +52,18 @@ func (e revision) olderThan(object client.Object) bool {
 	return err != nil || order < 0
 }
 
-// noteWrite notes a write.
+// noteWrite records that the operator wrote an object, and when.
 func (m *Memory) noteWrite(key types.NamespacedName, object client.Object, at time.Time) {
 	m.remember(key, object, func(e *revision) { e.at = at })
 }
 
-// verified notes that an object was read and is correct.
+// verified records that the operator read an object and found it correct, and when.
 func (m *Memory) verified(key types.NamespacedName, object client.Object, now time.Time) {
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets forgets that Secrets exist, except those with the given nameOf. The others are about to be deleted, and
-// have to be created again if they are wanted again.
+// forgetSecrets forgets that Secrets exist, except those in the list but (by nameOf). The forgotten Secrets are about
+// to be deleted, and have to be created again if they are wanted again.
 func (m *Memory) forgetSecrets(key types.NamespacedName, but []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
@@ -90,7 +91,7 @@ func (m *Memory) remember(key types.NamespacedName, object client.Object, change
 	})
 }
 
-// seen returns what is remembered of an object; the zero revision for an unknown object.
+// seen returns the remembered revision of an object. It returns the zero revision for an unknown object.
 func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	all, _ := m.edits.Get(key)
 	if known := all[nameOf(object)]; known.uid == object.GetUID() {
@@ -99,7 +100,8 @@ func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	return revision{}
 }
 
-// lastWrite returns what noteWrite noted of an object. An unknown object is noted as if it had just been written.
+// lastWrite returns the remembered revision of an object, and whether the object was known. It remembers an unknown
+// object as it is now. It returns false for an object without a generation.
 func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revision, bool) {
 	last := m.seen(key, object)
 	switch {
@@ -128,7 +130,7 @@ type write struct {
 	at      time.Time
 }
 
-// isRecent reports whether the object was written with this content, so recently that the cache may not show it yet.
+// isRecent reports whether the object was written with this content so recently that the cache may not show it yet.
 func (w write) isRecent(content string, now time.Time) bool {
 	return w.content == content && now.Sub(w.at) < OwnTrust
 }
@@ -146,7 +148,7 @@ func (m *Memory) note(key types.NamespacedName, last attempt) {
 }
 
 // OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary
-// objects, so that the deletion event needs no pass. The object is forgotten.
+// objects. In that case the deletion event needs no pass, and OwnDeletion forgets the object.
 func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
 	m.tries.Update(key, func(last attempt, known bool) (attempt, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
@@ -159,13 +161,13 @@ func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (de
 	return deleted
 }
 
-// clear notes that no auxiliary objects exist and none are wanted.
+// clear records that an owner has no auxiliary objects and wants none.
 func (m *Memory) clear(key types.NamespacedName) {
 	m.tries.Forget(key)
 	m.edits.Forget(key)
 }
 
-// Forget drops everything about a key.
+// Forget drops everything that is remembered for a key.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.clear(key)
 	m.sweeps.Forget(key)

@@ -19,8 +19,8 @@ import (
 // This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
 // wanted ones (see ensure.go).
 
-// checkRendered guards against an error in a dialect: a later pass has to find the object again, and to see whether it
-// differs.
+// checkRendered returns an error if a rendered object lacks its identity or the digest of its content. Without them a
+// later pass could not find the object again, or not see whether it differs. Such an object is an error in a dialect.
 func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
@@ -28,7 +28,7 @@ func checkRendered(object, owner client.Object) error {
 	return identity.Verify(object, owner, identity.Attempt(object))
 }
 
-// clusterAddress returns the cluster IP of a Service; "" if it has none.
+// clusterAddress returns the cluster IP of a Service, or "" if the Service has none.
 func clusterAddress(object client.Object) string {
 	address := ""
 	switch o := object.(type) {
@@ -43,11 +43,12 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// auxiliaryKinds are the kinds of auxiliary objects. An unwanted object of another kind is never deleted here.
+// auxiliaryKinds are the kinds of auxiliary objects that are deleted when they are no longer wanted. This package never
+// deletes an unwanted object of another kind.
 var auxiliaryKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
 
 // unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, it adds
-// the pods that have lost their StatefulSet, since no other one will adopt them.
+// the pods that have lost their StatefulSet, because no other StatefulSet will adopt them.
 func (w *work) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
 	for i := range w.Set.Others {
@@ -65,7 +66,7 @@ func (w *work) unwanted(wanted []client.Object) []client.Object {
 	return remove
 }
 
-// inCache returns an object's metadata from the cache; nil if the cache does not have the object.
+// inCache returns an object's metadata from the cache, or nil if the cache does not have the object.
 func (w *work) inCache(object client.Object) *metav1.PartialObjectMetadata {
 	for i := range w.Set.Others {
 		if other := &w.Set.Others[i]; nameOf(other) == nameOf(object) {
@@ -88,10 +89,11 @@ func (w *work) cached(object client.Object) string {
 	return "?"
 }
 
-// nameOf identifies an object among those of one owner.
+// nameOf returns the key of an object among the objects of one owner: kind and name.
 func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
 
-// DigestOf identifies a set of requests. If it changes, earlier results do not count any more.
+// DigestOf returns a text that identifies a set of objects to ensure and to delete. If it changes, earlier results do
+// not count any more.
 func DigestOf(wanted, remove []client.Object) string {
 	var words []string
 	for _, object := range wanted {

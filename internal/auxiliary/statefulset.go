@@ -38,7 +38,7 @@ func isSet(object client.Object) bool {
 	return dependents.KindOf(object) == dependents.StatefulSet.Kind
 }
 
-// autoscaled returns the names of the StatefulSets that an autoscaler among the objects scales.
+// autoscaled returns the names of the StatefulSets that the autoscalers among the objects scale.
 func autoscaled(objects []client.Object) (names []string) {
 	for _, object := range objects {
 		if dependents.KindOf(object) != autoscaler.Kind {
@@ -54,9 +54,9 @@ func autoscaled(objects []client.Object) (names []string) {
 	return names
 }
 
-// keepScale applies the current number of pods if an autoscaler decides it. If the field were left out, an apply would
-// remove the number that the set was created with, and Kubernetes would use its default. Zero is not an autoscaler's
-// number: it never scales a set without pods.
+// keepScale puts the current number of pods into the applied tree if an autoscaler decides that number. If the field
+// were left out, an apply would remove the number that the StatefulSet was created with, and Kubernetes would use its
+// default. Zero is not an autoscaler's number, because an autoscaler never scales a StatefulSet without pods.
 func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(w.scaled, existing.GetName()) {
 		return nil
@@ -68,7 +68,7 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// createFirst creates an object and returns it.
+// createFirst creates an object, in the form that objectToCreate returns, and returns it.
 func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	first, err := k.objectToCreate(ctx, w, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
@@ -77,9 +77,9 @@ func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, 
 	return first, k.Create(ctx, first)
 }
 
-// objectToCreate returns the object to create. A new set that an autoscaler scales begins with as many pods as the
-// previous one left, since a lower number would stop pods. They are counted live, since the cache may lack some. A set
-// without any trace of a previous one costs no read.
+// objectToCreate returns the object to create. A new StatefulSet that an autoscaler scales begins with as many pods as
+// the previous StatefulSet had, because a lower number would stop pods. These pods are counted live, because the cache
+// may lack some. If nothing shows that a previous StatefulSet existed, no read is needed.
 func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
@@ -95,13 +95,14 @@ func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Objec
 	return adoptStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !isOwnedBySet(&pod, name) })), nil
 }
 
-// isOwnedBySet reports whether a pod has the label of a cluster's pod and is owned by the set of a name.
+// isOwnedBySet reports whether a pod has the label of a cluster's pod and is owned by the StatefulSet with the given
+// name.
 func isOwnedBySet(pod *corev1.Pod, name string) bool {
 	set := metav1.GetControllerOfNoCopy(pod)
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
-// adoptStrays lets a set begin with as many pods as exist of its name.
+// adoptStrays raises the number of replicas of a new StatefulSet to the number that the existing pods of its name need.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := replicasFor(object.GetName(), pods)
 	tree, err := AppliedTree(object)
@@ -114,7 +115,7 @@ func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// replicasFor returns the number of replicas that a set of a name needs to keep the existing pods of its name.
+// replicasFor returns the number of replicas that a StatefulSet needs to keep the existing pods of its name.
 func replicasFor(set string, pods []corev1.Pod) int64 {
 	left, count := int64(0), int64(0)
 	for _, pod := range pods {
@@ -126,30 +127,31 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 	return min(left, 2*count) // a few may be missing; but a single pod with a high number is somebody's invention
 }
 
-// inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited set that stays as it is.
+// inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited StatefulSet that stays as
+// it is.
 const inheritedPrefix = "left-"
 
-// inheritedContent returns the value of that label for a generation of the spec. A later generation means that somebody
-// edited the cluster; then all sets are updated. A new version or configuration of the operator is no reason to restart
-// pods that it did not create.
+// inheritedContent returns the content label of inherited StatefulSets for a generation of the cluster's spec. A later
+// generation means that somebody edited the cluster, and then all its StatefulSets are updated. A new version or
+// configuration of the operator is no reason to restart pods that it did not create.
 func inheritedContent(generation int64) string {
 	return inheritedPrefix + strconv.FormatInt(generation, 10)
 }
 
-// keptAsInherited reports whether an object is an inherited set, by its content label in the cache, and nobody has
-// edited the cluster since it was marked.
+// keptAsInherited reports whether the content label in the cache shows that an object is an inherited StatefulSet, and
+// that nobody has edited the cluster since the StatefulSet was marked.
 func (w *work) keptAsInherited(object client.Object, cached string) bool {
 	return isSet(object) && cached == w.inheritedMark
 }
 
-// isInherited reports whether a set is an inherited one that has stayed as it is until now.
+// isInherited reports whether an object is an inherited StatefulSet that the operator has marked and not updated yet.
 func isInherited(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], inheritedPrefix)
 }
 
-// markSet gives our labels to an inherited set and does not change it otherwise, since an update would restart its
-// pods. It raises the number of pods if more are wanted, but never lowers it: the other operator follows no edits, so
-// that people scale its sets themselves.
+// markSet sets our labels on an inherited StatefulSet. It changes nothing else, because an update would restart the
+// pods, with one exception: it raises the number of pods if more are wanted. It never lowers that number, because the
+// other operator follows no edits, so people scale its StatefulSets themselves.
 func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = w.inheritedMark
@@ -170,9 +172,9 @@ func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, exis
 	return existing, nil
 }
 
-// replaceSet deletes a set and leaves its pods to the next set of its name. It first checks that the API server would
-// accept that set. If the API server rejects it or does not answer, nothing is deleted, since nothing would keep the
-// pods.
+// replaceSet deletes a StatefulSet and orphans its pods, so that the next StatefulSet of its name adopts them. It first
+// checks that the API server would accept that next StatefulSet. If the API server rejects it or does not answer,
+// nothing is deleted, because nothing would adopt the pods.
 func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
@@ -188,7 +190,7 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by a new one, which adopts its pods", existing.GetName())}
 }
 
-// isInheritedSet reports whether an object is a set that another operator created for the custom resource.
+// isInheritedSet reports whether an object is a StatefulSet that another operator created for the custom resource.
 func isInheritedSet(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && existing.GetLabels()[lifecycle.AppUIDLabel] == ""
 }

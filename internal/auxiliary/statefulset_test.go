@@ -35,7 +35,8 @@ func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// TestAutoscaled: the StatefulSet that an autoscaler names is found, even if the autoscaler has unknown fields.
+// TestAutoscaled checks that autoscaled returns the StatefulSet that an autoscaler names, even if the autoscaler has
+// unknown fields.
 func TestAutoscaled(t *testing.T) {
 	t.Parallel()
 	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -60,7 +61,7 @@ func TestAutoscaled(t *testing.T) {
 	}
 }
 
-// livePods is an API server that has some pods.
+// livePods is a reader whose lists return the given pods.
 type livePods struct {
 	client.Reader
 	pods []corev1.Pod
@@ -71,8 +72,8 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 	return nil
 }
 
-// TestNewSetKeepsThePodsOfThePrevious: with an autoscaler a new set begins with as many pods as the previous one left,
-// and otherwise with the wanted number.
+// TestNewSetKeepsThePodsOfThePrevious checks that a new StatefulSet with an autoscaler begins with as many pods as the
+// previous StatefulSet had. Without an autoscaler it begins with the wanted number.
 func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
@@ -130,7 +131,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	}
 }
 
-// TestKeepScale: the applied number of pods of an autoscaled set is the current number.
+// TestKeepScale checks that an autoscaled StatefulSet is applied with its current number of pods.
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
@@ -145,7 +146,7 @@ func TestKeepScale(t *testing.T) {
 	}
 }
 
-// TestMarkOf: each generation has its own mark, which is a valid label value.
+// TestMarkOf checks that each generation has a content label of its own, which is a valid label value.
 func TestMarkOf(t *testing.T) {
 	t.Parallel()
 	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
@@ -153,7 +154,8 @@ func TestMarkOf(t *testing.T) {
 	}
 }
 
-// TestKeepScaleIgnoresZero: an autoscaler never scales a set without pods, so zero pods are not kept.
+// TestKeepScaleIgnoresZero checks that a current number of zero pods is not kept, because an autoscaler never scales a
+// StatefulSet without pods.
 func TestKeepScaleIgnoresZero(t *testing.T) {
 	t.Parallel()
 	w := &work{scaled: []string{"c-worker"}}

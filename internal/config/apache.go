@@ -77,8 +77,8 @@ type ApacheClusters struct {
 	Domain string `json:"domain,omitempty"`
 }
 
-// Sentinels configures how the operator probes itself. The operator never launches a sentinel, whatever these fields
-// are.
+// Sentinels configures how the operator probes itself. Whatever these fields are, the operator never launches Spark for
+// a sentinel.
 type Sentinels struct {
 	// Enabled makes the operator write to the sentinels of the namespaces that are served, and report by /healthz
 	// whether it receives these changes. It has an effect only if there are sentinels. Default false.
@@ -91,7 +91,7 @@ type Sentinels struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// ApacheMetrics is a second address of the metrics.
+// ApacheMetrics configures a second address for the metrics.
 type ApacheMetrics struct {
 	// BindAddress as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`
@@ -99,7 +99,7 @@ type ApacheMetrics struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ApacheHealth is a second address of the probes.
+// ApacheHealth configures a second address for the probes.
 type ApacheHealth struct {
 	// BindAddress as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`

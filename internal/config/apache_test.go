@@ -2,7 +2,8 @@ package config
 
 import "testing"
 
-// TestSwitchedOffAPIDisablesItsKinds: the kinds of an API are off with it, whatever their own switches are.
+// TestSwitchedOffAPIDisablesItsKinds checks that a switched-off API switches off all its kinds, whatever the kinds' own
+// switches are.
 func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 	type served struct{ applications, schedules, connect, apache, clusters bool }
 	for _, test := range []struct {

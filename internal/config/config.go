@@ -14,14 +14,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The API version and kind of the file that this version of the operator reads.
+// APIVersion and Kind are the apiVersion and kind of the configuration file that this version of the operator reads.
 const (
 	APIVersion = "config.sparkoperator.dev/v1alpha1"
 	Kind       = "Configuration"
 )
 
-// Configuration is the content of the file given by --config. The zero value of every field means its default; Default
-// returns them.
+// Configuration is the content of the file given by --config. The zero value of a field means its default; the function
+// Default returns the defaults.
 type Configuration struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -65,15 +65,15 @@ type Configuration struct {
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 }
 
-// The values of Submission.Mode, the same as those of spec.submission.mode in an application.
+// These are the values of Submission.Mode, the same as those of spec.submission.mode in an application.
 const (
 	SubmissionAuto        = "Auto"
 	SubmissionNative      = "Native"
 	SubmissionSparkSubmit = "SparkSubmit"
 )
 
-// Submission configures how driver pods are created: by the operator, or by the spark-submit of an application's image
-// in its own pod.
+// Submission configures whether the operator creates driver pods itself, or a separate pod runs the spark-submit of the
+// application's image.
 type Submission struct {
 	// Mode is the submission mode of applications that do not set spec.submission.mode. Auto: the operator if it can,
 	// otherwise spark-submit. SparkSubmit: always spark-submit. Native: only the operator; this then applies to all
@@ -93,8 +93,8 @@ type Identity struct {
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
 
-// Namespaces selects the namespaces that are served: by name, by label, or both. If neither field is set, all
-// namespaces are served.
+// Namespaces selects the served namespaces: by name, by label, or both. If neither field is set, all namespaces are
+// served.
 type Namespaces struct {
 	// Names of the namespaces. If it is empty and there is no selector, all namespaces are served.
 	Names []string `json:"names,omitempty"`
@@ -106,8 +106,8 @@ type Namespaces struct {
 // All reports whether all namespaces are served.
 func (n Namespaces) All() bool { return len(n.Names) == 0 && n.Selector == "" }
 
-// LeaderElection configures the Lease by which replicas elect the one that acts. The three durations are Kubernetes'
-// usual ones.
+// LeaderElection configures the Lease by which the replicas elect a leader. The defaults of the three durations are
+// those that Kubernetes' own components use.
 type LeaderElection struct {
 	// Enabled elects a leader. Without it, a second replica would act as well. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -147,8 +147,8 @@ type Logging struct {
 	Configuration bool `json:"configuration,omitempty"`
 }
 
-// Controller sizes the reconcilers. The rate of requests is not limited here: the API server's priority and fairness
-// limits it.
+// Controller configures the number of workers and the queues of the reconcilers. It has no limit for the rate of
+// requests: the API server's priority and fairness limits that rate.
 type Controller struct {
 	// Workers is how many passes run at the same time, for each kind. A quarter of the workers is reserved for existing
 	// applications, so that launches do not delay them. While another namespace waits, one namespace gets at most half
@@ -205,8 +205,8 @@ func (c Configuration) String() string {
 	return string(text)
 }
 
-// WatchesAll reports whether the operator watches all namespaces. It also watches all if the set of served namespaces
-// can change.
+// WatchesAll reports whether the operator watches all namespaces. It also watches all namespaces if the set of served
+// namespaces can change while it runs.
 func (c *Configuration) WatchesAll() bool {
 	return len(c.Namespaces.Names) == 0 || c.Namespaces.Selector != "" || c.DynamicConfig.Enabled
 }

@@ -218,8 +218,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: for any input, Parse returns an error or a configuration that is valid, complete and unchanged after it is
-// written and read again.
+// FuzzParse checks that for any input Parse returns an error or a configuration that is valid, complete, and unchanged
+// after it is written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add([]byte(header + "namespaces: {names: [a]}\ncontroller: {workers: 2}\n"))
@@ -248,7 +248,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestStringHidesAddresses: the logged configuration contains no password of an address.
+// TestStringHidesAddresses checks that the logged configuration contains no password of an address.
 func TestStringHidesAddresses(t *testing.T) {
 	c := Default()
 	c.Application.KubernetesMaster = "k8s://https://user:word@api:6443"
@@ -257,8 +257,8 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity: an account without its namespace is a fault, because it would reject nothing. Metrics without
-// authentication cannot be combined with metrics.authentication.
+// TestIdentity checks that an account without its namespace is a fault, because such a setting would reject no request.
+// It also checks that metrics without authentication cannot be combined with metrics.authentication.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

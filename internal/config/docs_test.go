@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// page is the documentation of the configuration file.
+// page is the path of the documentation of the configuration file.
 const page = "../../docs/configuration.md"
 
-// examples returns the whole files that the page shows: the shortest, and the one with every field.
+// examples returns the two whole files that the page shows: the shortest one, and the one that has every field.
 func examples(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -32,7 +32,8 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// TestPageOfTheConfiguration: the files on the page are valid and have the defaults, and the page has every field.
+// TestPageOfTheConfiguration checks that the files on the page are valid and have the defaults, and that the page has
+// every field.
 func TestPageOfTheConfiguration(t *testing.T) {
 	found := examples(t)
 	if len(found) != 2 {
@@ -63,8 +64,8 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// unwritten returns the fields of a struct, and of the structs in it, that are not among the written keys. Comments
-// describe the fields inside lists.
+// unwritten returns the fields of a struct, and of the structs in it, that are not among the keys of a written file. It
+// does not check fields inside lists, because the page describes those in comments.
 func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range kind.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -84,7 +85,7 @@ func unwritten(kind reflect.Type, written map[string]any, path string) (missing 
 	return missing
 }
 
-// TestUnwritten: unwritten finds missing fields at every depth.
+// TestUnwritten checks that unwritten finds missing fields at every depth.
 func TestUnwritten(t *testing.T) {
 	got := unwritten(reflect.TypeFor[Configuration](), map[string]any{"apiVersion": APIVersion, "kind": Kind, "ui": map[string]any{"service": true}}, "")
 	for _, want := range []string{"namespaces", "batchScheduler", "ui.ingress", "ui.route"} {

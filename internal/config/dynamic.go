@@ -16,8 +16,8 @@ const (
 	SourceFile      = "File"
 )
 
-// DynamicConfig lets a few settings change while the operator runs: the namespaces that are served, for all kinds of
-// custom resources, and a few settings of section apache. They have the property names of the operator of
+// DynamicConfig lets a few settings change while the operator runs: the served namespaces of all kinds of custom
+// resources, and a few settings of section apache. The dynamic settings have the property names of the operator of
 // spark.apache.org (docs/configuration.md lists them).
 type DynamicConfig struct {
 	// Enabled makes the operator follow the source. The operator then watches all namespaces, so it needs its rights in
@@ -38,7 +38,8 @@ type DynamicConfig struct {
 	ReloadInterval metav1.Duration `json:"reloadInterval,omitzero"`
 }
 
-// applyDefaults must run after the defaults of section apache are set, because it needs the operator's name.
+// applyDefaults sets the defaults of the section. It must run after the defaults of section apache are set, because it
+// needs the operator's name.
 func (d *DynamicConfig) applyDefaults(operatorName string) {
 	setDefault(&d.Source, SourceConfigMap)
 	setDefault(&d.Selector, "app.kubernetes.io/name="+operatorName+",app.kubernetes.io/component=operator-dynamic-config-overrides")

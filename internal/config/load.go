@@ -39,13 +39,14 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
-// removed holds the fields that earlier versions had, with what to do instead.
+// removed maps the fields that earlier versions of the file had to an explanation of what to do instead.
 var removed = map[string]string{
 	"sharding": "it was removed, because several replicas were no faster than one; leave it out. " +
 		"To split the work, run one operator for each group of namespaces (docs/tuning.md#several-releases)",
 }
 
-// decode converts YAML to JSON first, because the JSON decoder names an unknown field by its whole path.
+// decode decodes YAML strictly. It converts the YAML to JSON first, because the JSON decoder names an unknown field by
+// its whole path.
 func decode(data []byte, c *Configuration) error {
 	asJSON, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

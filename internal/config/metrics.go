@@ -33,8 +33,8 @@ type Metrics struct {
 	JobStartLatencyBuckets []float64 `json:"jobStartLatencyBuckets,omitempty"`
 }
 
-// Tracing configures traces in the OpenTelemetry protocol over HTTP: one span for each pass and, below it, one for each
-// of its requests to the API server.
+// Tracing configures traces in the OpenTelemetry protocol over HTTP. Each pass is a span, and each of its requests to
+// the API server is a span below it.
 type Tracing struct {
 	// Endpoint is the collector's URL, such as https://collector.observability:4318. If it has no path, spans are sent
 	// to /v1/traces. Default none: no traces.

@@ -52,7 +52,7 @@ type UIRoute struct {
 	URLFormat string `json:"urlFormat,omitempty"`
 }
 
-// ParentRef names the object that a route attaches to, as in the Gateway API.
+// ParentRef names the object that a route attaches to, as a parentRef of the Gateway API does.
 type ParentRef struct {
 	// Group of the parent. Default gateway.networking.k8s.io.
 	Group string `json:"group,omitempty"`
@@ -68,7 +68,7 @@ type ParentRef struct {
 	Port int32 `json:"port,omitempty"`
 }
 
-// Exposure configures whether specs of custom resources may request access from outside the cluster.
+// Exposure configures whether the specs of custom resources may request access from outside the cluster.
 type Exposure struct {
 	// Enabled lets the specs of all kinds choose Services of type NodePort and LoadBalancer. It also lets applications
 	// of spark.apache.org choose Ingresses and routes of any host, on which the operator then needs rights. If false,
@@ -111,9 +111,9 @@ func validateRoute(route *UIRoute) (errs field.ErrorList) {
 	return errs
 }
 
-// Warnings returns settings of a valid configuration that cannot work, by field, with how to correct them: addresses of
-// web UIs. The operator logs them at the start and starts anyway. An application with such an address runs, and its
-// condition Exposed gives the reason.
+// Warnings returns the addresses of web UIs in a valid configuration that cannot work, by field, with how to correct
+// them. The operator logs these warnings at the start and starts anyway. An application with such an address runs, and
+// its condition Exposed gives the reason.
 func (c *Configuration) Warnings() (warnings field.ErrorList) {
 	path := field.NewPath("ui")
 	ingress, route := &c.UI.Ingress, &c.UI.Route
@@ -147,7 +147,8 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	return c.checkFormat(path, route.URLFormat, err)
 }
 
-// checkFormat returns what is wrong with a format: the given error, or else which applications would share an address.
+// checkFormat returns the faults of an address format. If err is set, the fault is err; otherwise it says which
+// applications would share an address.
 func (c *Configuration) checkFormat(path *field.Path, format string, err error) field.ErrorList {
 	address, _ := exampleAddress(format)
 	same := func(names expose.Names) bool {
@@ -167,10 +168,11 @@ func (c *Configuration) checkFormat(path *field.Path, format string, err error) 
 	return nil
 }
 
-// example holds arbitrary names that fill a format in.
+// example holds arbitrary names that are filled into an address format to check it.
 var example = expose.Names{Application: "application", Namespace: "namespace", ID: "spark-id"}
 
-// exampleAddress fills in a format. It returns the zero address if there is no format.
+// exampleAddress returns the address that a format gives for the example names. It returns the zero address if the
+// format is empty.
 func exampleAddress(format string) (expose.Address, error) {
 	if format == "" {
 		return expose.Address{}, nil

@@ -1,7 +1,7 @@
-// Package peer reads the settings of the operators that this one replaces: the flags of the kubeflow operator, and the
-// properties of the operator of spark.apache.org. A setting that has a counterpart sets a field of the configuration
-// file (package config, which does not depend on this package). A setting without a counterpart is accepted and
-// reported with the reason.
+// Package peer reads the settings of the operators that this operator replaces: the flags of the kubeflow operator, and
+// the properties of the operator of spark.apache.org. A setting that has a counterpart sets a field of the
+// configuration file (package config, which does not depend on this package). A setting without a counterpart is
+// accepted and reported with the reason.
 package peer
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 // Flags holds the command line flags of the kubeflow operator. A flag with a counterpart is an alias of a field of the
-// file and takes precedence over it. A flag without one is accepted and reported.
+// configuration file and takes precedence over it. A flag without a counterpart is accepted and reported.
 type Flags struct {
 	flags []*flag
 	// Properties is the path of a file with properties of the operator of spark.apache.org. It replaces
@@ -43,7 +43,7 @@ type flag struct {
 	text  string
 }
 
-// known describes a flag.
+// known describes a flag of the kubeflow operator: its kind and its effect here.
 type known struct {
 	name string
 	// kind is shown in the help and determines how a value is parsed.
@@ -90,13 +90,13 @@ func (f *Flags) AddController(to *pflag.FlagSet) {
 	}
 }
 
-// String returns the given value.
+// String returns the value that the flag was given, as text.
 func (f *flag) String() string { return f.text }
 
-// Type returns the flag's kind, for the help.
+// Type returns the kind of the flag's value, for the help text.
 func (f *flag) Type() string { return string(f.kind) }
 
-// Set sets a value. If a list flag is given again, its values are appended, as in that operator.
+// Set sets the flag's value. If a list flag is given again, Set appends its values, as the kubeflow operator does.
 func (f *flag) Set(value string) error {
 	if _, err := f.kind.read(value); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (k kind) read(value string) (any, error) {
 	return value, nil
 }
 
-// Load reads the file at path, which may be empty for none. It merges the file of properties over it, if there is one,
-// and the flags over both. It also returns the settings that have no effect.
+// Load reads the configuration file at path; an empty path means no file. It merges the properties file over the
+// configuration file, if there is one, and the flags over both. It also returns the settings that have no effect.
 func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	fromFlags, unused, err := f.overlay()
 	if err != nil {

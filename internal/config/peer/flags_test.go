@@ -17,7 +17,7 @@ import (
 
 const header = "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n"
 
-// given parses the arguments of "controller start".
+// given parses the arguments of "controller start" and returns the flags.
 func given(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	f := &Flags{}
@@ -29,7 +29,8 @@ func given(t *testing.T, args ...string) *Flags {
 	return f
 }
 
-// TestFlagsAreAliases: each flag with a counterpart changes the configuration as the file would.
+// TestFlagsAreAliases checks that each flag with a counterpart changes the configuration as the configuration file
+// would.
 func TestFlagsAreAliases(t *testing.T) {
 	for _, c := range []struct {
 		args   string
@@ -105,7 +106,8 @@ func TestFlagsAreAliases(t *testing.T) {
 	}
 }
 
-// TestFlagsOverTheFile: a flag takes precedence over the file, and all other fields of the file are kept.
+// TestFlagsOverTheFile checks that a flag takes precedence over the file, and that all other fields of the file are
+// kept.
 func TestFlagsOverTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
@@ -129,7 +131,7 @@ func TestFlagsOverTheFile(t *testing.T) {
 	}
 }
 
-// TestFlagsWithoutEffect: flags without effect are reported with their reasons.
+// TestFlagsWithoutEffect checks that flags without effect are reported with their reasons.
 func TestFlagsWithoutEffect(t *testing.T) {
 	for _, k := range controllerFlags {
 		if k.why == "" {
@@ -183,8 +185,8 @@ func TestFlagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsAreThePeers: all flags of the kubeflow operator are accepted by name. With a missing one, its manifests
-// would not start.
+// TestFlagsAreThePeers checks that all flags of the kubeflow operator are accepted by name. If a flag were missing, the
+// manifests of that operator would not start this one.
 func TestFlagsAreThePeers(t *testing.T) {
 	const controller = `cache-sync-timeout controller-threads default-batch-scheduler default-time-to-live-seconds driver-pod-creation-grace-period
 		enable-batch-scheduler enable-driver-pdb enable-metrics enable-ui-service feature-gates health-probe-bind-address ingress-annotations
@@ -206,7 +208,7 @@ func TestFlagsAreThePeers(t *testing.T) {
 	}
 }
 
-// TestPeersDeployment: the arguments that the kubeflow chart writes with its default values are accepted.
+// TestPeersDeployment checks that the arguments that the kubeflow chart writes with its default values are accepted.
 func TestPeersDeployment(t *testing.T) {
 	got, unused, err := given(t,
 		"--zap-log-level=info", "--zap-encoder=console", "--namespaces=default", "--controller-threads=10",
@@ -231,7 +233,7 @@ func TestPeersDeployment(t *testing.T) {
 	}
 }
 
-// TestFlagsAreDocumented: docs/migrate-kubeflow.md has every flag, and no others.
+// TestFlagsAreDocumented checks that docs/migrate-kubeflow.md has every flag, and no others.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-kubeflow.md")
 	if err != nil {

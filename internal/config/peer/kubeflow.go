@@ -77,7 +77,7 @@ var controllerFlags = []known{
 	{name: "zap-time-encoding", kind: text, why: fixedLog},
 }
 
-// IgnoredEnvironment holds environment variables that the kubeflow operator passes to its spark-submit, with the
+// IgnoredEnvironment maps the environment variables that the kubeflow operator passes to its spark-submit to the
 // reasons why they have no effect here.
 var IgnoredEnvironment = map[string]string{
 	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so a spark-defaults.conf of its image has no effect; use an application's sparkConf or sparkConfigMap",
@@ -85,8 +85,8 @@ var IgnoredEnvironment = map[string]string{
 	"HADOOP_CONF_DIR":   "no spark-submit runs in the operator; use an application's hadoopConfigMap",
 }
 
-// namespaceNames sets the namespaces. The empty name, which that operator's chart passes as "", means all namespaces,
-// whatever their labels.
+// namespaceNames sets the served namespaces. The empty name, which the kubeflow chart passes as "", means all
+// namespaces, whatever their labels.
 func namespaceNames(to overlay, value string) error {
 	names, err := texts.read(value)
 	if err != nil {
@@ -103,7 +103,7 @@ func namespaceNames(to overlay, value string) error {
 	return nil
 }
 
-// metricsLabels sets the labels of metrics. An empty text means the default.
+// metricsLabels sets the labels of the metrics. An empty text means the default labels.
 func metricsLabels(to overlay, value string) error {
 	if strings.Trim(value, `" ,`) == "" {
 		return nil
@@ -128,10 +128,11 @@ func secureMetrics(_ overlay, value string) error {
 	return fmt.Errorf("metrics are not served over TLS by this flag; leave it out and use metrics.authentication, or a proxy in front of the controller")
 }
 
-// gates are that operator's feature gates. The features behind them are always on here, or have no counterpart.
+// gates are the feature gates of the kubeflow operator. Their features are always on in this operator, or have no
+// counterpart.
 var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
 
-// gatesOn returns the gates that a value switches on.
+// gatesOn returns the names of the gates that a flag's value switches on.
 func gatesOn(value string) (names []string, _ error) {
 	for gate := range strings.SplitSeq(value, ",") {
 		name, on, found := strings.Cut(strings.TrimSpace(gate), "=")
@@ -149,7 +150,8 @@ func gatesOn(value string) (names []string, _ error) {
 	return names, nil
 }
 
-// featureGates accepts that operator's gates. It rejects a gate without counterpart if users would miss its effect.
+// featureGates accepts the feature gates of the kubeflow operator. It rejects a gate without a counterpart if users
+// would miss its effect.
 func featureGates(_ overlay, value string) error {
 	on, err := gatesOn(value)
 	if slices.Contains(on, "LoadSparkDefaults") {
@@ -158,7 +160,7 @@ func featureGates(_ overlay, value string) error {
 	return err
 }
 
-// lostGates returns the gates that are switched on and have no counterpart, with the reasons.
+// lostGates returns, as one text, the gates that are switched on and have no counterpart, with the reasons.
 func lostGates(value string) string {
 	on, _ := gatesOn(value) // featureGates returned the error
 	var why []string
@@ -194,7 +196,7 @@ func logEncoder(to overlay, value string) error {
 	return nil
 }
 
-// logLevel accepts zap's names and numbers. Numbers above 0 mean debug and beyond.
+// logLevel sets the log level. It accepts zap's names and numbers; numbers above 0 mean debug and more detailed levels.
 func logLevel(to overlay, value string) error {
 	level := strings.ToLower(value)
 	if n, err := strconv.Atoi(level); err == nil && n > 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// overlay is a part of a configuration file.
+// overlay is a part of a configuration file, as a tree of maps.
 type overlay map[string]any
 
-// set puts a value at a path such as "controller.workers".
+// set sets the field at a path such as "controller.workers".
 func (o overlay) set(path string, value any) {
 	first, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
@@ -67,7 +67,7 @@ func readOverlay(path string) (overlay, error) {
 	return file, nil
 }
 
-// asOverlay returns the file that a configuration would be read from.
+// asOverlay returns the content of a configuration file that would be read as the given configuration.
 func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -77,7 +77,7 @@ func asOverlay(c *config.Configuration) (overlay, error) {
 	return file, json.Unmarshal(data, &file)
 }
 
-// parse parses the overlay as a whole configuration file.
+// parse parses the overlay as a complete configuration file.
 func (o overlay) parse() (config.Configuration, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -86,7 +86,7 @@ func (o overlay) parse() (config.Configuration, error) {
 	return config.Parse(data)
 }
 
-// text returns a field of a section if it is a string, else "".
+// text returns a field of a section if the field is a string, and "" otherwise.
 func (o overlay) text(section, field string) string {
 	within, _ := o[section].(map[string]any)
 	text, _ := within[field].(string)

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultPropertiesFile is the path at which the chart of the operator of spark.apache.org mounts its properties.
+// DefaultPropertiesFile is the path at which the chart of the operator of spark.apache.org mounts the properties file.
 const DefaultPropertiesFile = "/opt/spark-operator/conf/spark-operator.properties"
 
 const (
@@ -38,16 +38,16 @@ type property struct {
 	why string
 }
 
-// errRefused marks an invalid value that cannot be ignored either: the operator would then serve more than was
+// errRefused marks an invalid value that the operator must not ignore, because it would then serve more than was
 // requested.
 var errRefused = errors.New("the operator cannot ignore it, because it would then serve more than was requested")
 
-// refused returns the error of a value that cannot be ignored.
+// refused returns an error for an invalid value that the operator must not ignore (errRefused).
 func refused(format string, args ...any) error {
 	return fmt.Errorf("%s; %w", fmt.Sprintf(format, args...), errRefused)
 }
 
-// readProperties parses a file of properties.
+// readProperties parses the text of a properties file.
 func readProperties(text string) (map[string]string, error) {
 	c, err := conf.UnmarshalProperties(text)
 	if err != nil {
@@ -56,7 +56,7 @@ func readProperties(text string) (map[string]string, error) {
 	return c.Map(), nil
 }
 
-// LoadProperties reads a file of properties.
+// LoadProperties reads the properties file at path.
 func LoadProperties(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -69,8 +69,9 @@ func LoadProperties(path string) (map[string]string, error) {
 	return values, nil
 }
 
-// propertiesOver returns the part of a configuration file that a file of properties sets. If the file does not set the
-// served namespaces, that is reported, because the default differs from that operator's.
+// propertiesOver returns the part of a configuration file that a properties file sets, and the properties that have no
+// effect. It also reports a file that does not set the served namespaces, because the default here differs from that of
+// the operator of spark.apache.org.
 func propertiesOver(path string) (overlay, []Unused, error) {
 	values, err := LoadProperties(path)
 	if err != nil {
@@ -88,8 +89,8 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	return laid, unused, nil
 }
 
-// layProperties sets the properties in a configuration file, in the order of the table, and returns those that have no
-// effect. A blank value counts as no value.
+// layProperties sets the properties in a configuration file, in the order of the table, and returns the properties that
+// have no effect. A blank value counts as no value.
 func layProperties(to overlay, values map[string]string) (unused []Unused, _ error) {
 	for _, p := range properties {
 		value := strings.TrimSpace(values[p.key])
@@ -111,7 +112,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 	return append(unused, unknownProperties(values)...), nil
 }
 
-// unknownProperties returns the properties that are not in the table.
+// unknownProperties returns the given properties that are not in the table.
 func unknownProperties(values map[string]string) (unused []Unused) {
 	for key := range values {
 		if slices.ContainsFunc(properties, func(p property) bool { return p.key == key }) {
@@ -127,8 +128,8 @@ func unknownProperties(values map[string]string) (unused []Unused) {
 	return unused
 }
 
-// completeLease completes the durations of the lease: if the file sets one of them, the others get that operator's
-// defaults. A single one might not fit this operator's defaults.
+// completeLease completes the durations of the lease. If the properties set one duration, the other durations get the
+// defaults of the operator of spark.apache.org, because a single duration might not fit the defaults of this operator.
 func completeLease(to overlay, values map[string]string) {
 	durations := []struct{ key, field, seconds string }{
 		{peerPrefix + "leaderElection.leaseDurationSeconds", "leaderElection.leaseDuration", "180s"},
@@ -148,7 +149,7 @@ func completeLease(to overlay, values map[string]string) {
 }
 
 // Override returns the configuration with the dynamic properties merged over it, and the properties that have no
-// effect. If it returns an error, the properties cannot be used at all, and the caller keeps its configuration.
+// effect. If it returns an error, none of the properties can be used, and the caller keeps its configuration.
 func Override(c *config.Configuration, values map[string]string) (config.Configuration, []Unused, error) {
 	laid, changing := overlay{}, map[string]string{}
 	var unused []Unused
@@ -172,7 +173,7 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 	return next, append(unused, more...), err
 }
 
-// with returns the configuration with a part of a file merged over it.
+// with returns the configuration with a part of a configuration file merged over it.
 func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	file, err := asOverlay(c)
 	if err != nil {
@@ -182,7 +183,7 @@ func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	return file.parse()
 }
 
-// toField returns a function that sets a field to the unchanged text.
+// toField returns a function that sets a field to a property's text, unchanged.
 func toField(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		to.set(field, value)
@@ -190,7 +191,7 @@ func toField(field string) func(overlay, string) error {
 	}
 }
 
-// boolTo returns a function that sets a field to true or false.
+// boolTo returns a function that sets a field to a property's boolean value.
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		if value != "true" && value != "false" {
@@ -201,7 +202,7 @@ func boolTo(field string) func(overlay, string) error {
 	}
 }
 
-// seconds returns a function that sets a field to an integer of seconds above 0.
+// seconds returns a function that sets a field to a property's number of seconds, an integer above 0.
 func seconds(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -216,7 +217,8 @@ func seconds(field string) func(overlay, string) error {
 	}
 }
 
-// portTo returns a function that sets a bind address to a port on all addresses.
+// portTo returns a function that sets a bind address from a property's port. The address binds that port on all IP
+// addresses.
 func portTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
@@ -242,7 +244,7 @@ func layParallelism(to overlay, value string) error {
 	return nil
 }
 
-// layNamespaces sets the served namespaces. * means all namespaces, whatever their labels.
+// layNamespaces sets the served namespaces. The value * means all namespaces, whatever their labels.
 func layNamespaces(to overlay, value string) error {
 	var names []any
 	for name := range strings.SplitSeq(value, ",") {
@@ -277,7 +279,8 @@ func laySelector(to overlay, value string) error {
 	return nil
 }
 
-// laySource sets the source of dynamic settings. Any value but file means ConfigMaps, as in that operator.
+// laySource sets the source of dynamic settings. Any value but "file" means ConfigMaps, as in the operator of
+// spark.apache.org.
 func laySource(to overlay, value string) error {
 	source := config.SourceConfigMap
 	if value == "file" {
@@ -287,7 +290,7 @@ func laySource(to overlay, value string) error {
 	return nil
 }
 
-// layReload sets the reload interval. A number below 1 means that operator's default.
+// layReload sets the reload interval. A number below 1 means the default of the operator of spark.apache.org.
 func layReload(to overlay, value string) error {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n < 1 {
 		value = "60"
@@ -305,7 +308,7 @@ func layNamespace(to overlay, value string) error {
 	return nil
 }
 
-// layName sets the operator's name, which must be a label's value.
+// layName sets the operator's name, which must be a valid label value.
 func layName(to overlay, value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
 		return errors.New("it is not the value of a label: " + problems[0])
@@ -314,7 +317,8 @@ func layName(to overlay, value string) error {
 	return nil
 }
 
-// layDelay sets the delay between probes and switches them on, because a user who sets a delay has sentinels.
+// layDelay sets the delay between probes of the sentinels and switches the probes on, because a user who sets a delay
+// has sentinels.
 func layDelay(to overlay, value string) error {
 	if err := seconds("apache.sentinels.delay")(to, value); err != nil {
 		return err
@@ -323,7 +327,7 @@ func layDelay(to overlay, value string) error {
 	return nil
 }
 
-// layConfigSelector sets the selector of ConfigMaps with dynamic settings.
+// layConfigSelector sets the label selector of the ConfigMaps with dynamic settings.
 func layConfigSelector(to overlay, value string) error {
 	if selector, err := labels.Parse(value); err != nil || selector.Empty() {
 		return errors.New("it is not a label selector, or it selects everything")

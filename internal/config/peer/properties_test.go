@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// withProperties loads a configuration file with properties merged over it.
+// withProperties loads a configuration file with properties and flags merged over it.
 func withProperties(t *testing.T, file, properties string, flags ...string) (config.Configuration, []Unused, error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -35,7 +35,7 @@ func withProperties(t *testing.T, file, properties string, flags ...string) (con
 	return f.Load(filepath.Join(folder, "file.yaml"))
 }
 
-// changed returns the fields of a configuration that differ from the defaults, as paths of the file.
+// changed returns the fields of a configuration that differ from the defaults, by their paths in the file.
 func changed(t *testing.T, c config.Configuration) map[string]string {
 	t.Helper()
 	flat := func(c config.Configuration) map[string]string {
@@ -63,7 +63,8 @@ func changed(t *testing.T, c config.Configuration) map[string]string {
 	return out
 }
 
-// TestEveryProperty: each property changes its own fields and no others, or gives the reason why it changes none.
+// TestEveryProperty checks that each property changes its own fields and no others, or is reported with the reason why
+// it changes none.
 func TestEveryProperty(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	takes := []struct {
@@ -143,7 +144,7 @@ func TestEveryProperty(t *testing.T) {
 	}
 }
 
-// TestDynamicProperties: the properties that may change while that operator runs.
+// TestDynamicProperties checks the list of properties that may change while the operator of spark.apache.org runs.
 func TestDynamicProperties(t *testing.T) {
 	var got []string
 	for _, p := range properties {
@@ -159,8 +160,8 @@ func TestDynamicProperties(t *testing.T) {
 	}
 }
 
-// TestValuesOfProperties: a blank value is ignored, an invalid one is ignored and reported, and one without which more
-// would be served than was requested stops the start.
+// TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported. An
+// invalid value stops the start if the operator would serve more than was requested without it.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, wants, err string }{
@@ -219,8 +220,8 @@ func TestValuesOfProperties(t *testing.T) {
 	}
 }
 
-// TestPrecedenceOfProperties: properties take precedence over the file, and flags over properties. The flag's path
-// takes precedence over that of the file.
+// TestPrecedenceOfProperties checks that properties take precedence over the file, and flags over properties. The path
+// in the flag takes precedence over the path in the file.
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
 	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
@@ -255,7 +256,8 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeftOut: if a file does not set the served namespaces, the difference from that operator is reported.
+// TestNamespacesLeftOut checks that a properties file that does not set the served namespaces is reported, because the
+// default of the operator of spark.apache.org differs.
 func TestNamespacesLeftOut(t *testing.T) {
 	c, unused, err := withProperties(t, "", "spark.kubernetes.operator.name=mine\n")
 	if err != nil || len(c.Namespaces.Names) > 0 {
@@ -266,7 +268,8 @@ func TestNamespacesLeftOut(t *testing.T) {
 	}
 }
 
-// TestOverride: only dynamic properties have an effect while the operator runs, and all other settings are kept.
+// TestOverride checks that only dynamic properties have an effect while the operator runs, and that all other settings
+// are kept.
 func TestOverride(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	start, err := config.Parse([]byte(header + `
@@ -316,8 +319,8 @@ application: {timeouts: {runSeconds: 4}}
 	}
 }
 
-// FuzzProperties: for any file, either it is rejected or the operator can start with it, and its dynamic properties
-// never make a configuration that could not have been read.
+// FuzzProperties checks that any properties file is either rejected or lets the operator start, and that its dynamic
+// properties never lead to a configuration that could not have been read from a file.
 func FuzzProperties(f *testing.F) {
 	for _, p := range properties {
 		f.Add(p.key + "=1\n")
@@ -347,7 +350,7 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// TestConfigurationIsShown: the logged configuration contains no secrets.
+// TestConfigurationIsShown checks that the logged configuration contains no secrets.
 func TestConfigurationIsShown(t *testing.T) {
 	c := config.Default()
 	c.Tracing.Endpoint = "https://user:secret@collector:4318"
@@ -356,8 +359,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	}
 }
 
-// TestPageOfTheProperties: the page has a row for every property, which says "no effect" if the table gives a reason
-// for that.
+// TestPageOfTheProperties checks that the page has a row for every property, and that the row says "no effect" if the
+// table gives a reason for that.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {

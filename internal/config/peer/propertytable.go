@@ -9,8 +9,8 @@ const (
 )
 
 // properties describes the properties of apache/spark-kubernetes-operator 1.0 and its main branch
-// (docs/config_properties.md). A property may depend on an earlier one. docs/migrate-apache.md has the same table in
-// words.
+// (docs/config_properties.md there). The order counts: a property may depend on an earlier one. docs/migrate-apache.md
+// has the same table in words.
 var properties = []property{
 	{key: "spark.logConf", lay: boolTo("logging.configuration")},
 	{key: "spark.redaction.regex", why: "the operator redacts Spark configurations in its log and messages by Spark's own default expression"},
