@@ -40,7 +40,8 @@ ui:
 	}
 }
 
-// TestUIIsSwitchedOn: Ingresses and routes are on if their formats or Gateways are set, unless the file says otherwise.
+// TestUIIsSwitchedOn checks that Ingresses and routes are on if their formats or Gateways are set, unless the file says
+// otherwise.
 func TestUIIsSwitchedOn(t *testing.T) {
 	for _, test := range []struct {
 		file                    string
@@ -65,8 +66,8 @@ func TestUIIsSwitchedOn(t *testing.T) {
 	}
 }
 
-// TestInvalidUIAddressIsAWarning: an invalid address, or one that several applications share, is a warning and no
-// error.
+// TestInvalidUIAddressIsAWarning checks that an invalid address, or an address that several applications share, is a
+// warning and not an error.
 func TestInvalidUIAddressIsAWarning(t *testing.T) {
 	const base, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
 	for _, test := range []struct{ name, file, before, field, says string }{

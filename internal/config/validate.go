@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate returns an error that lists all invalid fields by their paths. The defaults must be set before.
+// Validate returns an error that lists all invalid fields by their paths. The caller must have set the defaults.
 func (c *Configuration) Validate() error {
 	rules := []func(*Configuration) field.ErrorList{
 		validateVersion,
@@ -140,7 +140,7 @@ func validateLogging(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// MaxWorkers limits the concurrent passes, because each holds a connection to the API server.
+// MaxWorkers limits the concurrent passes, because each pass uses a connection to the API server.
 const MaxWorkers = 1024
 
 func validateController(c *Configuration) (errs field.ErrorList) {
@@ -176,8 +176,8 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
 }
 
-// validateIdentity checks the names of the operator's namespace and account. The account without the namespace would
-// reject nothing.
+// validateIdentity checks the names of the operator's namespace and service account. An account without its namespace
+// is a fault, because such a setting would reject no request.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)
@@ -209,7 +209,7 @@ func positive(path *field.Path, d metav1.Duration) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be more than 0")}
 }
 
-// MaxSeconds keeps seconds * time.Second within an int64 of nanoseconds.
+// MaxSeconds is the largest accepted number of seconds. It keeps seconds * time.Second within an int64 of nanoseconds.
 const MaxSeconds = 100 * 365 * 24 * 3600
 
 func notNegative(path *field.Path, value int64) field.ErrorList {

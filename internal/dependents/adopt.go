@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ReasonNameTaken is the reason of the cause if the name of our object belongs to somebody else's object.
+// ReasonNameTaken is the reason of the cause if an object of another owner has the name that our object needs.
 const ReasonNameTaken = "NameTaken"
 
 // Creation is the result of creating an object. The zero value means that a suitable object already existed.
@@ -29,8 +29,8 @@ type Creation struct {
 }
 
 // CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
-// Mount is the pod of the attempt that mounts the object, or the object itself. An error is transient, or a
-// *apianswer.Wait.
+// The argument mount is the pod of the attempt that mounts the object, or the object itself if it is that pod. An error
+// is transient, or a *apianswer.Wait.
 func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
@@ -42,8 +42,8 @@ func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object 
 	return creationRefused(object, err)
 }
 
-// creationRefused returns a rejection as a cause, and any other answer to a creation as an error; see
-// apianswer.OfCreation.
+// creationRefused returns the result of a failed creation: a rejection as Creation.Refused, and any other failure as an
+// error (apianswer.OfCreation).
 func creationRefused(object client.Object, err error) (Creation, error) {
 	cause, err := apianswer.OfCreation(object, err)
 	return Creation{Refused: cause}, err
@@ -94,7 +94,8 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	return c.recreate(ctx, owner, object, existing, mount)
 }
 
-// otherOwner handles a name that somebody else's object has.
+// otherOwner handles an existing object that has the wanted name and belongs to somebody else. It returns a Wait if the
+// name will become free, and a rejection otherwise.
 func (c Client) otherOwner(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
 	why := c.WhyNameFrees(existing, kind, owner)
 	if why == "" {
@@ -110,12 +111,13 @@ func (c Client) otherOwner(ctx context.Context, existing client.Object, kind str
 	return Creation{Refused: &cause}, nil
 }
 
-// WhyNameFrees returns why the name of somebody else's object will become free; see identity.WhyNameFrees.
+// WhyNameFrees returns why the name of another owner's object will become free; see identity.WhyNameFrees.
 func (c Client) WhyNameFrees(existing client.Object, kind string, owner client.Object) string {
 	return identity.WhyNameFrees(existing, kind, owner, c.GroupKind(owner))
 }
 
-// GroupKind returns the kind of a custom resource. It is empty if the scheme has no type for it.
+// GroupKind returns the group and kind of a custom resource. It is empty if the scheme has no type for the custom
+// resource.
 func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	gvk, err := apiutil.GVKForObject(owner, c.Scheme())
 	if err != nil {
@@ -124,9 +126,9 @@ func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	return gvk.GroupKind()
 }
 
-// WhyPodFreesName returns why a name will become free if only pods own the object, and all of them are gone or being
-// deleted. Otherwise it returns "". Another operator makes the driver pod the owner of the driver's objects, and the
-// garbage collector deletes these some time after the pod.
+// WhyPodFreesName returns why a name will become free if only pods own the object that has it, and all these pods are
+// deleted or being deleted. Otherwise it returns "". Another operator makes the driver pod the owner of the driver's
+// objects, and the garbage collector deletes these objects some time after the pod.
 func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
@@ -149,14 +151,15 @@ func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kin
 		kind, existing.GetName(), refs[0].Name), nil
 }
 
-// NameTaken returns a cause that names the owner of an existing object.
+// NameTaken returns a cause that says that an existing object has the wanted name. The cause names that object's owner.
 func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: ReasonNameTaken, Message: fmt.Sprintf(
 		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name",
 		kind, existing.GetName(), identity.DescribeOwner(existing))}
 }
 
-// sameContent compares content that cannot be changed in place. Other kinds with our identity always count as equal.
+// sameContent reports whether two ConfigMaps have the same data, which cannot be changed in place. For other kinds it
+// returns true.
 func sameContent(existing, wanted client.Object) bool {
 	config, ok := wanted.(*corev1.ConfigMap)
 	if !ok {
@@ -166,8 +169,8 @@ func sameContent(existing, wanted client.Object) bool {
 	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
 
-// mounted reports whether the attempt's pod that mounts the object exists. In that case the object has to stay as it
-// is.
+// mounted reports whether the attempt's pod that mounts the object exists. If the pod exists, the object has to stay as
+// it is.
 func (c Client) mounted(ctx context.Context, owner, object client.Object, mount *corev1.Pod) (bool, error) {
 	pod, _, err := c.ReadLive(ctx, mount)
 	if err != nil {
@@ -176,8 +179,8 @@ func (c Client) mounted(ctx context.Context, owner, object client.Object, mount 
 	return identity.BelongsTo(pod, owner) && identity.Attempt(pod) == identity.Attempt(object), nil
 }
 
-// recreate replaces an object with content of an older render, unless the attempt's driver pod exists, which has
-// mounted it.
+// recreate replaces an object whose content an older pass rendered. It keeps the object if the attempt's driver pod
+// exists, because the driver pod has mounted it.
 func (c Client) recreate(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
 		return Creation{}, err
@@ -198,9 +201,10 @@ func (c Client) recreate(ctx context.Context, owner, object, existing client.Obj
 	return Creation{Made: made}, nil
 }
 
-// recreateSecret handles an existing Secret of the name. If the pod that mounts it exists, an earlier pass got further
-// and the Secret stays, since the pod may be reading it. Otherwise it replaces a Secret of this application's attempt.
-// If the name is still taken then, the Secret is somebody else's.
+// recreateSecret handles an existing Secret that has the wanted name. If the pod that mounts the Secret exists, an
+// earlier pass created both, and the Secret stays because the pod may be reading it. Otherwise recreateSecret deletes
+// the Secrets of this application's attempt and creates the Secret again. If the name is still taken then, the Secret
+// belongs to somebody else.
 func (c Client) recreateSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
 		return Creation{}, err

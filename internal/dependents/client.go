@@ -68,19 +68,20 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	return list.Items, others, nil
 }
 
-// Objects that are listed live come from no cache, so that nothing has trimmed them. A tenant may have any number of
-// objects with our labels, of 1.5 MiB each. They are read in pages. Only a few pages are in memory at a time, for all
-// namespaces together.
+// Live lists are read in pages, and only a few pages are in memory at a time, for all namespaces together. The reason
+// is that no cache has trimmed the listed objects, and a tenant may have any number of objects with our labels, of 1.5
+// MiB each.
 const (
 	// LivePage is the number of objects in a page.
 	LivePage  = 20
 	livePages = 2
 )
 
-// pagesInMemory has a slot for each page in memory.
+// pagesInMemory is a semaphore that bounds the number of pages in memory.
 var pagesInMemory = make(chan struct{}, livePages)
 
-// EachLive lists objects live and calls do with each. Do may keep copies of parts of the object, but not the object.
+// EachLive lists objects live and calls do with each object. The function do may keep copies of parts of the object,
+// but not the object itself.
 func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
 	for {
@@ -92,7 +93,7 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do
 	}
 }
 
-// onePage reads one page and returns the continuation of the list.
+// onePage reads one page of a list and calls do with each object. It returns the token that continues the list.
 func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case pagesInMemory <- struct{}{}:
@@ -106,7 +107,8 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(run
 	return page.GetContinue(), meta.EachListItem(page, do)
 }
 
-// LivePods lists pods live, trimmed as in the cache, but with the volume that holds a driver's configuration.
+// LivePods lists pods live. The pods are trimmed as in the cache, but keep the volume that holds a driver's
+// configuration.
 func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	ctx = transport.WithKept(ctx, trim.KeptLive)
@@ -131,7 +133,8 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	return pods, err
 }
 
-// ReadLive reads the object with the kind and name of the given one. For an optional kind it reads only metadata.
+// ReadLive reads the object with the kind and name of the given object from the API server, and returns it with its
+// kind. For an optional kind it reads only metadata.
 func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {
@@ -151,7 +154,7 @@ func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Obje
 	return existing, gvk, nil
 }
 
-// ReadLiveMetadata reads the metadata of the object with the kind and name of the given one.
+// ReadLiveMetadata reads the metadata of the object with the kind and name of the given object from the API server.
 func (c Client) ReadLiveMetadata(ctx context.Context, object client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {
@@ -161,7 +164,7 @@ func (c Client) ReadLiveMetadata(ctx context.Context, object client.Object) (*me
 	return live, c.Live.Get(ctx, client.ObjectKeyFromObject(object), live)
 }
 
-// DeleteOne deletes exactly the object that was seen. A precondition on the UID protects another object with its name.
+// DeleteOne deletes exactly the given object. A precondition on the UID protects a newer object with the same name.
 func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
 	err := c.Delete(ctx, object, append(how, client.Preconditions{UID: new(object.GetUID())})...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -173,10 +176,10 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 	return nil
 }
 
-// requestsAtOnce is the most concurrent requests of one pass that creates, corrects or deletes objects.
+// requestsAtOnce is the number of concurrent requests of one pass that creates, corrects or deletes objects.
 const requestsAtOnce = 8
 
-// InParallel calls a function for each number below n, a few of them concurrently, and waits for all.
+// InParallel calls do for each number below n, a few of them concurrently, and returns when all calls have returned.
 func InParallel(n int, do func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
 	var all sync.WaitGroup
@@ -190,7 +193,7 @@ func InParallel(n int, do func(i int)) {
 	all.Wait()
 }
 
-// ForEach calls a function with each object, a few of them concurrently, and returns the error of each.
+// ForEach calls do with each object, a few of them concurrently, and returns the error of each call.
 func ForEach(objects []client.Object, do func(client.Object) error) []error {
 	errs := make([]error, len(objects))
 	InParallel(len(objects), func(i int) { errs[i] = do(objects[i]) })

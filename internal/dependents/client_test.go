@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestSideBySide: all calls are made, at most requestsAtOnce at a time.
+// TestSideBySide checks that InParallel makes all calls, at most requestsAtOnce at a time.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestLivePagesWaitNoLongerThanTheirPass: while all pages in memory are in use, other readers wait, but only until
-// their passes end.
+// TestLivePagesWaitNoLongerThanTheirPass checks that a reader that waits for a page slot stops waiting when its pass
+// ends.
 func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -54,7 +54,7 @@ func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	}
 }
 
-// pager serves a list of pods in pages, and counts the pages that its callers have in memory.
+// pager is a reader that serves a list of pods in pages and records the largest number of pages in memory.
 type pager struct {
 	client.Reader
 	pods, most int
@@ -73,7 +73,8 @@ func (p *pager) List(_ context.Context, list client.ObjectList, options ...clien
 	return nil
 }
 
-// TestLivePagesAreGivenBack: all pages are read, one after the other in memory.
+// TestLivePagesAreGivenBack checks that all pages of a list are read, and that each page is released before the next is
+// read.
 func TestLivePagesAreGivenBack(t *testing.T) {
 	const n = 3*LivePage + 1
 	from := &pager{pods: n}

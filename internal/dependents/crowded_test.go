@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// claimedPods returns failed drivers that name an application as their controller, and as many executors of sets that
-// name these drivers. Anybody who may create pods can create them.
+// claimedPods returns n failed drivers that name an application as their controller, and n executors of StatefulSets
+// that name these drivers. Anybody who may create pods can create such pods.
 func claimedPods(n int) []corev1.Pod {
 	pod := func(role, name string, owner metav1.OwnerReference) corev1.Pod {
 		owner.Controller = new(true)
@@ -33,7 +33,7 @@ func claimedPods(n int) []corev1.Pod {
 	return pods
 }
 
-// TestManyClaimedPods: Sort does not compare the pods of an application pair by pair.
+// TestManyClaimedPods checks that SortPods does not compare the pods of an application pair by pair.
 func TestManyClaimedPods(t *testing.T) {
 	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
 		pods := claimedPods(n)

@@ -21,8 +21,8 @@ import (
 // dialect gives them an identity (kind.Inherited.Adopt). The other objects are found by their names: an object of ours
 // replaces one that the custom resource controls. The rest is deleted with the custom resource.
 
-// Inherited lists the pods in the cache that another operator created for a custom resource, with the identity that the
-// dialect gave them.
+// Inherited returns the pods in the cache that another operator created for a custom resource, with the identity that
+// the dialect gives them.
 func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.Object) ([]corev1.Pod, error) {
 	if in.Adopt == nil {
 		return nil, nil
@@ -35,8 +35,9 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	return in.Adopt(owner, pods.Items), nil
 }
 
-// InheritedGroup reads the pod group that another operator created for an attempt. The argument has the identity that
-// the group is to have. No cache contains the group, since it lacks our labels. The result is nil if there is none.
+// InheritedGroup reads the pod group that another operator created for an attempt. No cache contains such a group,
+// because it lacks our labels. The argument group has the identity that the result gets. The result is nil if there is
+// no such group.
 func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(group), existing)
@@ -53,8 +54,8 @@ func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectM
 	return existing, nil
 }
 
-// WithIdentities gives an identity to those of the pods, read live, that carry none of our labels. It does not change
-// the pods of somebody else.
+// WithIdentities returns pods that were read live, after it has given an identity to those that another operator
+// created for the owner. It does not change pods that have our labels, or pods of somebody else.
 func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
 	if in.Adopt == nil {
 		return pods
@@ -69,7 +70,7 @@ func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) [
 	return pods
 }
 
-// withIdentity is WithIdentities for one object.
+// withIdentity returns one object as WithIdentities would return it.
 func withIdentity(in kind.Inherited, owner, object client.Object) client.Object {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod || !identity.Unlabelled(pod) {
@@ -78,7 +79,8 @@ func withIdentity(in kind.Inherited, owner, object client.Object) client.Object 
 	return &WithIdentities(in, owner, []corev1.Pod{*pod})[0]
 }
 
-// Selector selects, for live reads, the drivers of a custom resource and the pods that submit them, or all its pods.
+// Selector returns the selector for live reads of a custom resource's pods: all of them, or only the drivers and the
+// pods that submit drivers.
 func Selector(in kind.Inherited, owner client.Object, all bool) labels.Selector {
 	key, value := in.NameLabel, owner.GetName()
 	if in.Adopt == nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// KindBudget is the kind of the object that protects a driver from evictions.
+// KindBudget is the kind of the objects that protect drivers from evictions.
 const KindBudget = "PodDisruptionBudget"
 
-// Kinds are the kinds of an attempt's objects besides pods. The caches hold only their metadata, since no decision
-// reads their content. If a submission creates a kind that is missing here, its objects outlive the attempt. Secrets
-// are not among them, since the operator may not read them.
+// Kinds are the kinds of an attempt's objects besides pods. The caches hold only the metadata of these objects, because
+// no decision reads their content. If a submission creates an object of a kind that is missing here, the object
+// outlives the attempt. Secrets are not among the kinds, because the operator may not read them.
 var Kinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
@@ -27,11 +27,11 @@ var Kinds = []schema.GroupVersionKind{
 	policyv1.SchemeGroupVersion.WithKind(KindBudget),
 }
 
-// KindOf returns the kind in an object's own type information. It is empty for a Go type that was not given one.
+// KindOf returns the kind in an object's own type information. It is empty for a typed object whose kind was not set.
 func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// AlwaysWatched reports whether an object is of one of Kinds. The watch of another kind may not have started yet, and
-// the object may be deleted before it does.
+// AlwaysWatched reports whether the kind of an object is one of Kinds. The watch of any other kind may not have started
+// yet, and the object may be deleted before the watch starts.
 func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }
@@ -54,7 +54,7 @@ func IsPodGroup(object client.Object) bool {
 	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
 }
 
-// includes reports whether an object of an attempt belongs to the part that an action is about.
+// includes reports whether an object of an attempt belongs to the given part of the attempt.
 func includes(part lifecycle.Part, object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	switch part {
@@ -76,8 +76,8 @@ func includes(part lifecycle.Part, object client.Object) bool {
 	return false
 }
 
-// Targets returns those of the objects that an action deletes. Objects that are already being deleted are left out,
-// except pods whose deletion is to be forced. Secrets are deleted by their labels.
+// Targets returns the objects that a delete action has to delete. It leaves out objects that are already being deleted,
+// except pods whose deletion is to be forced, and Secrets, which are deleted by their labels.
 func Targets(objects []client.Object, action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range objects {

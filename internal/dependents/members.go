@@ -22,8 +22,8 @@ var StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 // are found by their labels, as all pods are. But only the StatefulSet proves that a pod belongs to the cluster, since
 // anybody who may create pods can set a label.
 
-// AddMembers adds to a set those of the pods that a StatefulSet of the custom resource owns, and those that have lost
-// their StatefulSet.
+// AddMembers adds pods of a standalone cluster to a set: as Members the pods that a StatefulSet of the custom resource
+// owns, and as Strays the pods that have lost their StatefulSet.
 func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, pods []corev1.Pod) error {
 	asked := map[types.UID]setOwner{}
 	for i := range pods {
@@ -54,13 +54,13 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 	return nil
 }
 
-// strayPod returns a pod that has lost its StatefulSet, with its kind, which a deletion needs.
+// strayPod returns a pod that has lost its StatefulSet, with its kind set, because a deletion needs the kind.
 func strayPod(pod corev1.Pod) corev1.Pod {
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return pod
 }
 
-// setOwner says to whom a StatefulSet belongs.
+// setOwner is the kind of owner of a StatefulSet.
 type setOwner int
 
 const (
@@ -69,8 +69,8 @@ const (
 	setGone                   // nobody's, since it does not exist any more
 )
 
-// setOwnerOf returns to whom a StatefulSet belongs. The cache lacks an inherited one that does not have our labels yet,
-// and may lack one that was just created.
+// setOwnerOf returns which kind of owner a StatefulSet has. It reads the StatefulSet live if the cache lacks it: the
+// cache lacks an inherited StatefulSet that does not have our labels yet, and may lack one that was just created.
 func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (setOwner, error) {
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil
@@ -91,8 +91,8 @@ func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, r
 }
 
 // SweepStrays deletes the pods of a deleted standalone cluster that have lost their StatefulSet. The StatefulSet was
-// being replaced when the cluster was deleted, so that Kubernetes does not see that an owner of the pods is gone. Pods
-// without our labels are somebody else's. Empty is an empty object of the cluster's kind.
+// being replaced when the cluster was deleted, so the pods have no owner whose deletion Kubernetes could notice. Pods
+// without our labels belong to somebody else and stay. The argument empty is an empty object of the cluster's kind.
 func (c Client) SweepStrays(ctx context.Context, key types.NamespacedName, empty client.Object) error {
 	var pods corev1.PodList
 	err := c.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{identity.ClusterNameLabel: key.Name}, client.UnsafeDisableDeepCopy)

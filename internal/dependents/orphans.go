@@ -21,15 +21,16 @@ import (
 // until Sweep has deleted their orphans.
 //
 // If a custom resource is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes its
-// dependents in the end. But it sends two requests for each object, and a controller manager with default settings
-// deletes about twenty objects a second. A thousand applications would take minutes, and their drivers would run on
-// meanwhile. So the operator deletes at once the orphans that its caches show, by the collector's own rule: all owners
-// are gone. The collector deletes the rest, and everything if the operator stops before.
+// dependents in the end. But the collector sends two requests for each object, and a controller manager with default
+// settings deletes about twenty objects a second. The dependents of a thousand applications would take minutes, and
+// their drivers would keep running in that time. So the operator deletes at once the orphans that its caches show, by
+// the collector's own rule: all owners of an orphan no longer exist. The collector deletes the rest, and everything if
+// the operator stops before.
 type DeletedOwners struct {
 	memory.ByKey[types.NamespacedName, []types.UID]
 }
 
-// Note remembers a custom resource, unless its dependents are to stay (kubectl delete --cascade=orphan).
+// Note remembers a deleted custom resource, unless its dependents are to stay (kubectl delete --cascade=orphan).
 func (d *DeletedOwners) Note(object client.Object) {
 	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		return
@@ -50,8 +51,8 @@ func (d *DeletedOwners) DropUID(key types.NamespacedName, uid types.UID) {
 	})
 }
 
-// Sweep deletes the orphans of deleted custom resources with this name. It reports whether it has to run again since an
-// object changed meanwhile. A new custom resource with the same name is safe: its UID differs.
+// Sweep deletes the orphans of deleted custom resources with this name. It reports whether it has to run again because
+// an object changed in the meantime. A new custom resource with the same name is safe, because it has another UID.
 func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.NamespacedName) (again bool, err error) {
 	uids, _ := deleted.Get(key)
 	for _, uid := range uids {
@@ -72,8 +73,8 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 	return again, nil
 }
 
-// orphansOf finds in the caches the orphans of a deleted custom resource: objects that have no owners but it and those
-// drivers that are orphans as well. It returns separately the objects that are owned by drivers alone.
+// orphansOf finds in the caches the orphans of a deleted custom resource. An orphan's only owners are the custom
+// resource and drivers that are orphans as well. Objects that only drivers own are returned separately.
 func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {
@@ -102,8 +103,9 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 	return orphans, ownedByDrivers, nil
 }
 
-// deleteOrphans deletes orphans, and then the objects that are owned by the deleted drivers. A driver that was released
-// from its owner meanwhile keeps its objects. They do not change when the driver does.
+// deleteOrphans deletes orphans, and then the objects that only the deleted drivers own. If a driver was released from
+// its owner in the meantime, both the driver and its objects stay. That takes a check of the driver, because the
+// objects do not change when the driver is released.
 func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
 	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
@@ -113,14 +115,14 @@ func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []cli
 	return changed || more, errors.Join(err, errMore)
 }
 
-// deleteUnchanged deletes an object only if it has not changed since it was seen. If it has, it may have been released
-// from its owner, and has to stay then.
+// deleteUnchanged deletes an object only if it has not changed since it was read. A changed object may have been
+// released from its owner, and has to stay in that case.
 func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error {
 	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 }
 
-// deleteUnlessReleased also deletes an object that has changed since it was seen, unless its owners have changed. The
-// next sweep would not find the object, since the caches no longer show its driver; and executors that wait for a node
+// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. The
+// next sweep would not find the object, because the caches no longer show its driver. Executors that wait for a node
 // change often.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
 	conflict := c.deleteUnchanged(ctx, object)
@@ -137,8 +139,8 @@ func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) 
 	return c.deleteUnchanged(ctx, live)
 }
 
-// deleteEach deletes objects concurrently. It reports whether one of them has changed since it was seen, and which were
-// not deleted.
+// deleteEach deletes objects concurrently. It reports whether one of the objects has changed since it was read, and
+// which objects still exist.
 func deleteEach(objects []client.Object, del func(client.Object) error) (changed bool, kept map[types.UID]bool, err error) {
 	kept = map[types.UID]bool{}
 	errs := ForEach(objects, del)

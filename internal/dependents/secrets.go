@@ -29,8 +29,9 @@ func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt 
 	return nil
 }
 
-// MayHaveSecrets reports whether an attempt was launched through spark-submit, as far as its remaining objects show
-// that. Every Connect server may have a Secret.
+// MayHaveSecrets reports whether an attempt may have Secrets, as far as its remaining objects show that. An attempt
+// that was launched through spark-submit may have one, and every Connect server may have one. If no object of the
+// attempt remains, any attempt of a kind that uses spark-submit may have one.
 func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) bool {
 	if secrets.Servers {
 		return true

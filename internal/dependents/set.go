@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Set is the dependents of one custom resource, as they were seen.
+// Set holds the dependents of one custom resource, as they were read.
 type Set struct {
 	Drivers    []corev1.Pod
 	Submitters []corev1.Pod // pods that run spark-submit
@@ -33,9 +33,10 @@ type Set struct {
 	setDrivers map[identity.SetDriver]bool
 }
 
-// SortPods separates drivers, submitters and executors, and leaves out pods that only carry the label, since anybody
-// who may create pods can set a label. Drivers and submitters have the custom resource of the given UID as their
-// controller. An executor is owned by the custom resource or by such a driver, or belongs to a set of the driver.
+// SortPods returns the pods of a custom resource as drivers, submitters and executors. It leaves out pods that only
+// carry our labels, because anybody who may create pods can set a label. The controller of a driver or submitter is the
+// custom resource with the given UID. An executor is owned by the custom resource or by such a driver, or belongs to a
+// StatefulSet or Deployment of the driver.
 func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
 	executors := 0
@@ -71,8 +72,8 @@ func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	return s
 }
 
-// indexOf prepares Drives. Anybody who may create pods can create thousands of drivers and executors, so they are not
-// compared pair by pair.
+// indexOf returns the two indexes of the drivers that Drives reads. The indexes exist because anybody who may create
+// pods can create thousands of drivers and executors, which must not be compared pair by pair.
 func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]bool) {
 	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range drivers {
@@ -84,8 +85,8 @@ func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]b
 	return uids, ofSets
 }
 
-// mayHaveSetExecutors reports whether a driver can have executors of a set: it has published Spark's id of the
-// application, and has not ended.
+// mayHaveSetExecutors reports whether executors of a StatefulSet or Deployment can belong to a driver. They can if the
+// driver has published Spark's id of the application and has not ended.
 func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
@@ -97,7 +98,7 @@ func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	return true
 }
 
-// Drives reports whether a pod is an executor of one of the drivers that Sort found.
+// Drives reports whether a pod is an executor of one of the drivers that SortPods found.
 func (s *Set) Drives(executor *corev1.Pod) bool {
 	for _, ref := range executor.OwnerReferences {
 		if s.driverUIDs[ref.UID] {
@@ -107,7 +108,7 @@ func (s *Set) Drives(executor *corev1.Pod) bool {
 	return identity.InSet(executor) && s.setDrivers[identity.SetDriverOf(executor)]
 }
 
-// CompareNames orders executors by number: exec-9 before exec-10.
+// CompareNames compares the names of executors by their numbers, so that exec-9 is before exec-10.
 func CompareNames(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -118,8 +119,8 @@ func CompareNames(a, b string) int {
 	return 1
 }
 
-// Facts reads the dependents into facts for decisions. Their order is fixed, so that the same objects give the same
-// decision. Runs are left out, since their kind reads them.
+// Facts returns what decisions need to know about the dependents. The order is fixed, so that the same objects lead to
+// the same decision. Runs are left out, because their kind reads them.
 func (s *Set) Facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range s.Drivers {
@@ -158,8 +159,8 @@ func (s *Set) Facts() lifecycle.Observed {
 	return seen
 }
 
-// DriverFacts reads a driver. It ignores the version on an inherited driver, which is the version of the spark-submit
-// in the other operator's image, and not the driver's.
+// DriverFacts returns what decisions need to know about a driver pod. For an inherited driver it leaves out the version
+// of Spark, because the pod shows the version of the spark-submit in the other operator's image and not the driver's.
 func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	if d.AttemptID != "" {
@@ -168,7 +169,7 @@ func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// Has reports whether the set contains an object, by its UID. It does not search executors, members and runs.
+// Has reports whether the set contains an object, by the object's UID. It does not search executors, members and runs.
 func (s *Set) Has(object metav1.Object) bool {
 	uid := object.GetUID()
 	hasUID := func(pod corev1.Pod) bool { return pod.UID == uid }
@@ -176,8 +177,9 @@ func (s *Set) Has(object metav1.Object) bool {
 		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
 }
 
-// Behind reports whether pods that were read live are further than this set shows: a driver has started, is ready or
-// has ended, or an executor is missing here or in another phase. Executors are compared only on request.
+// Behind reports whether pods that were read live have progressed further than this set shows: a driver has started, is
+// ready or has ended, or an executor is missing in this set or has another phase. Executors are compared only if the
+// argument says so.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
@@ -204,8 +206,8 @@ func (s *Set) Behind(live Set, executors bool) bool {
 	})
 }
 
-// Deletable lists all objects that an attempt may have to delete. Members, pods that have lost their StatefulSet, and
-// runs are not among them.
+// Deletable returns all objects that the end of an attempt may have to delete. Members, pods that have lost their
+// StatefulSet, and runs are not among them.
 func (s *Set) Deletable() []client.Object {
 	var all []client.Object
 	for i := range s.Drivers {

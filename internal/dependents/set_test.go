@@ -40,7 +40,7 @@ func setLabel(key, value string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Labels[key] = value }
 }
 
-// inSet makes a workload controller the only owner of a pod.
+// inSet makes a controller of the given kind the only owner of a pod.
 func inSet(controllerKind string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{
@@ -49,8 +49,8 @@ func inSet(controllerKind string) func(*corev1.Pod) {
 	}
 }
 
-// TestSortExecutorsOfSets: an executor of a StatefulSet or a Deployment counts while its driver runs. The operator
-// never deletes such an executor.
+// TestSortExecutorsOfSets checks that an executor of a StatefulSet or a Deployment counts while its driver runs, and
+// that the operator never deletes such an executor.
 func TestSortExecutorsOfSets(t *testing.T) {
 	t.Parallel()
 	driver := func(changes ...func(*corev1.Pod)) corev1.Pod {
@@ -100,8 +100,8 @@ func TestSortExecutorsOfSets(t *testing.T) {
 	}
 }
 
-// TestMayHaveSecrets: the Secrets of an attempt are deleted if an object of the attempt shows that it may have some, or
-// if no object of the attempt is left. No Secret is deleted by name.
+// TestMayHaveSecrets checks that the Secrets of an attempt are deleted if an object of the attempt shows that Secrets
+// may exist, or if no object of the attempt remains. It also checks that no Secret is deleted by name.
 func TestMayHaveSecrets(t *testing.T) {
 	t.Parallel()
 	native, submitter := attemptPod(identity.RoleDriver, "driver"), attemptPod(identity.RoleSubmitter, "submitter")
@@ -139,7 +139,7 @@ func TestMayHaveSecrets(t *testing.T) {
 	}
 }
 
-// TestSortOrder: pods are in the order in which people count them, and pods of other owners are left out.
+// TestSortOrder checks that pods are sorted by the numbers in their names, and that pods of other owners are left out.
 func TestSortOrder(t *testing.T) {
 	t.Parallel()
 	set := SortPods([]corev1.Pod{
@@ -157,8 +157,8 @@ func TestSortOrder(t *testing.T) {
 	}
 }
 
-// TestBehind: a set is behind live pods if a driver has moved on or is missing. Executors count only if they are
-// compared.
+// TestBehind checks that a set is behind live pods if a driver has progressed or is missing. Executors count only if
+// the caller wants them compared.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	pending := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }

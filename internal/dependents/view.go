@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// View is the state of a custom resource in one pass. A view never changes: a later fact makes another view.
+// View is the state of a custom resource in one pass. A view never changes: each later fact leads to a new view.
 type View struct {
 	Owner   client.Object      // the custom resource, as it is stored
 	Set     Set                // its dependents
@@ -19,24 +19,25 @@ type View struct {
 	Now     time.Time          // when the pass began
 }
 
-// Add returns the view with dependents that were found or created since.
+// Add returns the view with dependents that were found or created after the view was read.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
 	v.Created = with(v.Created, made)
 	return v
 }
 
-// WithFact returns the view with a later fact.
+// WithFact returns the view with the change that a fact makes to the observed state.
 func (v View) WithFact(fact func(*lifecycle.Observed)) View {
 	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may change one of them
 	fact(&v.Seen)
 	return v
 }
 
-// Deletable lists all dependents that an attempt may have to delete, and the objects that the pass created.
+// Deletable returns all dependents that the end of an attempt may have to delete, and the objects that the pass
+// created.
 func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletable(), v.Created) }
 
-// Add returns the set with the drivers, submitters, other objects and runs of another one.
+// Add returns the set with the drivers, submitters, other objects and runs of another set.
 func (s Set) Add(found Set) Set {
 	s.Drivers = with(s.Drivers, found.Drivers)
 	s.Submitters = with(s.Submitters, found.Submitters)
@@ -45,7 +46,7 @@ func (s Set) Add(found Set) Set {
 	return s
 }
 
-// with returns a list with more at its end. It does not change the list itself.
+// with returns a new list that has the elements of both lists. It changes neither of them.
 func with[T any](list, more []T) []T {
 	if len(more) == 0 {
 		return list
@@ -53,7 +54,8 @@ func with[T any](list, more []T) []T {
 	return slices.Concat(list, more)
 }
 
-// AccountOf returns the service account of a driver, by the driver's UID.
+// AccountOf returns the service account of the driver that has the given UID. It returns "default" if the driver is
+// unknown or names no account.
 func (s *Set) AccountOf(driver string) string {
 	i := slices.IndexFunc(s.Drivers, func(pod corev1.Pod) bool { return string(pod.UID) == driver })
 	if i < 0 || s.Drivers[i].Spec.ServiceAccountName == "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestViewIsNotChanged: a new fact or object makes another view, even if a list has spare capacity.
+// TestViewIsNotChanged checks that a new fact or object leads to a new view and leaves the old one unchanged, even if a
+// list has spare capacity.
 func TestViewIsNotChanged(t *testing.T) {
 	pods := func(names ...string) []corev1.Pod {
 		list := make([]corev1.Pod, 0, 10)

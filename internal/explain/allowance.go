@@ -16,9 +16,9 @@ const (
 	owedMost = 2 * allowedMost
 )
 
-// Allowance bounds the requests for explanations by the time that the API server takes to answer them. For a list of
-// one pod's Events the API server reads all Events of the namespace. An idle API server answers hundreds of such
-// requests a second. At its limit it takes a fifth of a second for each, and an operator that queried every pending
+// Allowance bounds the requests for explanations by the time that the API server takes to answer them. To list the
+// Events of one pod, the API server reads all Events of the namespace. An idle API server answers hundreds of such
+// requests a second. A busy API server takes a fifth of a second for each, so an operator that queried every pending
 // pod would keep it busy. The zero value has the full allowance saved; a nil Allowance bounds nothing.
 type Allowance struct {
 	mu         sync.Mutex
@@ -27,13 +27,13 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds how much of allowedMost is used up.
+// account holds how much of allowedMost is used up, for all namespaces or for one.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed
 }
 
-// now returns the account at a time, after one share-th of the elapsed time was paid back.
+// now returns the account at the given time, after 1/share of the elapsed time was paid back.
 func (a account) now(now time.Time, share time.Duration) account {
 	if !a.at.IsZero() {
 		a.owed = max(0, a.owed-max(0, now.Sub(a.at))/share)
@@ -41,13 +41,13 @@ func (a account) now(now time.Time, share time.Duration) account {
 	return account{a.owed, now}
 }
 
-// with returns the account with a sum added to what is owed.
+// with returns the account with a sum added to the owed time. The result is between 0 and owedMost.
 func (a account) with(sum time.Duration) account {
 	a.owed = min(max(0, a.owed+sum), owedMost)
 	return a
 }
 
-// do calls request if a request about the namespace is allowed now, and reports whether it did.
+// do calls request if a request about the namespace is allowed now, and reports whether it called it.
 func (a *Allowance) do(namespace string, request func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)
@@ -58,8 +58,8 @@ func (a *Allowance) do(namespace string, request func()) bool {
 	return may
 }
 
-// take reports whether a request about a namespace is allowed now. The caller then calls done with the request's
-// duration.
+// take reports whether a request about a namespace is allowed now. If it is, the caller must call done with the
+// duration of the request.
 func (a *Allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
 	if a == nil {
 		return func(time.Duration) {}, true

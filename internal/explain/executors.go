@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// allowedHolds is how long a driver's account is assumed to keep all its rights. Each right costs a request, and
-// rights rarely change.
+// allowedHolds is the time for which a driver's account is assumed to keep all its rights. A check costs a request for
+// each right, and rights rarely change.
 const allowedHolds = time.Minute
 
 // Shortage describes executors that a driver wants and that do not exist.
@@ -33,13 +33,13 @@ type Shortage struct {
 	Executor func() (*corev1.Pod, error)
 }
 
-// Executors finds out why wanted executors do not exist. The driver itself receives only a 403, which ends up in its
-// log. So the operator sends a server-side dry run of such a pod, which the API server rejects for the same reason:
-// quota, pod security, service account or priority class. If the dry run passes, the operator checks the rights of
-// the driver's service account.
+// Executors finds out why wanted executors do not exist. The driver itself receives only a status 403, which ends up in
+// its log. So the operator sends a server-side dry run of such an executor pod, which the API server rejects for the
+// same reason: quota, pod security, service account or priority class. If the API server accepts the dry run, the
+// operator checks the rights of the driver's service account.
 //
-// The answer is kept for a while, however many passes need it. If no answer can be had, or no query is allowed now
-// (Allowance), Executors returns the previous one.
+// The answer is kept for a while, however many passes need it. If the query fails, or is not allowed now (Allowance),
+// Executors returns the previous answer.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
@@ -53,7 +53,7 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 	return Answer{Cause: cause}
 }
 
-// probed returns the current obstacle, or the previous one if the query fails.
+// probed returns the current cause that prevents executors, or the previous cause if the query fails.
 func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cause, now time.Time) lifecycle.Cause {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -65,9 +65,9 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 	return cause
 }
 
-// executorCause returns what prevents another executor, or nothing. If the operator cannot build an executor from the
-// spec, Spark usually cannot either, unless the spec needs a JVM. That error is returned only if no other reason is
-// found.
+// executorCause returns the cause that prevents another executor, or an empty cause. If the operator cannot build an
+// executor from the spec, Spark usually cannot either, unless the spec needs a JVM. That error is returned only if no
+// other cause is found.
 func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil
@@ -91,8 +91,8 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	return cause, err
 }
 
-// accountCause returns the right that the driver's account lacks, or nothing. Only a complete set of rights is
-// remembered, so that a right that is granted later is noticed soon.
+// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. Only a complete
+// set of rights is remembered, so that a right that is granted later is noticed soon.
 func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: s.Of, Part: partAllowed}
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {
@@ -109,7 +109,7 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(s.Account, missing, s.Of.Namespace)}, nil
 }
 
-// dryRun creates a pod on the API server without storing it.
+// dryRun sends a creation of a pod that the API server does not store, and returns the cause of a rejection.
 func (e *Explainer) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
 	return apianswer.OfDryRun(pod, e.writer.Create(ctx, pod, client.DryRunAll))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// answering is an API server that returns the same error for every creation.
+// answering is a client whose API server answers every dry run of a creation with the same error.
 type answering struct {
 	client.Client
 	err error
@@ -47,7 +47,8 @@ func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
 }
 
-// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no new answer can be had.
+// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no newer answer can be
+// obtained.
 func TestExecutorsAnswerIsKept(t *testing.T) {
 	message := errors.New("timeout")
 	api := &answering{err: message}
@@ -90,7 +91,8 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// reviewing is an API server that accepts every executor. Its reviews report that the account lacks one right.
+// reviewing is a client whose API server accepts every executor, and whose reviews report that the account lacks one
+// right.
 type reviewing struct {
 	client.Client
 	lacks                 string // the verb of the missing right
@@ -109,7 +111,7 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 }
 
 // TestExecutorThatCannotBeRendered checks the reason if no executor can be built from a spec. The error names the
-// field. A missing right comes before it, because it certainly prevents executors.
+// field. A missing right takes precedence over it, because that right certainly prevents executors.
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &reviewing{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")

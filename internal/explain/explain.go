@@ -17,7 +17,7 @@ import (
 // timeout bounds the reads for one explanation.
 const timeout = 3 * time.Second
 
-// Parts of questions, beside lifecycle.Executors.
+// These are the parts of questions to the API server, besides lifecycle.Executors.
 const (
 	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
 	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver
@@ -35,7 +35,7 @@ type Explainer struct {
 }
 
 // New returns an explainer that reads from live and sends reviews of rights and dry runs through writer, within the
-// allowance. It creates nothing that is stored.
+// allowance. The explainer creates nothing that the API server stores.
 func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explainer {
 	return &Explainer{live: live, writer: writer, allowed: allowed}
 }
@@ -48,8 +48,8 @@ type Answer struct {
 	Skipped bool
 }
 
-// skipped returns the last answer, because no query is allowed now. If there is no last answer, another process may
-// have found one, so the reason in the status may still hold.
+// skipped returns the last answer if no query is allowed now. If there is no last answer, another process may have
+// found one, so the reason in the status may still be valid.
 func skipped(last lifecycle.Cause) Answer {
 	return Answer{Cause: last, QueryAfter: lifecycle.QueryInterval(0), Skipped: last.Reason == ""}
 }

@@ -23,8 +23,8 @@ const (
 
 // Pod finds the wait reason of a pod whose status has none. Only Kubernetes Events report a missing volume, Secret or
 // ConfigMap, or a sandbox that cannot be created. Events are read on demand, by the pod's UID, and never cached,
-// because a cluster has more Events than all other objects that the operator watches. They are read every few seconds
-// at most, not before the pod's grace is over, and less often if the API server is busy (Allowance).
+// because a cluster has more Events than all other objects that the operator watches. They are read at most every few
+// seconds, not before the pod's grace period is over, and less often if the API server is busy (Allowance).
 func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod PendingPod, now time.Time) Answer {
 	age := now.Sub(pod.created)
 	if age < pod.grace {
@@ -46,8 +46,8 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 	return Answer{Cause: unlessUnresponsive(cause, pod.name, pod.silent, age), QueryAfter: e.replies.RetryAfter(asked, now)}
 }
 
-// unlessUnresponsive returns the cause. If there is none and the pod's scheduler has reported nothing for too long, it
-// returns that as the cause: Kubernetes never reports that a scheduler does not exist.
+// unlessUnresponsive returns the cause if there is one. If there is none and the pod's scheduler has reported nothing
+// for too long, it returns that fact as the cause, because Kubernetes never reports that a scheduler does not exist.
 func unlessUnresponsive(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
 		return lifecycle.UnresponsiveSchedulerCause(pod, scheduler)
@@ -79,8 +79,8 @@ func (e *Explainer) logUnreadable(ctx context.Context, pod string, err error) {
 	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())
 }
 
-// latestWarning returns the newest event about the pod if it is a warning. A normal event that is newer than a warning
-// (scheduled, pulled) means that the problem is over.
+// latestWarning returns the cause in the newest Event about the pod if that Event is a warning. A normal Event that is
+// newer than a warning (scheduled, pulled) means that the problem is over.
 func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 	var newest *corev1.Event
 	for i := range events {
@@ -99,7 +99,7 @@ func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 	return lifecycle.Cause{Reason: newest.Reason, Message: newest.Message}
 }
 
-// eventTime returns when an event was last seen, to the second. The two APIs for events store the time in different
+// eventTime returns when an Event was last observed, to the second. The two APIs for Events store the time in different
 // fields and with different precision.
 func eventTime(e *corev1.Event) time.Time {
 	latest := e.CreationTimestamp.Time

@@ -64,7 +64,7 @@ func TestLatestWarning(t *testing.T) {
 	}
 }
 
-// warnings is an API server with one warning Event for each pod UID. The controller's tests list Events of a real API
+// warnings is a reader with one warning Event for each pod UID. The controller's tests list Events of a real API
 // server.
 type warnings struct {
 	client.Reader
@@ -86,7 +86,7 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	return w.err
 }
 
-// query finds the wait reasons as a pass does.
+// query finds the wait reasons of pending pods as a pass does. It returns the time until the next query.
 func query(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
 	for _, pod := range Pods(seen, executors, members) {
 		answer := e.Pod(ctx, pi, pod, now)
@@ -97,8 +97,8 @@ func query(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executor
 	return again
 }
 
-// TestYoungPendingDriverIsLeftAlone checks that no Events are read before the grace is over, because most drivers are
-// pending only briefly.
+// TestYoungPendingDriverIsLeftAlone checks that no Events are read before the grace period is over, because most
+// drivers are pending only briefly.
 func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// rightsWindow is how long after its end a failed driver's rights are reviewed. After the decision about it nothing
-// needs the answer.
+// rightsWindow is the time after a driver's failure in which the driver's rights are reviewed. Once the operator has
+// decided about the failure, nothing needs the answer any more.
 const rightsWindow = time.Minute
 
 // driverRights are the rights that Spark's scheduler backend uses first with the driver's service account. If one is
@@ -30,8 +30,8 @@ var driverRights = []authorizationv1.ResourceAttributes{
 }
 
 // FailedDriver returns why a driver failed. If the driver failed within rightsWindow and its service account lacks a
-// right, that right comes before the driver's own message. The rights are reviewed once for each driver. If the
-// review fails, FailedDriver returns the driver's own message and a later pass may retry.
+// right, the missing right takes precedence over the driver's own message. The rights are reviewed once for each
+// driver. If the review fails, FailedDriver returns the driver's own message and a later pass may retry.
 func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
 	// A JVM exits with 1 after an uncaught exception.
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
@@ -52,8 +52,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	return why
 }
 
-// missingRightCause returns the right that a driver's account lacks, or nothing, and how long that answer is kept.
-// After a failed review it is kept only briefly.
+// missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause, and how long
+// that answer is kept. After a failed review, the answer is kept only briefly.
 func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

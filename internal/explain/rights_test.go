@@ -21,8 +21,8 @@ func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 	return d
 }
 
-// TestFailedDriverNamesTheAccount checks that a missing right comes before the driver's own message, if the missing
-// right can be the reason of the failure.
+// TestFailedDriverNamesTheAccount checks that a missing right takes precedence over the driver's own message, if the
+// missing right can be the reason of the failure.
 func TestFailedDriverNamesTheAccount(t *testing.T) {
 	message := failed("u").Why
 	for _, test := range []struct {

@@ -30,9 +30,9 @@ type PendingPod struct {
 	silent  string // the name of its scheduler, if that reported nothing
 }
 
-// Pods returns the pending pods without a wait reason: drivers, pods that submit them, at most one executor, and at
-// most one pod of a standalone cluster. The executors and members are the pods that the facts were read from, in the
-// same order.
+// Pods returns the pending pods without a wait reason: drivers, pods that submit drivers, at most one executor, and at
+// most one pod of a standalone cluster. The arguments executors and members are the pods from which the facts were
+// read, in the same order as the facts.
 func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPod {
 	pods := drivers(seen)
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {
@@ -44,7 +44,7 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPo
 	return pods
 }
 
-// drivers returns the pending drivers, and the pods that submit them, without a wait reason.
+// drivers returns those pending drivers, and those pending pods that submit drivers, that have no wait reason.
 func drivers(seen *lifecycle.Observed) []PendingPod {
 	var pods []PendingPod
 	for i := range seen.Drivers {
@@ -89,7 +89,8 @@ func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev
 	return oldest, facts
 }
 
-// waitingMember returns the oldest pending pod of a standalone cluster, by the same rules.
+// waitingMember returns the oldest pending pod of a standalone cluster. It returns nil if no pod is pending, or if a
+// pending one has a wait reason already.
 func waitingMember(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Member) {
 	for i := range seen.Members {
 		m, pod := &seen.Members[i], &pods[i]

@@ -28,18 +28,18 @@ const (
 )
 
 // Ended remembers failed executors from their watch event until a pass has counted them, and deleted executors from
-// their deletion on.
+// their deletion until then.
 //
-// Spark deletes an executor a second after it failed. A later pass sees neither the failure nor the pod, and would
-// count the executor as completed. And if passes are seconds late, the executors of a short run come and go between two
-// passes, or before a debounced status is written. A new process remembers none.
+// Spark deletes an executor a second after it failed. A later pass finds neither the failure nor the pod, and would
+// count the executor as completed. And if passes are seconds late, the executors of a short run start and end between
+// two passes, or before a debounced status is written. A new process remembers none.
 type Ended struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]map[types.UID]End
 	held map[endsOf]int
 }
 
-// endsOf is a group of executors that has a bound of its own.
+// endsOf is the key of a group of remembered executors that has a bound of its own.
 type endsOf struct {
 	namespace string // "": all
 	gone      bool
@@ -55,7 +55,7 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
 
-// reserve adds a number to the count of a namespace and to the count of all.
+// reserve adds a number to the count of the remembered executors of a namespace and to the count of all namespaces.
 func (e *Ended) reserve(namespace string, gone bool, more int) {
 	for _, group := range []endsOf{{namespace, gone}, {"", gone}} {
 		if e.held[group] += more; e.held[group] == 0 {
@@ -64,14 +64,15 @@ func (e *Ended) reserve(namespace string, gone bool, more int) {
 	}
 }
 
-// End is an executor that ended.
+// End is an executor that has ended or was deleted.
 type End struct {
 	Pod   corev1.Pod
 	Gone  bool // deleted without having been seen to fail
 	Taken bool // deleted by somebody else while it ran (lifecycle.DeletedWhileRunning)
 }
 
-// Note remembers an executor. An executor that was seen to fail is not noted again when it is deleted.
+// Note remembers an executor until it is counted. If the executor's failure is already noted, its deletion is not noted
+// again.
 func (e *Ended) Note(key types.NamespacedName, end End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,7 +115,7 @@ func (e *Ended) drop(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// Forget drops what is remembered of a custom resource.
+// Forget drops all remembered executors of a custom resource.
 func (e *Ended) Forget(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,8 +125,8 @@ func (e *Ended) Forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// LastState returns what is remembered of a deleted executor: it failed if it was about to fail, and otherwise
-// completed.
+// LastState returns a deleted executor as it is remembered. An executor that was about to fail counts as failed, and
+// any other as completed.
 func LastState(pod *corev1.Pod) corev1.Pod {
 	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {

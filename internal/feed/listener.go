@@ -1,6 +1,6 @@
 // Package feed puts the owners of dependents into the controllers' queues when the dependents change: at once if a
 // decision waits for the change, and otherwise a little later, so that several changes need one pass. It also remembers
-// those executors that a later pass could no longer find.
+// the ended executors that a later pass could no longer find.
 package feed
 
 import (
@@ -21,11 +21,11 @@ import (
 )
 
 // Listener is one informer event handler for one kind of dependents. It passes each event on to the controllers of all
-// kinds of custom resources. If each controller had a handler of its own at the informer, each would have two
-// goroutines that every event wakes, mostly for nothing: that costs more than the work on the event.
+// kinds of custom resources. If each controller had its own handler at the informer, each would have two goroutines
+// that every event wakes, mostly without need: that costs more than the work on the event.
 //
-// A controller that is created while the operator runs has a handler of its own, since the informer has already
-// delivered the existing objects to the shared one.
+// A controller that is created while the operator runs has its own handler, because the informer has already delivered
+// the existing objects to the shared one.
 type Listener struct {
 	cache cache.Cache
 	kind  client.Object
@@ -38,7 +38,7 @@ type Listener struct {
 	err          error
 }
 
-// NewListener returns a listener to the objects in a cache that have the kind of the given object.
+// NewListener returns a listener for the objects in a cache that have the kind of the given object.
 func NewListener(kind client.Object, in cache.Cache) *Listener {
 	return &Listener{cache: in, kind: kind, all: make(chan struct{})}
 }
@@ -57,7 +57,8 @@ type Source struct {
 
 var _ source.SyncingSource = &Source{}
 
-// Source returns a source for one controller. A shared source has to be started: the others wait for it.
+// Source returns an event source for one controller. Every shared source has to be started, because the other shared
+// sources wait for it.
 func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...predicate.Predicate) *Source {
 	if shared {
 		l.mu.Lock()
@@ -67,7 +68,7 @@ func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...pr
 	return &Source{Listener: l, shared: shared, handler: to, predicates: predicates, synced: make(chan error, 1)}
 }
 
-// String implements fmt.Stringer, for the log.
+// String returns the kind of the source's objects, for the log.
 func (s *Source) String() string {
 	return fmt.Sprintf("dependents: %T %s", s.kind, s.kind.GetObjectKind().GroupVersionKind().Kind)
 }
@@ -105,7 +106,8 @@ func (s *Source) join(ctx context.Context) error {
 	return err
 }
 
-// register adds the event handler to the informer. The last shared source that starts adds the handler of all.
+// register adds the event handler to the informer. Shared sources have one handler in common, which the last of them to
+// start adds.
 func (s *Source) register(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
 	if !s.shared {
 		return informer.AddEventHandler(s)
@@ -177,7 +179,8 @@ func (s *Source) OnUpdate(old, changed any) {
 	s.handler.Update(s.ctx, update, s.queue)
 }
 
-// OnDelete implements toolscache.ResourceEventHandler. The deletion may have been missed while the watch was broken.
+// OnDelete implements toolscache.ResourceEventHandler. If the deletion was missed while the watch was broken, it passes
+// on the last known state of the object.
 func (s *Source) OnDelete(object any) {
 	last, unseen := object.(toolscache.DeletedFinalStateUnknown)
 	if unseen {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// TestMissedDeletionReachesTheQueue: the informer reports the deletion of an object after a broken watch.
+// TestMissedDeletionReachesTheQueue checks that the deletion of an object during a broken watch reaches the queue.
 func TestMissedDeletionReachesTheQueue(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
 	for _, test := range []struct {

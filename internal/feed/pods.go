@@ -17,24 +17,24 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// gather is the delay of events that no decision waits for. More of them come in that time: five executors that start
-// cause fifteen events within a second or two, and each pass costs as much as all of these events. The status shows
-// executors later than that anyway (quiet).
+// gather is the delay of events that no decision waits for, so that one pass handles several of them. For example, five
+// executors that start cause fifteen events within a second or two, and one pass costs as much as all these events. The
+// delay does not show, because the status shows executors even later (statuswrite.Quiet).
 const gather = time.Second
 
-// gathered is a queue whose Add waits for gather.
+// gathered is a queue whose Add delays the key by gather.
 type gathered struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
 
-// Arrivals puts the owners of dependents into the queue, and delays the event of a creation. This operator probably
-// created the dependent in the pass that is still running. Otherwise another operator created it for an object whose
-// own creation is an event as well.
+// Arrivals puts the owners of dependents into the queue, and delays the event of a creation. If this operator created
+// the dependent, the pass that created it is probably still running. If another operator created it, the creation of
+// the dependent's owner is an event as well.
 type Arrivals struct{ handler.EventHandler }
 
-// Create queues the owner with a delay.
+// Create puts the owner of a new dependent into the queue, with a delay.
 func (a Arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	a.EventHandler.Create(ctx, e, gathered{q})
 }
@@ -76,7 +76,7 @@ func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Typed
 }
 
 // concerned reports whether a pod belongs to a custom resource of this kind. Every kind receives the events of all
-// pods, and most belong to another kind.
+// pods, and most of these pods belong to another kind.
 func (w Pods) concerned(ctx context.Context, pod client.Object) bool {
 	return len(w.Owner(ctx, pod)) > 0
 }
@@ -88,8 +88,8 @@ func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingIn
 	return q
 }
 
-// isStart reports whether a driver is starting without a problem. No status shows that state, except the name of a
-// driver that spark-submit creates, which can come a little later.
+// isStart reports whether a driver is starting without a problem. No status shows that state, apart from the name of a
+// driver that spark-submit creates, and that name can be written a little later.
 func isStart(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
@@ -99,7 +99,7 @@ func isStart(object client.Object) bool {
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
-// noteEnds notes an executor that has just failed, and reports whether it has.
+// noteEnds remembers an executor if this event is the first that shows its failure, and reports whether it is.
 func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
@@ -108,7 +108,7 @@ func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bo
 	return true
 }
 
-// note notes an executor that failed or was deleted, if this process acts.
+// note remembers an executor that failed or was deleted, if this process leads.
 func (w Pods) note(ctx context.Context, end End) {
 	select {
 	case <-w.Leads:

@@ -23,7 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// endedExecutor is an executor of the application pi whose Spark container ended.
+// endedExecutor returns an executor of the application pi whose Spark container ended with the given exit code. A
+// negative code means that the container has not ended.
 func endedExecutor(uid string, code int32) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -38,8 +39,8 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 	return pod
 }
 
-// TestFailedExecutorIsNoted: an executor is noted by the event that first shows its failure, and only if this process
-// acts.
+// TestFailedExecutorIsNoted checks that an executor is noted by the event that first shows its failure, and only if
+// this process leads.
 func TestFailedExecutorIsNoted(t *testing.T) {
 	t.Parallel()
 	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
@@ -88,7 +89,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	}
 }
 
-// TestLastState: the remembered state of a deleted executor follows from its last state.
+// TestLastState checks that the remembered state of a deleted executor follows from the last state of its pod.
 func TestLastState(t *testing.T) {
 	t.Parallel()
 	runs := endedExecutor("1", -1)
@@ -113,8 +114,8 @@ func TestLastState(t *testing.T) {
 	}
 }
 
-// TestDeletedRunningExecutorIsTaken: an executor that ran in the last state of its pod was deleted by somebody else,
-// unless that state is outdated because the watch was broken.
+// TestDeletedRunningExecutorIsTaken checks that an executor counts as deleted by somebody else if it ran in the last
+// state of its pod. That state does not count if it is outdated because the watch was broken.
 func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	t.Parallel()
 	runs, leads := endedExecutor("1", -1), make(chan struct{})
@@ -140,7 +141,7 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	}
 }
 
-// graceless returns a pod, as in the cache, that is always deleted without a grace period.
+// graceless returns a pod as the cache holds it, with a grace period of zero.
 func graceless(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
@@ -151,7 +152,7 @@ func graceless(pod *corev1.Pod) *corev1.Pod {
 	return trimmed.(*corev1.Pod)
 }
 
-// strictQueue accepts Add and AddAfter, and rejects AddRateLimited.
+// strictQueue is a queue that records Add and AddAfter, and fails the test on AddRateLimited.
 type strictQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	t     *testing.T
@@ -169,9 +170,9 @@ func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
 	q.later[after]++
 }
 
-// TestEventsAreNotRateLimited: each event of a pod queues its application, without the queue's rate limiter, which is
-// for failed passes. It queues at once, but with a delay for an executor that does not fail and for a driver that is
-// starting.
+// TestEventsAreNotRateLimited checks that each event of a pod queues its application without the queue's rate limiter,
+// which is for failed passes. The event queues the application at once. For an executor that does not fail and for a
+// driver that is starting, the event queues it with a delay.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
 	leads := make(chan struct{})
@@ -222,8 +223,8 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	}
 }
 
-// TestEndsAreBounded: noted executors are forgotten when they are counted or their application is deleted, and their
-// number is bounded.
+// TestEndsAreBounded checks that noted executors are forgotten when they are counted or their application is deleted,
+// and that their number is bounded.
 func TestEndsAreBounded(t *testing.T) {
 	t.Parallel()
 	var e Ended
@@ -265,7 +266,8 @@ func TestEndsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndsOfOthersStay: however many executors fail in some namespaces, those of another namespace are remembered.
+// TestEndsOfOthersStay checks that, however many executors fail in some namespaces, the executors of another namespace
+// are still remembered.
 func TestEndsOfOthersStay(t *testing.T) {
 	t.Parallel()
 	var e Ended

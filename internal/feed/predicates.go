@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OwnerOf maps a dependent to the custom resource of a kind whose passes depend on it; see identity.CustomResource.
+// OwnerOf returns a function that maps a dependent to the custom resource of the kind whose passes depend on it; see
+// identity.CustomResource.
 func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, dependent client.Object) []reconcile.Request {
 		key, found := identity.CustomResource(dependent, kind, nameLabel)
@@ -27,12 +28,13 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// createdOrDeleted passes on creations and deletions. No decision depends on the content of these kinds.
+// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. No decision depends on
+// the content of such a dependent.
 func createdOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// ChangesOf passes on the events of a kind of dependents that decisions depend on.
+// ChangesOf returns a predicate that passes on the events that decisions depend on, for one kind of dependents.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
 	if slices.Contains(vital, kind) {
 		return createdOrChanged()
@@ -40,16 +42,17 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 	return createdOrDeleted()
 }
 
-// createdOrChanged also passes on changes of auxiliary objects by others. Any change of the resourceVersion counts: a
-// Service has no generation, and its metadata does not show who changed what.
+// createdOrChanged returns a predicate that passes on creations, deletions, and changes of auxiliary objects. Any
+// change of the resourceVersion counts, because a Service has no generation, and its metadata does not show who changed
+// what.
 func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
-// CreatedOrEdited also passes on edits of auxiliary objects by others: the generation changed, and the digest of the
-// wanted content did not.
+// CreatedOrEdited returns a predicate that passes on creations, deletions, and edits of auxiliary objects by others. An
+// update is such an edit if it changes the generation and not the digest of the wanted content.
 func CreatedOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
@@ -57,8 +60,8 @@ func CreatedOrEdited() predicate.Predicate {
 	}}
 }
 
-// Relabelled passes on new namespaces and changes of their labels. The deletion of a namespace deletes its content as
-// well.
+// Relabelled returns a predicate that passes on new namespaces and changes of their labels, but no deletions: the
+// deletion of a namespace deletes its content, which causes events of its own.
 func Relabelled() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool { return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) },

@@ -30,7 +30,7 @@ const (
 	maxMessage = 1000
 )
 
-// Hold is why a pass had to wait.
+// Hold describes why a pass had to wait, and since when.
 type Hold struct {
 	apianswer.Wait
 	Err    error         // a transient error; nil if nothing failed
@@ -42,12 +42,13 @@ type Hold struct {
 // Lasts reports whether the wait is long enough to be reported.
 func (h *Hold) Lasts() bool { return h.Waited >= grace }
 
-// TransientError returns the fact that decisions get of a wait that lasts.
+// TransientError returns the wait as a fact for decisions.
 func (h *Hold) TransientError() *lifecycle.TransientError {
 	return &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.Since}
 }
 
-// RecentError returns a transient error in its first second, and nil for any other wait.
+// RecentError returns the transient error that caused the wait if the wait is shorter than a second. Otherwise it
+// returns nil.
 func (h *Hold) RecentError() error {
 	if h.Waited < minRequeueDelay {
 		return h.Err
@@ -55,8 +56,8 @@ func (h *Hold) RecentError() error {
 	return nil
 }
 
-// RequeueAfter returns the time until the next pass. It grows with the time of the wait: if an event ends the wait,
-// that event wakes the key.
+// RequeueAfter returns the time until the next pass. It grows with the duration of the wait. It need not be short,
+// because an event that ends the wait queues the key at once.
 func (h *Hold) RequeueAfter() time.Duration {
 	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
@@ -65,7 +66,7 @@ func (h *Hold) RequeueAfter() time.Duration {
 	return after
 }
 
-// Memory remembers the wait of each key, until a pass goes through.
+// Memory remembers the wait of each key until a pass succeeds.
 type Memory struct {
 	memory.ByKey[types.NamespacedName, state]
 }
@@ -77,7 +78,7 @@ type state struct {
 	reported time.Time
 }
 
-// Note remembers and returns the wait that the error of a pass means. It returns nil without an error.
+// Note remembers and returns the wait that the error of a pass means. It returns nil if err is nil.
 func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error) *Hold {
 	if err == nil {
 		return nil
@@ -104,7 +105,7 @@ func brief(why string) string {
 }
 
 // begin remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
-// whether the reason is another than before.
+// whether this pass waits for another reason than the pass before.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	digest := sha256.Sum256([]byte(why))
 	m.Update(key, func(current state, known bool) (state, bool) {
@@ -120,7 +121,7 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 	return since, first
 }
 
-// ShouldReport returns whether the wait of a key is to be reported now: when it has lasted for 3 s, and every 10
+// ShouldReport reports whether to report the wait of a key now: when its reason has lasted for 3 s, and every 10
 // minutes after that.
 func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(current state, known bool) (state, bool) {
@@ -133,7 +134,7 @@ func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool
 	return due
 }
 
-// Begun returns the start of the first consecutive pass that had to wait, or now if the last pass went through.
+// Begun returns the start of the first consecutive pass that had to wait, or now if the last pass succeeded.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if current, known := m.Get(key); known {
 		return current.begun

@@ -144,7 +144,8 @@ func TestIndexKeys(t *testing.T) {
 	}
 }
 
-// TestCustomResource: a dependent wakes its owner in its own namespace, and nobody else.
+// TestCustomResource checks that an event of a dependent queues the dependent's owner in its own namespace, and no
+// other custom resource.
 func TestCustomResource(t *testing.T) {
 	const nameLabel = sparkoperator.LabelAppName
 	ours := map[string]string{AppUIDLabel: "u"}
@@ -211,7 +212,8 @@ func TestSoleOwner(t *testing.T) {
 	}
 }
 
-// TestWhose: the owner of a pod must be its controller. Only an unlabelled object that the owner controls is inherited.
+// TestWhose checks that a pod belongs only to an owner that is its controller, and that an object is inherited only if
+// it is unlabelled and the owner controls it.
 func TestWhose(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"
@@ -241,7 +243,7 @@ func TestWhose(t *testing.T) {
 	}
 }
 
-// TestWhyFreed: the names of orphans and of objects that are being deleted become free. Anything else keeps its name.
+// TestWhyFreed checks that the names of orphans and of objects that are being deleted become free, and no other names.
 func TestWhyFreed(t *testing.T) {
 	owner := podWith(nil)
 	owner.Name, owner.UID = "pi", "second"
@@ -280,8 +282,8 @@ func TestWhyFreed(t *testing.T) {
 	}
 }
 
-// TestVerifyRejectsOtherNamespacesAndMissingIdentity: whatever a dialect renders, the operator creates nothing outside
-// the owner's namespace and nothing without identity.
+// TestVerifyRejectsOtherNamespacesAndMissingIdentity checks that the operator creates nothing outside the owner's
+// namespace and nothing without identity, whatever a dialect renders.
 func TestVerifyRejectsOtherNamespacesAndMissingIdentity(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"

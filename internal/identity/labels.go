@@ -1,9 +1,9 @@
-// Package identity answers whose dependent an object is, and of which attempt: by its labels, its owner references and,
-// for objects of another operator, the custom resource that a label names.
+// Package identity finds the owner and the attempt of a dependent: by its labels, by its owner references and, for
+// objects of another operator, by the custom resource that a label names.
 //
 // Identity is the pair of the owner's UID and the attempt, never a name. The labels carry the pair, so that caches and
-// live lists can select by it. But anybody who may create a pod can set a label. So a label finds an object, and the
-// owner references decide whose it is.
+// live lists can select by it. But anybody who may create a pod can set a label. So the labels find an object, and the
+// owner references decide who owns it.
 package identity
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// FieldOwner is the field manager of every write of the operator.
+// FieldOwner is the field manager of every write by the operator.
 const FieldOwner = "spark-operator"
 
-// The labels that carry the identity of a dependent.
+// These labels carry the identity of a dependent.
 const (
 	// AppUIDLabel has the UID of the custom resource that owns the dependent. Only this operator sets it.
 	AppUIDLabel = lifecycle.AppUIDLabel
@@ -46,7 +46,7 @@ const (
 	RoleLabel = submit.RoleLabel
 )
 
-// The values of RoleLabel.
+// These are the values of RoleLabel.
 const (
 	RoleDriver    = submit.RoleDriver
 	RoleExecutor  = submit.RoleExecutor
@@ -58,8 +58,8 @@ const (
 	RoleServer = connect.RoleServer
 )
 
-// NameLabels are the labels by which the pods of other operators name their custom resource. Each kind has its own
-// label, since kinds of different API groups can have the same name.
+// NameLabels are the labels with which the pods of other operators name their custom resource. Each kind has its own
+// label, because kinds of different API groups can have the same name.
 var NameLabels = []string{sparkoperator.LabelAppName, ConnectNameLabel, ApacheAppNameLabel, ClusterNameLabel}
 
 // driverRoles are the roles of the pods that a Spark driver runs in, for all kinds.
@@ -72,13 +72,13 @@ var launchedRoles = append([]string{RoleSubmitter}, driverRoles...)
 var clusterRoles = []string{RoleMaster, RoleWorker}
 
 // IsClusterPod reports whether an object has the role of a standalone cluster's pod. The StatefulSet that controls the
-// pod decides whose it is.
+// pod decides who owns it.
 func IsClusterPod(object metav1.Object) bool {
 	return slices.Contains(clusterRoles, object.GetLabels()[RoleLabel])
 }
 
-// IsDriver reports whether an object has the role of a pod that a Spark driver runs in. The controller of the pod
-// decides whose it is.
+// IsDriver reports whether an object has the role of a pod in which a Spark driver runs. The controller of the pod
+// decides who owns it.
 func IsDriver(object metav1.Object) bool {
 	return slices.Contains(driverRoles, object.GetLabels()[RoleLabel])
 }
@@ -91,17 +91,18 @@ func IsLaunched(object metav1.Object) bool {
 // IsAuxiliary reports whether an object is an auxiliary object of a driver, such as the UI Service, or a part of a
 // standalone cluster.
 //
-// Objects that Spark deletes when it stops belong to the attempt instead, such as the Service by which executors reach
-// their driver. Spark's selector label excludes them here, whatever other labels a user gave them.
+// Objects that Spark deletes when it stops belong to the attempt instead, such as the Service through which executors
+// reach their driver. They have Spark's selector label, so IsAuxiliary returns false for them, whatever other labels a
+// user gave them.
 func IsAuxiliary(object metav1.Object) bool {
 	labels := object.GetLabels()
 	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
 }
 
-// Unlabelled reports whether an object lacks AppUIDLabel, so that this operator did not create it.
+// Unlabelled reports whether an object lacks AppUIDLabel. This operator did not create such an object.
 func Unlabelled(object metav1.Object) bool { return object.GetLabels()[AppUIDLabel] == "" }
 
-// Attempt returns the attempt that an object belongs to by its label. It returns 0 if the label is missing or is not a
+// Attempt returns the number in the attempt label of an object. It returns 0 if the label is missing or is not a
 // number.
 func Attempt(object metav1.Object) int32 {
 	n, err := strconv.ParseInt(object.GetLabels()[AttemptLabel], 10, 32)
@@ -111,8 +112,8 @@ func Attempt(object metav1.Object) int32 {
 	return int32(n)
 }
 
-// PodOf returns an object as a pod, also if it is a tree with fields that the type does not know. It returns nil if the
-// object is not a pod.
+// PodOf returns an object as a typed pod, even if the object is an unstructured tree with fields that the type lacks.
+// It returns nil if the object is not a pod.
 func PodOf(object client.Object) *corev1.Pod {
 	switch o := object.(type) {
 	case *corev1.Pod:

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// OwnedBy reports whether an owner reference of an object has the UID.
+// OwnedBy reports whether one of the owner references of an object has the UID.
 func OwnedBy(object metav1.Object, uid types.UID) bool {
 	for _, ref := range object.GetOwnerReferences() {
 		if ref.UID == uid {
@@ -29,8 +29,9 @@ func OfKind(ref metav1.OwnerReference, kind schema.GroupKind) bool {
 	return err == nil && ref.Kind == kind.Kind && version.Group == kind.Group
 }
 
-// BelongsTo reports whether an object that was read live is the owner's. The owner must be the controller of a pod, as
-// the garbage collector and the scheduler see it. Any other object needs only an owner reference.
+// BelongsTo reports whether an object that was read live belongs to the owner. For a pod, the owner must be the
+// controller, as it must be for the garbage collector and the scheduler. For any other object, an owner reference is
+// enough.
 func BelongsTo(object, owner client.Object) bool {
 	if _, isPod := object.(*corev1.Pod); isPod {
 		ref := metav1.GetControllerOf(object)
@@ -40,14 +41,14 @@ func BelongsTo(object, owner client.Object) bool {
 }
 
 // Inherited reports whether another operator created an object for the owner: the owner is its controller, and the
-// object is unlabelled. Pods are excluded, since they get an identity when they are adopted.
+// object is unlabelled. For pods it returns false, because pods get an identity when they are adopted.
 func Inherited(object, owner client.Object) bool {
 	_, isPod := object.(*corev1.Pod)
 	return !isPod && Unlabelled(object) && metav1.IsControlledBy(object, owner)
 }
 
-// Orphan reports whether an object belongs to a custom resource of the owner's name and kind with another UID. That
-// custom resource was deleted before the owner was created.
+// Orphan reports whether an object belongs to an earlier custom resource with the owner's name and kind and another
+// UID. That custom resource was deleted before the owner was created.
 func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return OfKind(ref, kind) && ref.Name == owner.GetName() && ref.UID != owner.GetUID()
@@ -57,8 +58,8 @@ func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 // WhyNameFrees returns why the name of an object that does not belong to the owner will become free, in words for a
 // user. It returns an empty text if the object stays.
 //
-// The dependents of a deleted custom resource stop in their own time. The garbage collector may not even have seen them
-// when another custom resource of that name is created, as `kubectl replace --force` does.
+// The dependents of a deleted custom resource may take long to stop. If another custom resource with the same name is
+// created at once, as `kubectl replace --force` does, the garbage collector may not have found these dependents yet.
 func WhyNameFrees(object client.Object, objectKind string, owner client.Object, kind schema.GroupKind) string {
 	switch {
 	case Orphan(object, owner, kind):
@@ -71,8 +72,8 @@ func WhyNameFrees(object client.Object, objectKind string, owner client.Object, 
 	return ""
 }
 
-// DescribeOwner returns which object owns an object, in words for a user. If there are several owners, it names the
-// first.
+// DescribeOwner returns a description of the owner of an object, in words for a user. If the object has several owners,
+// the description names the first.
 func DescribeOwner(object metav1.Object) string {
 	if refs := object.GetOwnerReferences(); len(refs) > 0 {
 		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
@@ -81,7 +82,7 @@ func DescribeOwner(object metav1.Object) string {
 }
 
 // Verify returns an error if a rendered object has another namespace than its owner, or lacks the identity by which a
-// later pass finds it again. It guards against a bug in a dialect, not against users.
+// later pass finds it again. It guards against a bug in a dialect, and not against users.
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {
 	case object.GetNamespace() != owner.GetNamespace():
@@ -94,12 +95,13 @@ func Verify(object, owner client.Object, attempt int32) error {
 	return nil
 }
 
-// CustomResource returns the key of the custom resource of a kind whose pass is to see a change of a dependent: the one
-// that the label and an owner reference agree on. If there is none, it is the one that nameLabel names. Then another
-// operator created the dependent, or a workload controller keeps it, or it is an executor that only a Connect server's
-// pod owns. An empty nameLabel names none.
+// CustomResource returns the key of the custom resource of the given kind that has to be reconciled when a dependent
+// changes. That is the custom resource on which the UID label and an owner reference agree. Without such an owner, it
+// is the custom resource that nameLabel names; an empty nameLabel names none. An owner is missing if another operator
+// created the dependent, if a workload controller owns it, or if it is an executor that only a Connect server's pod
+// owns.
 //
-// The key only says which custom resource to reconcile. The pass decides whose the dependent is.
+// The key only says which custom resource to reconcile. The pass decides who owns the dependent.
 func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel string) (types.NamespacedName, bool) {
 	uid := dependent.GetLabels()[AppUIDLabel]
 	for _, ref := range dependent.GetOwnerReferences() {
@@ -113,9 +115,9 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 	return types.NamespacedName{}, false
 }
 
-// SoleOwner returns the owner reference of a pod if it refers to a kind, is the controller, is the only reference, and
-// agrees with AppUIDLabel if the pod has that. It returns nil otherwise: another owner that exists keeps the garbage
-// collector from deleting the pod.
+// SoleOwner returns the owner reference of a pod if it refers to the kind, is the controller, is the only reference,
+// and agrees with AppUIDLabel (if the pod has that label). It returns nil otherwise. A second owner that exists would
+// keep the garbage collector from deleting the pod.
 func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil
@@ -129,22 +131,24 @@ func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 
 // InSet reports whether a StatefulSet or a ReplicaSet controls a pod.
 //
-// A driver may leave its executors to a StatefulSet or a Deployment (spark.kubernetes.allocation.pods.allocator). The
-// driver owns the set, and the set goes with the driver's pod. The executors have the labels of the operator's
-// template, and the set as their only owner. They are counted by their labels. But anybody can set a label, so the
-// operator deletes none of them and waits for none to go. They count as long as the driver runs.
+// A driver may run its executors in a StatefulSet or a Deployment (spark.kubernetes.allocation.pods.allocator). The
+// driver owns that set, and the set is deleted with the driver's pod. The executors have the labels of the operator's
+// template, and the set as their only owner. They are counted by their labels, as long as the driver runs. But anybody
+// can set a label, so the operator deletes none of them and does not wait for their deletion.
 func InSet(pod metav1.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	return ref != nil && ref.APIVersion == "apps/v1" && (ref.Kind == "StatefulSet" || ref.Kind == "ReplicaSet")
 }
 
-// SetDriver identifies a driver to the executors of its sets: by Spark's id of the application, and the attempt.
+// SetDriver identifies the driver of the executors in a StatefulSet or Deployment: by Spark's id of the application,
+// and the attempt.
 type SetDriver struct {
 	id      string
 	attempt int32
 }
 
-// SetDriverOf returns the driver that a pod's labels name, for a driver and for an executor of its sets.
+// SetDriverOf returns the SetDriver that a pod's labels name. The pod is the driver itself, or an executor in a
+// StatefulSet or Deployment of the driver.
 func SetDriverOf(pod *corev1.Pod) SetDriver {
 	return SetDriver{pod.Labels[submit.SelectorLabel], Attempt(pod)}
 }

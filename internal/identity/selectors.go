@@ -8,15 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Dependents selects the objects that carry the UID of a custom resource, of any custom resource.
+// Dependents returns a selector of the objects that carry the UID of a custom resource, whichever custom resource it
+// is.
 func Dependents() labels.Selector {
 	return labels.NewSelector().Add(requirement(AppUIDLabel, selection.Exists))
 }
 
-// SparkPods selects drivers, Spark Connect servers, submitters and executors, and the pods of standalone clusters if
-// clusters is true.
+// SparkPods returns a selector of drivers, Spark Connect servers, submitters and executors. If clusters is true, the
+// selector includes the pods of standalone clusters.
 //
-// It selects by Spark's own role label, since the pods of another operator have no label of this one.
+// It selects by Spark's own role label, because the pods of another operator have none of our labels.
 func SparkPods(clusters bool) labels.Selector {
 	roles := append([]string{RoleExecutor}, launchedRoles...)
 	if clusters {
@@ -25,13 +26,14 @@ func SparkPods(clusters bool) labels.Selector {
 	return labels.NewSelector().Add(requirement(RoleLabel, selection.In, roles...))
 }
 
-// PodsNamed selects the pods that have a value of a label: AppUIDLabel, or the label that names their custom resource.
-// It panics if the value is not valid for a label; UIDs and names of custom resources are.
+// PodsNamed returns a selector of the pods that have the given value of a label: of AppUIDLabel, or of the label that
+// names their custom resource. It panics if the value is not valid for a label; UIDs and names of custom resources are
+// valid.
 func PodsNamed(label, value string) labels.Selector {
 	return labels.NewSelector().Add(requirement(label, selection.Equals, value))
 }
 
-// LaunchedPodsNamed selects those pods of PodsNamed that IsLaunched accepts.
+// LaunchedPodsNamed returns a selector of those pods of PodsNamed that IsLaunched accepts.
 func LaunchedPodsNamed(label, value string) labels.Selector {
 	return PodsNamed(label, value).Add(requirement(RoleLabel, selection.In, launchedRoles...))
 }
@@ -44,7 +46,7 @@ func requirement(label string, operator selection.Operator, values ...string) la
 	return *r
 }
 
-// CacheIndex is the name of the cache index by IndexKeys.
+// CacheIndex is the name of the cache index whose keys IndexKeys returns.
 const CacheIndex = "app-uid"
 
 // IndexKeys returns the keys of an object in the cache index: the UID of AppUIDLabel, or the keys of NameKeys if the
@@ -56,10 +58,11 @@ func IndexKeys(object client.Object) []string {
 	return NameKeys(object)
 }
 
-// NameKeys returns the index keys of an object of another operator: one for each custom resource that its labels name.
+// NameKeys returns the index keys of an object of another operator: a key for each custom resource that the object's
+// labels name.
 //
-// An object can name several. A Connect server passes its own labels on to its pods, also the label that names a
-// SparkApplication. Kind.Adopt and the owner references decide whose the object is.
+// An object can name several custom resources. A Connect server passes its own labels on to its pods, including a label
+// that names a SparkApplication. Kind.Adopt and the owner references decide who owns the object.
 func NameKeys(object metav1.Object) []string {
 	var keys []string
 	for _, label := range NameLabels {
@@ -78,7 +81,7 @@ func Key(object metav1.Object) client.ObjectKey {
 	return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// MetadataOnly returns an empty object to ask for objects of a kind without their content.
+// MetadataOnly returns an empty object with which to read only the metadata of objects of a kind.
 func MetadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)

@@ -17,9 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind is what the reconciler needs to know about a kind of custom resource. Its functions are pure: they read only
-// their arguments, and may be called again for the same object in one pass. The zero value of a capability means that
-// the kind lacks it.
+// Kind describes a kind of custom resource to the reconciler. Its functions are pure: they read only their arguments,
+// and may be called again for the same object in one pass. The zero value of a capability means that the kind lacks it.
 type Kind struct {
 	// Name is the name of the controller in logs, metrics and the queue, such as "sparkapplication".
 	Name string
@@ -60,7 +59,7 @@ type Definition struct {
 	RequiredKinds []schema.GroupVersionKind
 }
 
-// Served says on which objects the operator acts, and when.
+// Served determines which objects the operator acts on, and when.
 type Served struct {
 	// Selects reports whether the operator acts on an object at all. Other objects are not changed, including their
 	// status and finalizers. Without the function, all objects are selected.
@@ -73,7 +72,7 @@ type Served struct {
 	Yields func(client.Object) bool
 }
 
-// Progress reads the state of an object from its status.
+// Progress has the functions that read the state of an object from its status.
 type Progress struct {
 	// Observed returns the generation that the status was last decided for; 0 if there was none. Without the function,
 	// a first pass is not more urgent than others.
@@ -88,7 +87,7 @@ type Progress struct {
 	Concludes bool
 }
 
-// Executors is what the reconciler needs to know about executors, which the driver creates.
+// Executors describes to the reconciler the executors of a kind, which the driver creates.
 type Executors struct {
 	// Render returns the pod that the driver with the given UID would request as the executor with the given id. The
 	// pod is never created, only used in dry runs. Without the function there are no dry runs.
@@ -101,7 +100,7 @@ type Executors struct {
 	Remembers func(client.Object) *v1beta2.OperatorStatus
 }
 
-// Auxiliary describes the auxiliary objects of a driver: objects that others than Spark need.
+// Auxiliary describes the auxiliary objects of a driver, which other clients than Spark need.
 type Auxiliary struct {
 	// Wanted returns the wanted auxiliary objects for the object as Decide left it, and the functions that write their
 	// state into the object's status. It gets the same facts as Decide. Without the function there are none.
@@ -118,7 +117,7 @@ type Auxiliary struct {
 	ClosedPorts map[string]int32
 }
 
-// Inherited describes the objects that another operator of the API created and that this one continues.
+// Inherited describes the objects that another operator of the same API created and that this operator continues.
 type Inherited struct {
 	// Adopt returns those of the pods that another operator created for the object, with the identity that they lack:
 	// identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of our labels,
@@ -136,7 +135,7 @@ type Inherited struct {
 }
 
 // ExecutorChurn describes the changes of a status that may be debounced for some seconds (statuswrite.Quiet, MaxDelay,
-// ArrivalDelay), since they concern single executors.
+// ArrivalDelay), because they concern single executors.
 type ExecutorChurn struct {
 	// Fields are the fields with such changes, as paths of JSON names with dots. Without them nothing is debounced.
 	Fields []string
@@ -149,7 +148,7 @@ type ExecutorChurn struct {
 	DebounceEvents bool
 }
 
-// Secrets says which attempts may have Secrets.
+// Secrets describes which attempts may have Secrets.
 type Secrets struct {
 	Runners bool // attempts that a pod submits
 	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator must then have the
@@ -164,7 +163,7 @@ type Event struct {
 	Message string // for people
 }
 
-// AuxiliaryObjects is the wanted auxiliary objects of a driver.
+// AuxiliaryObjects describes the wanted auxiliary objects of a driver.
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has the owner's identity and its own digest as lifecycle.ContentLabel.
 	Objects []client.Object
@@ -185,11 +184,11 @@ type AuxiliaryObjects struct {
 	Decide func([]lifecycle.AuxiliaryObject, time.Time) lifecycle.Plan
 }
 
-// Runs is what the reconciler needs to know about the runs of a kind that creates applications. Each run is a custom
-// resource that another Kind handles. Its functions are pure, as a Kind's are.
+// Runs describes to the reconciler the runs of a kind that creates applications. Each run is a custom resource that
+// another Kind handles. The functions are pure, as a Kind's are.
 //
-// A run belongs to an owner if its owner references contain the owner's UID, whatever labels it has. Its name is
-// computed from its purpose, so that a second creation finds the first.
+// A run belongs to an owner if its owner references contain the owner's UID, whatever labels the run has. Its name is
+// computed from its purpose, so that a second creation finds the run of the first.
 type Runs struct {
 	// New returns an empty run, and List an empty list of them.
 	New  func() client.Object

@@ -21,7 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ApacheApplicationName is the controller's name. The name sparkapplication belongs to sparkoperator.k8s.io.
+// ApacheApplicationName is the name of the controller of spark.apache.org's SparkApplications. The controller of
+// sparkoperator.k8s.io's has the name sparkapplication.
 const ApacheApplicationName = "apachesparkapplication"
 
 // ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass reads the current
@@ -85,7 +86,7 @@ func apacheOptions(cfg config.Configuration) apacheapp.Options {
 	}
 }
 
-// ownAccount returns the operator's service account.
+// ownAccount returns the service account of the operator's own pods. It is empty if the configuration does not name it.
 func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 	if cfg.Identity.ServiceAccount == "" {
 		return dialect.ServiceAccount{}
@@ -93,8 +94,8 @@ func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 	return dialect.ServiceAccount{Namespace: cfg.Identity.Namespace, Name: cfg.Identity.ServiceAccount}
 }
 
-// actsOn returns a function that reports whether a selector matches an object's labels. The configuration's validation
-// has checked the selector.
+// actsOn returns a function that reports whether the selector matches an object's labels. An invalid selector matches
+// nothing, but the validation of the configuration excludes that.
 func actsOn(selector string) func(client.Object) bool {
 	parsed, err := labels.Parse(selector)
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ClusterName is the controller's name.
+// ClusterName is the name of the controller of SparkClusters.
 const ClusterName = "sparkcluster"
 
 // SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
-// no attempts and no drivers. All their objects are auxiliary objects, in every phase that wants them, and their pods
-// belong to the StatefulSets among these.
+// no attempts and no drivers. All objects of a cluster are auxiliary objects, in every phase that wants them, and its
+// pods belong to the StatefulSets among these objects.
 func SparkClusters(now func() config.Configuration) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }

@@ -1,6 +1,6 @@
-// Package typed adapts a dialect's functions, which take their own type of custom resource, to the reconciler, which
-// takes any. A kind is adapted once, when it is registered. The reconciler passes only objects that the kind's New
-// created or that its cache decoded as that type.
+// Package typed adapts the functions of a dialect to the reconciler. A dialect's function takes its own type of custom
+// resource, and the reconciler needs a function that takes any type. A kind is adapted once, when it is registered. The
+// reconciler passes only objects that the kind's New created or that its cache decoded as that type.
 package typed
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Of adapts a function of a custom resource alone.
+// Of adapts a function whose only argument is a custom resource.
 func Of[T client.Object, R any](f func(T) R) func(client.Object) R {
 	return func(object client.Object) R { return f(object.(T)) }
 }
 
-// With adapts a function of a custom resource and something else.
+// With adapts a function whose arguments are a custom resource and one other value.
 func With[T client.Object, A, R any](f func(T, A) R) func(client.Object, A) R {
 	return func(object client.Object, a A) R { return f(object.(T), a) }
 }
 
-// Decides adapts Decide.
+// Decides adapts a dialect's Decide function.
 func Decides[T client.Object](f func(T, lifecycle.Observed, time.Time) lifecycle.Plan) func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan {
 	return func(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		return f(object.(T), seen, now)
 	}
 }
 
-// Renders adapts Render.
+// Renders adapts a dialect's Render function.
 func Renders[T client.Object](
 	f func(T, lifecycle.Action, time.Time) (submit.Objects, error),
 ) func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error) {
@@ -40,7 +40,7 @@ func Renders[T client.Object](
 	}
 }
 
-// Executor adapts Executor.
+// Executor adapts a dialect's function that renders an executor.
 func Executor[T client.Object](
 	f func(T, int32, int, types.UID, time.Time) (*corev1.Pod, error),
 ) func(client.Object, int32, int, types.UID, time.Time) (*corev1.Pod, error) {
