@@ -80,14 +80,14 @@ func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
 	return standing
 }
 
-// The kinds of a standalone cluster's objects that applications do not have.
+// These are the kinds of objects that a standalone cluster has and an application does not have.
 var (
 	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 	autoscalerKind  = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 )
 
-// clusterKinds returns these kinds if clusters are served. Every Kubernetes cluster has them, but not every
-// installation has the right to list them.
+// clusterKinds returns the kinds of a standalone cluster's objects that an application does not have, if clusters are
+// served. Every Kubernetes cluster has these kinds, but not every installation has the right to list them.
 func clusterKinds(cfg config.Configuration) []schema.GroupVersionKind {
 	if !cfg.SparkClusters() {
 		return nil

@@ -78,7 +78,8 @@ func toEvents(all []dialect.Event) []kind.Event {
 	return events
 }
 
-// Optional returns the kinds of dependents that the configuration switches on and that a cluster may lack.
+// Optional returns the kinds of dependents that the configuration switches on and that a cluster may lack or the
+// operator may not be allowed to list.
 func Optional(cfg config.Configuration) []schema.GroupVersionKind {
 	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
 }

@@ -13,8 +13,8 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestResultOf: notices of ended runs and of runs that were never started are counted. Other notices have no result. A
-// started run is counted by itself.
+// TestResultOf checks that notices of ended runs and of runs that never started have a result for the metrics. Other
+// notices have none; the start of a run is counted elsewhere.
 func TestResultOf(t *testing.T) {
 	for reason, want := range map[string]string{
 		machine.ReasonCompleted: telemetry.RunSucceeded,
@@ -32,7 +32,7 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// TestDueOf: the delay of a run by its jitter does not count as lateness.
+// TestDueOf checks that the delay of a run by its jitter does not count as lateness.
 func TestDueOf(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -59,7 +59,8 @@ func TestDueOf(t *testing.T) {
 	}
 }
 
-// TestKindsOutside: the watched kinds, for which the operator needs rights, follow the switches.
+// TestKindsOutside checks that the operator watches a kind, and so needs rights for it, only if the configuration
+// switches the kind on.
 func TestKindsOutside(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*config.Configuration)

@@ -58,7 +58,7 @@ func scheduleDialect(cfg config.Configuration) sparkschedule.Schedules {
 	}}
 }
 
-// runSummary returns the part of an application, listed live, that a schedule needs.
+// runSummary returns the part of a run that a schedule needs. The run was read live, so no cache has trimmed it.
 func runSummary(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
 	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}
@@ -67,7 +67,8 @@ func runSummary(object client.Object) client.Object {
 	return head
 }
 
-// resultOf returns what became of a run, by a notice of its schedule.
+// resultOf returns the result of a run for the metrics, from a notice of the run's schedule. It is empty for a notice
+// that reports no result.
 func resultOf(notice lifecycle.Notice) string {
 	switch notice.Cause.Reason {
 	case machine.ReasonCompleted:
@@ -84,8 +85,8 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf returns when a run was to start: the time of its schedule, or that time with its jitter if the status had it as
-// the next run.
+// dueOf returns when a run was due. That is the run's time in the schedule, or that time plus jitter if the status had
+// the latter as the time of the next run. It is zero for a run that somebody requested.
 func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {
@@ -101,8 +102,8 @@ func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	return due
 }
 
-// standingOfSchedule reads the state of a schedule from its status. The schedule waits if a run is due that does not
-// start.
+// standingOfSchedule reads the state of a schedule from its status. The standing has a wait reason if the schedule's
+// condition Stalled or Reconciling is true.
 func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) telemetry.Standing {
 	standing := telemetry.Standing{State: string(s.Status.ScheduleState)}
 	for _, name := range []string{sparkoperator.ConditionStalled, sparkoperator.ConditionReconciling, sparkoperator.ConditionSuspended} {

@@ -22,8 +22,8 @@ func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	return standing
 }
 
-// serverStanding reads the state of a SparkConnect from its status. It does not count how executors ended, since the
-// server replaces them.
+// serverStanding reads the state of a SparkConnect from its status. It leaves out the counts of ended executors,
+// because the server replaces them.
 func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	s := &sc.Status
 	standing := telemetry.Standing{
@@ -35,7 +35,7 @@ func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	return standing
 }
 
-// remembered reads the part of a status that the operator keeps for itself.
+// remembered adds the phase, the attempt and their start from the part of a status that the operator keeps for itself.
 func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return
@@ -46,7 +46,8 @@ func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	}
 }
 
-// waitReason returns the wait reason from the conditions if the wanted state is still to come.
+// waitReason returns from the conditions why an object has not reached its wanted state. It is empty if the object has
+// reached that state or does not progress any more.
 func waitReason(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason

@@ -1,9 +1,9 @@
-// Package lease fences what a leader does: every pass and every request belongs to the term in which the pass began,
-// and ends with that term.
+// Package lease fences the actions of a leader: every pass and every request belongs to the term in which the pass
+// began, and ends with that term.
 //
-// A term ends a while before another replica may lead, by the clocks of this process alone: it counts from before the
-// renewal of the lease was requested, and the other replicas count from after that. docs/decisions/0015-sharding.md
-// says why that is enough, and what it is not enough for.
+// A term ends a while before another replica may lead. This process measures that with its own clocks alone: it counts
+// the time from before it requested the renewal of the lease, and the other replicas count from after that.
+// docs/decisions/0015-sharding.md explains why that is enough, and which cases it does not cover.
 package lease
 
 import (
@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// ErrOver is why a pass was ended, or why a request was not sent: the replica's right to act has ended in the meantime.
+// ErrOver is the error of a pass that was ended, or of a request that was not sent, because the replica's term has
+// ended in the meantime.
 var ErrOver = errors.New("the right to act on this object is over: the replica's lease was not renewed in time")
 
-// Leadership is the right of a leader to act: one term after the other, each for as long as the lease is renewed in
-// time. A pass is bound to the term in which it began, even if there is a next term: another replica may have led in
-// between.
+// Leadership is a replica's right to act as the leader. It consists of consecutive terms, and a term lasts as long as
+// the lease is renewed in time. A pass is bound to the term in which it began, even if a later term has begun, because
+// another replica may have led in between.
 type Leadership struct {
 	mu    sync.Mutex
 	term  *term  // nil before the first
@@ -36,8 +37,8 @@ func (l *Leadership) Extend(end time.Time) {
 	l.term.extend(end)
 }
 
-// TermNumber is the number of terms that have begun. State from an earlier term may be outdated: another replica may
-// have acted since.
+// TermNumber returns the number of terms that have begun. State from an earlier term may be outdated, because another
+// replica may have acted since then.
 func (l *Leadership) TermNumber() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,8 +52,8 @@ func (l *Leadership) End() {
 	}
 }
 
-// Begin asks for the right to make a pass. If the right is given, the pass must keep to the returned context, which
-// ends with the term, and must call done after its last request.
+// Begin reports whether a pass may begin. If it may, the pass must use the returned context, which ends with the term,
+// and must call done after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {

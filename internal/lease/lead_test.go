@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLead: a leader that wakes after its term sends nothing for a pass of that term, though no timer has fired yet,
-// and nothing for it in the next either.
+// TestLead checks that a leader that wakes after its term sends no request for a pass of that term, even if no timer
+// has fired yet. It sends none for that pass in the next term either.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length = 10 * time.Second

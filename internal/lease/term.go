@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// term is one period in which this replica may act. Renewals extend it. Once it is over it stays over: a process that
-// was stopped for longer than its lease lasts finds the term over when it wakes.
+// term is a period in which this replica may act. Renewals extend it. A term that is over stays over, so a process that
+// was stopped for longer than its lease finds the term over when it wakes.
 type term struct {
 	ctx    context.Context // done when the term is over, with the cause ErrOver
 	cancel context.CancelCauseFunc
@@ -18,7 +18,7 @@ type term struct {
 	over  bool
 }
 
-// newTerm makes a term that is over at once unless it is extended.
+// newTerm returns a term that has no time yet: it is over at once unless it is extended.
 func newTerm() *term {
 	t := &term{}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
@@ -41,8 +41,8 @@ func (t *term) extend(end time.Time) {
 	t.timer.Reset(left)
 }
 
-// lasts reports whether the term lasts, and ends the term permanently if its time is up. Both clocks must agree that
-// there is time left: the monotonic clock may stand still while a machine sleeps, and the wall clock may be set back.
+// lasts reports whether the term lasts, and ends the term permanently if its time is up. Both clocks must show that
+// time is left, because the monotonic clock may stop while a machine sleeps, and the wall clock may be set back.
 func (t *term) lasts() bool {
 	now := time.Now()
 	t.mu.Lock()
@@ -57,7 +57,7 @@ func (t *term) lasts() bool {
 	return !over
 }
 
-// stop ends the term permanently, with all passes that are in flight.
+// stop ends the term permanently, and with it all passes in flight.
 func (t *term) stop() {
 	t.mu.Lock()
 	t.over = true
@@ -70,7 +70,7 @@ func (t *term) stop() {
 
 type termKey struct{}
 
-// within returns a context that ends with the term as well, and that carries the term for Gate.
+// within returns a context that ends when ctx or the term ends, and that carries the term for Gate.
 func (t *term) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
 	unhook := context.AfterFunc(t.ctx, func() { cancel(ErrOver) })

@@ -1,16 +1,16 @@
-// Package memory has a concurrent map for values that a process keeps by key.
+// Package memory provides a concurrent map for values that a process remembers by key.
 package memory
 
 import "sync"
 
 // ByKey is a map that workers may use concurrently. Its values are small, and a new process does not need them: it
-// starts with none. The zero value is an empty map.
+// starts with an empty map. The zero value is an empty map.
 type ByKey[K comparable, V any] struct {
 	mu   sync.Mutex
 	keys map[K]V
 }
 
-// Get returns the value of a key, and whether there is one.
+// Get returns the value of a key, and whether the map has a value for the key.
 func (m *ByKey[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -18,13 +18,13 @@ func (m *ByKey[K, V]) Get(key K) (V, bool) {
 	return value, known
 }
 
-// Set stores the value of a key. It replaces an earlier one.
+// Set stores the value of a key. It replaces an earlier value.
 func (m *ByKey[K, V]) Set(key K, value V) {
 	m.Update(key, func(V, bool) (V, bool) { return value, true })
 }
 
-// Update replaces the value of a key by what change returns, or drops the key if change returns keep=false. The map is
-// locked while change runs.
+// Update replaces the value of a key with the value that change returns, or drops the key if change returns keep=false.
+// The map is locked while change runs.
 func (m *ByKey[K, V]) Update(key K, change func(value V, known bool) (next V, keep bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

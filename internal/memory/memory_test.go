@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestMemory checks that keys are independent, that dropped keys are gone, and that concurrent updates are not lost.
+// TestMemory checks that keys are independent, that dropped keys have no value, and that concurrent updates are not
+// lost.
 func TestMemory(t *testing.T) {
 	var m ByKey[string, int]
 	m.Forget("a")

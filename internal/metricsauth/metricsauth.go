@@ -45,7 +45,8 @@ func Options(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Options {
 	return options
 }
 
-// guard serves requests whose bearer token may get the path. The API server decides (TokenReview, SubjectAccessReview).
+// guard is a handler that serves only authorized requests. The API server decides whether the user of a request's
+// bearer token is authorized for the verb and path (TokenReview, SubjectAccessReview).
 type guard struct {
 	reviewer client.Client
 	log      logr.Logger
@@ -56,7 +57,7 @@ type guard struct {
 	known map[admissionKey]admission
 }
 
-// admissionKey is the digest of a token, and the requested verb and path.
+// admissionKey identifies a cached review: the digest of a token, and the requested verb and path.
 type admissionKey struct {
 	token      [sha256.Size]byte
 	verb, path string
@@ -68,7 +69,7 @@ type admission struct {
 	until  time.Time
 }
 
-// ServeHTTP serves or rejects a request.
+// ServeHTTP serves an authorized request and rejects any other.
 func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	token, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if token = strings.TrimSpace(token); !bearer || token == "" {
@@ -84,7 +85,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	g.handler.ServeHTTP(w, req)
 }
 
-// admit reviews a token, unless a cached review is still valid.
+// admit returns the HTTP status for a token, which is OK if the request is authorized. It queries the API server unless
+// a cached review is still valid.
 func (g *guard) admit(req *http.Request, token string) int {
 	key := admissionKey{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
 	g.mu.Lock()
@@ -111,7 +113,8 @@ func (g *guard) admit(req *http.Request, token string) int {
 	return status
 }
 
-// review queries the API server for the user of a token, and whether this user may make the request.
+// review queries the API server for the user of a token and for whether this user may make the request. It returns the
+// HTTP status for the request.
 func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := g.reviewer.Create(req.Context(), who); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// missingPods returns the failed executors whose pods are gone. A pass decides as if these pods existed, and is
-// repeated.
+// missingPods returns the failed executors whose pods no longer exist. The pass decides as if these pods existed, and a
+// later pass decides again without them.
 func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
@@ -34,13 +34,13 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// uncountedExecutors returns the executors that are gone and not counted yet: those of the status's attempt that the
-// status has not counted and whose names no existing executor has. It forgets executors that the status has counted,
-// and those of earlier attempts. Only counts and names include executors that are gone; decisions ignore them, since
-// they may never have run.
+// uncountedExecutors returns the deleted executors that still have to be counted: executors of the status's attempt
+// that the status has not counted and whose names no existing executor has. It forgets executors that the status has
+// counted, and those of earlier attempts. Only the counts and names of executors include deleted executors. Decisions
+// ignore them, because they may never have run.
 //
 // An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
-// counted it before as running, or as completed because a pass saw it missing before its deletion was noted.
+// counted it before as running, or as completed because a pass found it missing before its deletion was noted.
 func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end feed.End) bool { return end.Gone }) {
 		return nil
@@ -73,7 +73,8 @@ func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	return factsOfEnded(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }
 
-// countedIn reports whether a tally counts an executor that is gone, and counts it as failed if somebody deleted it.
+// countedIn reports whether a tally has counted a deleted executor. If somebody deleted the executor while it ran, the
+// tally must have counted it as failed.
 func countedIn(end *feed.End, tally dialect.Tally) bool {
 	id := dialect.ExecutorID(end.Pod.Name)
 	return tally.Has(id) && (!end.Taken || tally.Failed.Has(id))
@@ -91,7 +92,8 @@ func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 	return facts
 }
 
-// driverWorks reports whether a driver continues, by the facts of the pass. If it does not, its executors end with it.
+// driverWorks reports whether a driver continues, by the facts of the pass. If the driver does not continue, its
+// executors end with it.
 func driverWorks(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

@@ -25,7 +25,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// endedExecutor is an executor of the application pi whose Spark container ended.
+// endedExecutor returns an executor of the application pi whose Spark container ended with the given exit code. A
+// negative code means that the container has not ended.
 func endedExecutor(uid string, code int32) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -40,7 +41,7 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 	return pod
 }
 
-// TestObserveGone: an executor that is gone is counted if it belongs to the status's attempt, the status has not
+// TestObserveGone checks that a deleted executor is counted if it belongs to the status's attempt, the status has not
 // counted it, and no existing executor has its name. Decisions ignore such executors, and no pass is requested for
 // them. An executor that the status has counted is forgotten.
 func TestObserveGone(t *testing.T) {
@@ -97,8 +98,8 @@ func TestObserveGone(t *testing.T) {
 	}
 }
 
-// TestObserveTaken: an executor that somebody deleted has failed if its driver continues, whether or not it was counted
-// before.
+// TestObserveTaken checks that an executor that somebody deleted counts as failed if its driver continues, whether or
+// not the executor was counted before.
 func TestObserveTaken(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
@@ -141,7 +142,7 @@ func TestObserveTaken(t *testing.T) {
 	}
 }
 
-// TestUnseen: an executor that failed and is gone is decided by as if it were there.
+// TestUnseen checks that a pass decides about a failed and deleted executor as if its pod still existed.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failed := endedExecutor("1", 1)
@@ -154,7 +155,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestLookAgainAfterWhatIsGone: a pass that decides by an executor as if it were there is made again.
+// TestLookAgainAfterWhatIsGone checks that another pass follows a pass that decided as if a deleted executor existed.
 func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -1,5 +1,5 @@
 // Package observe finds the dependents of a custom resource in the caches and reads them into facts. Each pass begins
-// with it.
+// with such an observation.
 package observe
 
 import (
@@ -76,9 +76,9 @@ func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Tim
 	return s, nil
 }
 
-// addGroup finds the pod group that another operator created for an attempt that ends. Nothing else would delete the
-// group before the custom resource is deleted, and until then it may reserve unused capacity. The pass continues if the
-// read fails.
+// addGroup finds the pod group that another operator created for an attempt that ends. Without that, the group would
+// exist until the custom resource is deleted, and it might reserve unused capacity. The pass continues if the read
+// fails.
 func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return
@@ -100,7 +100,7 @@ func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	}
 }
 
-// explain adds to the facts what no status contains: why pods wait, and which right a failed driver lacked.
+// explain adds to the facts the reasons that no status contains: why pods wait, and which right a failed driver lacked.
 func (o Observer) explain(ctx context.Context, s *Observation) {
 	key := identity.Key(s.Owner)
 	for _, pod := range explain.Pods(&s.Seen, s.Set.Executors, s.Set.Members) {

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// TestSilentScheduler: if a pod waits for a scheduler that reports nothing, its wait reason is set after a while,
-// unless a condition or an Event of the pod already gives a reason. The pods are as the cache keeps them.
+// TestSilentScheduler checks that a pod that waits for a scheduler that reports nothing gets a wait reason after a
+// while, unless a condition or an Event of the pod already gives a reason. The pods are as the cache keeps them.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

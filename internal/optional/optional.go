@@ -26,12 +26,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// Caches are the caches of optional kinds. Each kind has a cache of its own, which watches its metadata while the API
-// server serves the kind. In a shared cache, a kind that is missing or may not be read would keep the other kinds from
-// syncing and the operator from becoming ready.
+// Caches are the caches of optional kinds. Each kind has its own cache, which watches the metadata of its objects while
+// the API server serves the kind. In a shared cache, a kind that is missing, or that the operator may not read, would
+// keep the other kinds from syncing and the operator from becoming ready.
 //
 // A kind that is not watched yet is not observed. Nothing is lost: the watch begins with an event for each existing
-// object, and a create that finds an unobserved object reads it from the API server.
+// object, and a create request that finds an unobserved object reads it from the API server.
 type Caches struct {
 	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind
@@ -47,13 +47,14 @@ type Caches struct {
 	feeding []fed
 }
 
-// fed is a controller and its mapping from objects to custom resources.
+// fed is a controller whose queue the caches feed, and the controller's mapping from objects to custom resources.
 type fed struct {
 	controller controller.Controller
 	toOwner    handler.EventHandler
 }
 
-// New returns caches of some kinds, empty until Start. Of options, only the selection of namespaces is used.
+// New returns caches of the given kinds, which are empty until Start. It uses only the selection of namespaces in
+// options.
 func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Options) *Caches {
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
@@ -64,8 +65,8 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 	}
 }
 
-// Feed makes the creation and deletion of objects wake the custom resources of a controller, which toOwner maps to. The
-// controller may come before or after a cache: each cache feeds each controller once.
+// Feed lets the creation and deletion of objects queue the custom resources of a controller that toOwner maps the
+// objects to. The controller may be added before or after a cache is filled: each cache feeds each controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) error {
 	to := fed{work, toOwner}
 	c.mu.Lock()
@@ -84,10 +85,10 @@ func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
 	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.CreatedOrEdited()))
 }
 
-// NeedLeaderElection returns false: a standby replica keeps its caches full for a take-over.
+// NeedLeaderElection returns false, because a standby replica keeps its caches full so that it can take over.
 func (*Caches) NeedLeaderElection() bool { return false }
 
-// Start watches until the context ends. A kind that cannot be watched does not stop the others.
+// Start watches the kinds until the context ends. A kind that cannot be watched does not stop the others.
 func (c *Caches) Start(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(c.mgr.GetConfig(), c.mgr.GetHTTPClient())
 	if err != nil {
@@ -149,7 +150,7 @@ type watching struct {
 	gone chan struct{} // closed on failure
 }
 
-// failed reports whether the cache could not be created, so that the watch must begin again.
+// failed reports whether the cache could not be created, so that the watch has to be started again.
 func (w *watching) failed() bool {
 	if w == nil {
 		return false
@@ -162,7 +163,8 @@ func (w *watching) failed() bool {
 	}
 }
 
-// isServed queries the API server itself, because a REST mapper never forgets a kind.
+// isServed reports whether the API server serves a kind. It queries the API server itself, because a REST mapper never
+// forgets a kind.
 func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind) (bool, error) {
 	list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
@@ -179,7 +181,7 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 	return false, nil
 }
 
-// watch fills a cache with a kind and makes its objects wake their owners.
+// watch starts a watch that fills a cache with the objects of a kind and queues their owners.
 func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *watching {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -241,8 +243,8 @@ func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return c.caches[kind] == nil })
 }
 
-// Full returns the kinds with synced caches, and these caches. The order is that of Kinds, so that the same objects
-// lead to the same decision.
+// Full returns the kinds whose caches are synced, and these caches. The order is that of Kinds, so that the same
+// objects lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if c == nil {
 		return nil, nil // a reconciler in a test

@@ -14,17 +14,17 @@ import (
 // measureEvery is the interval at which the age of the items in work is measured.
 const measureEvery = 500 * time.Millisecond
 
-// collectors are the metrics that controller-runtime registered for its own queues, so that the same dashboards and
-// alerts apply to this queue. The library does not export them. The registry returns them to a caller that registers a
-// collector with the same name, labels and help.
+// collectors are the metrics that controller-runtime registered for its own queues. This queue uses them so that the
+// same dashboards and alerts apply to it. The library does not export them. The registry returns them to a caller that
+// registers a collector with the same name, labels and help.
 type collectors struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	latency, workDuration      *prometheus.HistogramVec
 }
 
-// registeredCollectors runs at the first queue, because the library registers its collectors when the program is
-// initialized.
+// registeredCollectors returns the collectors. It finds them when the first queue is created, because the library
+// registers its collectors when the program is initialized.
 var registeredCollectors = sync.OnceValue(func() collectors {
 	labels := []string{"name", "controller"}
 	return collectors{
@@ -56,8 +56,9 @@ func histogram(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Subsystem: metrics.WorkQueueSubsystem, Name: name, Help: help}
 }
 
-// registered returns the collector that is registered with the same name, labels and help. If it cannot be registered
-// (for example after the library changed a help text), it panics at the start of the program and in every test.
+// registered returns the already registered collector that has the same name, labels and help as the argument. If the
+// argument cannot be registered (for example after the library changed a help text), it panics at the start of the
+// program and in every test.
 func registered[C prometheus.Collector](like C) C {
 	err := metrics.Registry.Register(like)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -69,8 +70,8 @@ func registered[C prometheus.Collector](like C) C {
 	return like
 }
 
-// priority is the class's value in the metric workqueue_depth. controller-runtime gives the priority of Settled to the
-// items of its first lists.
+// priority returns the class's value in the metric workqueue_depth. controller-runtime gives the priority of Settled to
+// the items of its first lists.
 func (c Class) priority() string {
 	return strconv.Itoa([classes]int{Settled: -100, Changed: 0, Fresh: 100, Leaving: 200}[c])
 }
@@ -115,7 +116,7 @@ func (m *meter) countMove(from, to Class) {
 	}
 }
 
-// countTaken counts an item that a worker took after it had waited.
+// countTaken counts an item that a worker took, and the time that the item had waited.
 func (m *meter) countTaken(class Class, waited time.Duration) {
 	if m != nil {
 		m.depth[class].Dec()
@@ -135,7 +136,7 @@ func (m *meter) countRetry() {
 	}
 }
 
-// measureWork measures the items in work until the queue is shut down.
+// measureWork measures periodically how long the items in work have been in work, until the queue is shut down.
 func (q *Queue[T]) measureWork() {
 	every := time.NewTicker(measureEvery)
 	defer every.Stop()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Class is the urgency of an item. Higher classes come first. A lower class gets turns after it has waited longer than
-// the queue's patience.
+// Class is the urgency of an item. Items of higher classes are handed out first. A lower class gets turns after it has
+// waited longer than the queue's patience.
 type Class int
 
 const (
@@ -24,9 +24,10 @@ const (
 	classes = int(Leaving) + 1
 )
 
-// turnsOfOthers is the interval of turns at which a class other than the first gets one. The class must have waited
-// longer than the patience, and the class whose last turn is the oldest gets it. Changed must have most of the turns
-// under overload, because an application changes several times but begins once.
+// turnsOfOthers is the interval of turns at which an overdue class may get the turn instead of the first class. A class
+// is overdue if it has waited longer than the patience. Of several overdue classes, the one whose last turn is the
+// oldest gets the turn. Changed must have most of the turns under overload, because an application changes several
+// times but begins once.
 const turnsOfOthers = 8
 
 // order holds the ready items and selects the next one.
@@ -40,7 +41,7 @@ type order[T comparable] struct {
 	fresh    quota        // held by Fresh items in work
 }
 
-// open reports whether a ready item may be taken now.
+// open reports whether any ready item may be taken now.
 func (o *order[T]) open() bool {
 	_, some := o.sieve()
 	return some
@@ -94,8 +95,8 @@ func (o *order[T]) remove(e *entry[T]) {
 	o.size--
 }
 
-// take removes and returns the next item. Some item must be available. The turn counts only if the item is handed out:
-// see countTurn.
+// take removes and returns the next item. The caller must have checked that an item may be taken (open). The turn
+// counts only if the item is handed out: see countTurn.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	s, _ := o.sieve()
 	class := o.next(s, now)
@@ -118,7 +119,7 @@ func (o *order[T]) countTurn(class Class) {
 	o.last[class] = o.turns
 }
 
-// release releases the places of an item that no worker has any more.
+// release releases the places of an item that no worker works on any more.
 func (o *order[T]) release(tenant string, class Class) { o.hold(tenant, class, -1) }
 
 func (o *order[T]) hold(tenant string, class Class, more int) {
@@ -128,8 +129,8 @@ func (o *order[T]) hold(tenant string, class Class, more int) {
 	}
 }
 
-// next returns the class of the next turn. Because the first class changes with the arriving items, it can also be an
-// overdue class that had no turn for a while.
+// next returns the class of the next turn. Every turnsOfOthers turns, it is the overdue class whose last turn is the
+// oldest. Because the first class changes with the arriving items, that overdue class can be any class.
 func (o *order[T]) next(s sieve, now time.Time) Class {
 	next := o.first(s, now)
 	if (o.turns+1)%turnsOfOthers != 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// model specifies which items a queue holds and may hand out. It is as simple as possible and defines no order of its
-// own.
+// model specifies which items a queue holds and which of them it may hand out. It is as simple as possible and defines
+// no order of its own.
 type model struct {
 	t       *testing.T
 	waits   map[string]*waiting // ready, by key
@@ -26,13 +26,13 @@ type model struct {
 	put     int          // number of items put back
 }
 
-// claim is the class of an item, and since when it has it.
+// claim is the class of an item, and the time since which the item has had that class.
 type claim struct {
 	class      Class
 	classified time.Time
 }
 
-// raised returns the claim after the item is added with a class.
+// raised returns the claim after the item is added again with the given class.
 func (c claim) raised(class Class) claim {
 	if class > c.class {
 		return claim{class, time.Now()}
@@ -62,8 +62,8 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns how many places a tenant has, and how many count against the others: at most half of the places for
-// each tenant.
+// holds returns how many places a tenant has, and how many places of all tenants count against a tenant that wants
+// another. At most half of the places count for each tenant.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -80,7 +80,8 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports whether an item's tenant may take another place, and whether it has fewer than half of the places.
+// may reports whether the tenant of an item may take another place, and whether the tenant has fewer than half of the
+// places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
 		return true, true
@@ -178,7 +179,7 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 	m.later[key] = next
 }
 
-// pass moves the items that have become due, in the order of their times.
+// pass moves the items that have become due to the ready items, in the order of their times.
 func (m *model) pass() {
 	var arrived []string
 	for key, late := range m.later {
@@ -196,7 +197,7 @@ func (m *model) pass() {
 	}
 }
 
-// overdue reports whether an item of a class in open has waited longer than the patience.
+// overdue reports whether an item of a class, among the items in open, has waited longer than the patience.
 func (m *model) overdue(open map[string]bool, class Class) bool {
 	for key := range open {
 		if w := m.waits[key]; w.class == class && time.Since(w.since) > Patience {
@@ -215,8 +216,8 @@ func (m *model) has(open map[string]bool, class Class) bool {
 	return false
 }
 
-// get takes an item. It also moves the items that the queue put back, because their class had fallen since they got it
-// long ago.
+// get takes an item from the queue. In the model it also moves the items that the queue put back because their class,
+// which was determined long ago, had become lower.
 func (m *model) get(q *testQueue) string {
 	m.t.Helper()
 	got, _ := q.Get()
@@ -242,7 +243,7 @@ func (m *model) fell(q *testQueue, key string, to Class) {
 	m.put++
 }
 
-// took checks that an item may be handed out now.
+// took checks that the queue was allowed to hand out an item now, and records that the item is in work.
 func (m *model) took(key string) {
 	m.t.Helper()
 	got, ready := m.waits[key]
@@ -264,8 +265,8 @@ func (m *model) took(key string) {
 	m.working[key] = got.class
 }
 
-// share checks that every overdue class gets turns. Each other class may be before it once, and one of turnsOfOthers
-// turns goes to the overdue classes.
+// share checks that no overdue class waits for too many turns. One of turnsOfOthers turns goes to an overdue class, and
+// each other class may precede the class once.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
@@ -279,7 +280,7 @@ func (m *model) share(open map[string]bool, took Class) {
 	}
 }
 
-// fair checks that no tenant had more turns than another tenant with waiting items.
+// fair checks that no tenant had more turns than another tenant that has waiting items.
 func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
 	for other := range open {
@@ -301,10 +302,10 @@ func (m *model) done(key string) {
 	}
 }
 
-// TestProperty performs random operations on a queue and compares it with the model. No item is lost or at two workers.
-// Classes come in order, except that overdue classes get turns. Tenants share the turns, and each has at most half of
-// the workers while others wait. An item whose class has become old is not handed out before items that are more urgent
-// by now.
+// TestProperty performs random operations on a queue and compares it with the model. No item is lost or is at two
+// workers. Classes come in order, except that overdue classes get turns. Tenants share the turns, and each has at most
+// half of the workers while others wait. An item whose class has become lower is not handed out before items that are
+// more urgent by now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64
@@ -318,7 +319,7 @@ func TestProperty(t *testing.T) {
 	}
 }
 
-// play performs one random history and returns how many items were put back in it.
+// play performs one random history of operations and returns how many items the queue put back in it.
 func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
@@ -363,7 +364,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	return m.put
 }
 
-// drain works until the queue is empty. Every added item must come.
+// drain takes items until the queue is empty, and checks that every added item is handed out.
 func (m *model) drain(q *testQueue) {
 	for key := range m.working {
 		q.Done(key)
@@ -385,8 +386,8 @@ func (m *model) drain(q *testQueue) {
 	}
 }
 
-// TestNoneIsForgotten checks that workers wait only if no item may be taken. When all workers wait, no added item is
-// left.
+// TestNoneIsForgotten checks that workers wait only if no item may be taken. When all workers wait, the queue has no
+// items.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
 	// The limits of Fresh items that were reached in some history.
@@ -447,15 +448,15 @@ func TestNoneIsForgotten(t *testing.T) {
 	}
 }
 
-// handed returns the class that an item was handed out with.
+// handed returns the class with which an item was handed out.
 func (q *testQueue) handed(key string) Class {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.working[key].class
 }
 
-// TestWorkers runs workers and producers concurrently. An item is at one worker at a time, and is worked on after it
-// was last added.
+// TestWorkers runs workers and producers concurrently. It checks that an item is at one worker at a time, and that each
+// item is worked on after it was last added.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	q := newTestQueue()

@@ -1,6 +1,6 @@
 // Package queue is the work queue of a controller. It keeps the contract of client-go's workqueue: an item is queued
-// once, is never at two workers, and comes again if it is added while it is in work. It orders items by class, is fair
-// between tenants, and bounds how long a class waits. A tenant has at most half of the workers while others wait.
+// once, is never at two workers, and is queued again if it is added while it is in work. It orders items by class, is
+// fair between tenants, and bounds how long a class waits. A tenant has at most half of the workers while others wait.
 // docs/decisions/0014-queue.md gives the reasons.
 package queue
 
@@ -18,7 +18,7 @@ const (
 	Doubt = 10 * time.Second
 )
 
-// Options of a queue.
+// Options are the settings of a queue.
 type Options[T comparable] struct {
 	// Name of the queue in the metrics workqueue_*. Without a name nothing is measured.
 	Name string
@@ -40,8 +40,8 @@ type Options[T comparable] struct {
 	FreshAtOnce int
 }
 
-// Reserve returns how many goroutines must call Get in addition to Workers. They serve other tenants if one tenant has
-// more than half of the workers.
+// Reserve returns how many goroutines must call Get in addition to Workers. These goroutines serve other tenants if one
+// tenant has more than half of the workers.
 func Reserve(workers int) int { return workers / 2 }
 
 // Queue hands out items to workers. It is safe for concurrent use.
@@ -76,7 +76,7 @@ type entry[T comparable] struct {
 	due        due       // in the timetable
 }
 
-// work is an item in work.
+// work describes an item in work.
 type work struct {
 	since  time.Time
 	class  Class // its class when it was handed out
@@ -94,7 +94,7 @@ const (
 
 var _ workqueue.TypedRateLimitingInterface[string] = &Queue[string]{}
 
-// New makes a queue. It measures itself until it is shut down.
+// New returns a new queue. The queue updates its metrics until it is shut down.
 func New[T comparable](options Options[T]) *Queue[T] {
 	if options.Patience == 0 {
 		options.Patience = Patience
@@ -111,10 +111,11 @@ func New[T comparable](options Options[T]) *Queue[T] {
 	return q
 }
 
-// Add queues an item for now. An item that is already queued keeps one entry and gets the higher class.
+// Add queues an item at once. An item that is already queued keeps one entry and gets the higher class.
 func (q *Queue[T]) Add(key T) { q.put(key, q.options.Class(key), 0) }
 
-// AddAfter queues an item for a later time. The item comes sooner if it already waits or is added in the meantime.
+// AddAfter queues an item for a later time. The item becomes ready sooner if it is already queued for an earlier time
+// or is added in the meantime.
 func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	class := q.options.Class(key)
 	if after > 0 {
@@ -124,17 +125,17 @@ func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	q.put(key, class, after)
 }
 
-// AddRateLimited queues an item for the time that the limiter sets.
+// AddRateLimited queues an item for the time that the rate limiter sets.
 func (q *Queue[T]) AddRateLimited(key T) { q.AddAfter(key, q.options.Limiter.When(key)) }
 
-// Forget resets the limiter for an item.
+// Forget resets the rate limiter for an item.
 func (q *Queue[T]) Forget(key T) { q.options.Limiter.Forget(key) }
 
 // NumRequeues returns how often AddRateLimited was called for an item since Forget.
 func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues(key) }
 
-// begun returns the class of an item that has or had a pass. The first pass over a Fresh item causes changes itself.
-// Its second pass must not wait behind all other Fresh items, together with all later changes.
+// begun returns the class of an item that is in its first pass or has had it. That first pass over a Fresh item causes
+// changes itself. The second pass must not wait behind all other Fresh items, together with all later changes.
 func begun(class Class) Class {
 	if class == Fresh {
 		return Changed
@@ -142,7 +143,7 @@ func begun(class Class) Class {
 	return class
 }
 
-// put adds an item or updates its entry.
+// put adds an item for the given delay, or updates its entry if the item is queued already.
 func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,7 +180,7 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.arrive(e, now)
 }
 
-// raise gives a waiting entry a higher class.
+// raise gives a waiting entry the given class if that is higher.
 func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 	if e.state == isDoubted {
 		e.claim = max(e.claim, class)
@@ -218,8 +219,8 @@ func (q *Queue[T]) arrive(e *entry[T], now time.Time) {
 	q.more.Signal()
 }
 
-// Get waits for an item and hands it out. The caller must call Done. After ShutDown, Get hands out the ready items and
-// then reports shutdown.
+// Get waits until an item is ready and hands it out. The caller must call Done after its work. After ShutDown, Get
+// hands out the ready items and then reports shutdown.
 func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,9 +243,10 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 	}
 }
 
-// take removes the next ready item and reports whether its class still applies. If the class is lower now, take puts
-// the item back. The queue of a standby replica fills with Fresh items for days. When the replica takes over, most of
-// them have ended, and they must not come before items that are Fresh by then.
+// take removes the next ready item and reports whether the class of the item still applies. If the class is lower now,
+// take puts the item back. The reason is that the queue of a standby replica fills with Fresh items for days. When the
+// replica takes over, most of these applications have ended, and they must not come before items that are Fresh by
+// then.
 func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	e = q.ready.take(time.Now())
 	if time.Since(e.classified) <= q.doubt {
@@ -263,15 +265,15 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	return nil, false
 }
 
-// wake wakes a worker if an item may be taken.
+// wake wakes a waiting worker if an item may be taken.
 func (q *Queue[T]) wake() {
 	if q.ready.open() {
 		q.more.Signal()
 	}
 }
 
-// classify returns the present class of an entry, or the class it was added with in the meantime if that is higher. The
-// queue is unlocked while the class is computed.
+// classify returns the present class of an entry. If the item is added with a higher class while the present class is
+// computed, it returns that higher class. The queue is unlocked in that time.
 func (q *Queue[T]) classify(e *entry[T]) Class {
 	e.state, e.claim = isDoubted, Settled
 	q.held++
@@ -286,7 +288,7 @@ func (q *Queue[T]) classUnlocked(key T) Class {
 	return q.options.Class(key)
 }
 
-// Done ends the work on an item. The item comes again if it was added in the meantime.
+// Done ends the work on an item. If the item was added during the work, it becomes ready again.
 func (q *Queue[T]) Done(key T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -309,21 +311,21 @@ func (q *Queue[T]) Done(key T) {
 	}
 }
 
-// Len returns how many items wait for a worker, including items that are in work and come again.
+// Len returns how many items wait for a worker, including items that are in work and were added again.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ready.size + q.held
 }
 
-// ShutDown stops accepting items and drops those that were to come later.
+// ShutDown makes the queue drop new items and items that are queued for later.
 func (q *Queue[T]) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.shut()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until no item is in work.
+// ShutDownWithDrain shuts the queue down as ShutDown does, and then waits until no item is in work.
 func (q *Queue[T]) ShutDownWithDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

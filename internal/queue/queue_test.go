@@ -65,7 +65,7 @@ func (q *testQueue) as(class Class, keys ...string) {
 	}
 }
 
-// take takes and finishes this many items, or all that are ready.
+// take takes and finishes the given number of items, or all ready items if fewer are ready.
 func (q *testQueue) take(most int) (taken []string) {
 	for len(taken) < most && q.Len() > 0 {
 		key, _ := q.Get()
@@ -130,7 +130,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBegun checks that an item that is added during its first pass is no longer Fresh, and does not wait behind all
+// TestBegun checks that an item that is added during its first pass is no longer Fresh, and so does not wait behind all
 // Fresh items.
 func TestBegun(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestBegun(t *testing.T) {
 	})
 }
 
-// TestFreshAtOnce checks that Fresh items leave workers for active items, however long first passes last.
+// TestFreshAtOnce checks that Fresh items leave workers for other items, however long first passes last.
 func TestFreshAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +194,8 @@ func TestFreshAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneAmongThousands checks that the single item of a tenant comes within two turns, however many items another
-// tenant has.
+// TestOneAmongThousands checks that the single item of a tenant is handed out within two turns, however many items
+// another tenant has.
 func TestOneAmongThousands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestFell checks that an item that has waited long and is less urgent by now goes back to its new class.
+// TestFell checks that an item that has waited long and is less urgent by now is put back with its new class.
 func TestFell(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -292,7 +292,7 @@ func TestFell(t *testing.T) {
 }
 
 // TestAddedWhileDoubted checks an item that is added while its class is computed. The item is not lost or duplicated,
-// and has at least the class that it was added with.
+// and gets at least the class with which it was added.
 func TestAddedWhileDoubted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -320,7 +320,7 @@ func TestAddedWhileDoubted(t *testing.T) {
 	}
 }
 
-// TestLate checks items that come at their time, and items that come sooner.
+// TestLate checks that an item that is queued for later becomes ready at its time, or sooner if it is added again.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -366,7 +366,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNoMoreNew checks that an item that was requeued has had a pass and does not come before Fresh items.
+// TestNoMoreNew checks that a requeued item, which has had a pass, does not come before Fresh items.
 func TestNoMoreNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -418,7 +418,8 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestAddedWhileWorkedOn checks that an item that is added while in work is not at a second worker and is not lost.
+// TestAddedWhileWorkedOn checks that an item that is added while it is in work is not at a second worker and is not
+// lost.
 func TestAddedWhileWorkedOn(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -529,7 +530,7 @@ func TestDoneTwice(t *testing.T) {
 	})
 }
 
-// workers are goroutines that take items and hold each until the test calls Done.
+// workers are goroutines that take items and keep each in work until the test calls Done.
 type workers struct {
 	q     *testQueue
 	mu    sync.Mutex
@@ -559,7 +560,7 @@ func (q *testQueue) at(key string) bool {
 	return at
 }
 
-// since returns how many items of each tenant were taken since the last call.
+// since returns how many items of each tenant were taken since its last call.
 func (w *workers) since() map[string]int {
 	synctest.Wait()
 	w.mu.Lock()
@@ -572,8 +573,8 @@ func (w *workers) since() map[string]int {
 	return counts
 }
 
-// TestHalfOfTheWorkers checks a tenant whose work never ends. It has all workers only while it is alone, and other
-// tenants still find half of the workers free.
+// TestHalfOfTheWorkers checks a tenant whose work never ends. That tenant has all workers only while no other tenant
+// has items, and other tenants still find half of the workers free.
 func TestHalfOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	numbered := func(tenant string, n int) (keys []string) {
@@ -631,7 +632,7 @@ func TestHalfOfTheWorkers(t *testing.T) {
 	}
 }
 
-// finish ends all work, including the work that follows.
+// finish ends all work, including the work on items that become ready meanwhile.
 func finish(q *testQueue) {
 	for q.Len() > 0 || q.busy() {
 		q.mu.Lock()

@@ -1,8 +1,8 @@
 package queue
 
-// quota shares places between tenants. While tenants compete, each has at most half of the places. A lone tenant may
-// have all of them. Its places beyond its half do not count against other tenants, so that they always find half of the
-// places free. The quota cannot take back the place of work that does not end.
+// quota shares places between tenants. While tenants compete, each has at most half of the places. A tenant without
+// competitors may have all places. Its places beyond half of them do not count against other tenants, so that these
+// always find half of the places free. The quota cannot take back the place of work that does not end.
 type quota struct {
 	places  int            // 0 means any number
 	held    map[string]int // by tenant
@@ -10,10 +10,10 @@ type quota struct {
 	heavies int            // how many tenants hold at least half of the places
 }
 
-// noTenant is the name of no tenant. Names of namespaces cannot contain this character.
+// noTenant is a name that no tenant has: the names of namespaces cannot contain this character.
 const noTenant = "\x00"
 
-// half returns how many places a tenant has at most while others wait.
+// half returns the largest number of places that a tenant may have while others wait.
 func (q *quota) half() int { return q.places - q.places/2 }
 
 // add changes the number of places that a tenant holds.
@@ -40,10 +40,11 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// closed reports whether no tenant may take another place.
+// closed reports whether the quota lets no tenant take another place.
 func (q *quota) closed() bool { return q.places > 0 && q.counted >= q.places }
 
-// heavy returns the tenant that holds at least half of the places. While the quota is not closed, there is at most one.
+// heavy returns a tenant that holds at least half of the places, or noTenant. While the quota is not closed, at most
+// one tenant holds that many.
 func (q *quota) heavy() string {
 	if q.places == 0 || q.heavies == 0 {
 		return noTenant
@@ -65,15 +66,15 @@ func (q *quota) open(tenant string) bool {
 // free removes the limit.
 func (q *quota) free() { q.places = 0 }
 
-// sieve excludes items from a turn.
+// sieve determines which items are excluded from a turn.
 type sieve struct {
 	tenant  string // all items of this tenant are excluded
 	fresh   string // Fresh items of this tenant are excluded
 	noFresh bool   // all Fresh items are excluded
 }
 
-// sieve returns the sieve of the next turn, and whether any item passes it. A tenant that holds half of the workers
-// waits for tenants that hold fewer.
+// sieve returns the sieve of the next turn, and whether any item passes it. Items of a tenant that holds half of the
+// workers pass only if no item of a tenant that holds fewer does.
 func (o *order[T]) sieve() (s sieve, some bool) {
 	if o.size == 0 || o.workers.closed() {
 		return s, false
@@ -89,8 +90,8 @@ func (o *order[T]) sieve() (s sieve, some bool) {
 	return s, o.any(s)
 }
 
-// sift completes a sieve that excludes a tenant. A tenant that holds half of the places for Fresh items also waits for
-// the others.
+// sift returns a sieve that excludes the given tenant. If a tenant holds half of the places for Fresh items, the sieve
+// also excludes the Fresh items of that tenant while other tenants have Fresh items.
 func (o *order[T]) sift(tenant string) sieve {
 	s := sieve{tenant: tenant, fresh: noTenant, noFresh: o.fresh.closed()}
 	heavy := o.fresh.heavy()

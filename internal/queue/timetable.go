@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timetable holds entries by the time they are due, the earliest first.
+// timetable holds entries in the order of the times when they are due, the earliest first.
 type timetable[E any] []row[E]
 
 type row[E any] struct {
@@ -57,7 +57,7 @@ func (t *timetable[E]) Pop() any {
 	return r
 }
 
-// rewind sets the timer to the first entry.
+// rewind sets the queue's timer to the time of the first entry.
 func (q *Queue[T]) rewind() {
 	if len(q.later) == 0 {
 		return
@@ -70,7 +70,7 @@ func (q *Queue[T]) rewind() {
 	q.timer.Reset(after)
 }
 
-// arriveDue makes the due entries wait for a worker.
+// arriveDue moves the due entries to those that wait for a worker.
 func (q *Queue[T]) arriveDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

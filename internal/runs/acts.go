@@ -52,8 +52,8 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 	}
 }
 
-// verify rejects a run that a later pass could not find again. It guards against an error in a dialect, not against
-// users.
+// verify returns an error if a later pass could not find the run again. It guards against an error in a dialect, and
+// not against users.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
@@ -87,9 +87,9 @@ func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
 }
 
-// Confirm reads live whether a run exists that was not seen, since a cache that does not show a run may only be late.
-// It returns the runs that were not seen. If the cache lacks one, it may lack others too, so all are read. Without a
-// name it reads all.
+// Confirm reads from the API server whether a run exists that the cache did not show, because the cache may only be
+// late. It returns the runs that were not known before. If the cache lacks the named run, it may lack others too, so
+// Confirm reads all runs then. It also reads all runs if the name is empty.
 func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
@@ -109,7 +109,7 @@ func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object
 	return a.confirmAll(ctx)
 }
 
-// confirmAll reads live all runs that were not seen.
+// confirmAll reads all runs from the API server and returns those that were not known before.
 func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []lifecycle.Run, err error) {
 	known := map[types.UID]bool{}
 	for _, run := range a.Known {
@@ -132,7 +132,8 @@ func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []
 
 // Delete deletes a run with all its dependents. A run that has ended is deleted in the background, as kubectl does it.
 // A run that has not ended is deleted in the foreground, so that it exists until the pods that the operator created for
-// it are gone. A driver that spark-submit created is waited for after that (Observe).
+// it are deleted. That does not cover a driver that spark-submit created; a later pass waits for such a driver
+// (Observe).
 func (a Client) Delete(ctx context.Context, name string) error {
 	for _, run := range a.Known {
 		if run.GetName() != name || run.GetDeletionTimestamp() != nil {
@@ -147,7 +148,7 @@ func (a Client) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartedRun is a run that this pass started or that an earlier pass had started.
+// StartedRun is a run that this pass started, or that an earlier pass started without storing that.
 type StartedRun struct {
 	Name    string
 	Due, At time.Time // when it was to start (zero if somebody requested it), and when it was created

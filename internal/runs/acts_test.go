@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestVerify: a run that no dialect may render is not created.
+// TestVerify checks that a run is not created if it lacks what a later pass needs to find it again.
 func TestVerify(t *testing.T) {
 	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
 	s.Spec.Template.Image = new("i")

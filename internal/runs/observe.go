@@ -20,8 +20,8 @@ import (
 )
 
 // Observe finds the runs of an owner in the cache and reads them into facts. The facts include deleted runs whose pods
-// have not stopped. The runs are the cache's own objects and must not be changed. Their order is fixed, so that the
-// same objects give the same decision.
+// have not stopped. The runs are the cache's own objects, so the caller must not change them. Their order is fixed, so
+// that the same objects lead to the same decision.
 func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
 	list := runKind.List()
 	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
@@ -44,12 +44,12 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 	return runs, append(facts, stopping...), err
 }
 
-// stoppingRuns returns the runs whose applications are deleted and which have a pod that has not stopped yet.
+// stoppingRuns returns the runs whose applications are deleted and that have a pod that has not stopped yet.
 //
-// A run's application can be gone while its driver still stops. A deletion in the background waits for no pod. A
-// deletion in the foreground does not wait for a driver that spark-submit created, whose owner reference does not block
-// it (that would take a right on finalizers that drivers' service accounts do not have). Such a run continues until its
-// pods have stopped, and only the pods show that it exists.
+// A run's application may no longer exist while its driver still stops. A deletion in the background waits for no pod.
+// A deletion in the foreground does not wait for a driver that spark-submit created, because the driver's owner
+// reference does not block the deletion (that would take a right on finalizers that drivers' service accounts do not
+// have). Such a run continues until its pods have stopped, and only the pods show that it exists.
 //
 // Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
 // exist: Kubernetes' garbage collector deletes such a pod, so that it ends in time. A pod that is older than the owner
@@ -91,13 +91,13 @@ func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, 
 	return stopping, nil
 }
 
-// hasUID matches the run with a UID.
+// hasUID returns a function that reports whether a run has the given UID.
 func hasUID(uid types.UID) func(lifecycle.Run) bool {
 	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
 }
 
-// isGone reports whether the cache no longer has the application of an owner reference. An existing application is
-// counted by itself, or does not belong to the schedule.
+// isGone reports whether the cache no longer has the application that an owner reference names. An application that
+// exists is counted as a run itself, or does not belong to the schedule.
 func isGone(ctx context.Context, cache client.Reader, runKind *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
 	run := runKind.New()
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)

@@ -1,5 +1,5 @@
-// Package runs deals with dependents that are applications: the runs of a schedule. Each is a custom resource that
-// another kind carries through its life.
+// Package runs handles dependents that are applications: the runs of a schedule. Each run is a custom resource whose
+// life cycle another kind decides about.
 package runs
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// The indexes of the cache.
+// These are the names of the indexes of the cache.
 const (
 	// indexOwner finds runs by the UIDs of their owners.
 	indexOwner = "owner-uid"
@@ -32,8 +32,8 @@ const (
 	indexPods = "run-owner"
 )
 
-// Index lets Observe find runs and their pods in the cache, including those that the cache already has. It can be
-// called once for an indexer.
+// Index adds the indexes by which Observe finds runs and their pods in the cache. Objects that the cache already has
+// are indexed too. It can be called once for an indexer.
 func Index(ctx context.Context, runKind *kind.Runs, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, runKind.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
@@ -61,8 +61,9 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// Watch queues the owner, of the given kind, at once: when a run is created, changed or deleted, and when a pod of a
-// run stops. Other events of pods queue nothing: as long as the run's application exists, its own events report them.
+// Watch lets the events of runs queue their owner, of the given kind, at once: the creation, a change or the deletion
+// of a run, and the stop of a run's pod. Other events of pods queue nothing, because the run's application reports them
+// as long as it exists.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
@@ -74,7 +75,7 @@ func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *b
 	}))
 }
 
-// ownerOfRun maps a run to the custom resources of a kind that its owner references name.
+// ownerOfRun returns a function that maps a run to the custom resources of a kind that the run's owner references name.
 func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	return func(_ context.Context, run client.Object) []reconcile.Request {
 		var owners []reconcile.Request
@@ -87,7 +88,7 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	}
 }
 
-// ownerOfPod maps a pod of a run to the owner that its label names.
+// ownerOfPod returns a function that maps a pod of a run to the owner of the run, which a label of the pod names.
 func ownerOfPod(runKind *kind.Runs) handler.MapFunc {
 	return func(_ context.Context, pod client.Object) []reconcile.Request {
 		name := pod.GetLabels()[runKind.PodLabel]
@@ -102,7 +103,8 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// podStopped passes on the event that a pod has stopped, or was deleted before it was seen to stop.
+// podStopped returns a predicate that passes on the event that shows that a pod has stopped: the update that first
+// shows it, or the deletion of a pod whose stop no event has shown.
 func podStopped() predicate.Predicate {
 	stopped := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
@@ -118,7 +120,7 @@ func podStopped() predicate.Predicate {
 	}
 }
 
-// hasStopped reports whether no Spark process runs in a pod any more, nor ever will: its container has ended, or the
+// hasStopped reports whether no Spark process runs in a pod and none will run in it: its container has ended, or the
 // pod is being deleted and was never scheduled to a node.
 func hasStopped(pod *corev1.Pod) bool {
 	phase := lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// TestStops: each pod of a run queues the schedule once, when it stops.
+// TestStops checks that each pod of a run queues the schedule once, when the pod stops.
 func TestStops(t *testing.T) {
 	pod := func(role string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{identity.RoleLabel: role}}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
@@ -46,7 +46,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestOwnerOfRun: a run queues the schedules in its owner references, whatever labels it has.
+// TestOwnerOfRun checks that a run queues the schedules in its owner references, whatever labels the run has.
 func TestOwnerOfRun(t *testing.T) {
 	kind := v1beta2.GroupVersion.WithKind("ScheduledSparkApplication").GroupKind()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "r", OwnerReferences: []metav1.OwnerReference{

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kind manages the sentinels of one kind of custom resource. A nil Kind stands for a kind without sentinels.
+// Kind manages the sentinels of one kind of custom resource. A nil Kind means that the kind has no sentinels.
 type Kind struct {
 	set    *Set
 	name   string
@@ -21,7 +21,8 @@ type Kind struct {
 	passes atomic.Uint64 // number of passes that have ended
 }
 
-// Of returns the sentinels of a kind. name is its name in logs; empty returns an empty object.
+// Of returns the sentinels of a kind. The argument name is the kind's name in logs; empty returns an empty object of
+// the kind.
 func (s *Set) Of(name string, empty func() client.Object, cached client.Client, live client.Reader) *Kind {
 	return &Kind{set: s, name: name, empty: empty, client: cached, live: live}
 }
@@ -29,8 +30,8 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 // Has reports whether an object is a sentinel of this kind.
 func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
 
-// Observe records the generation of a sentinel that a pass read. If its namespace is the operator's, the operator
-// writes to it from now on.
+// Observe records the generation of a sentinel that a pass has read. If the sentinel is in the operator's namespace,
+// the operator writes to it from now on.
 func (k *Kind) Observe(object client.Object) {
 	name := client.ObjectKeyFromObject(object)
 	if !k.set.probes(name.Namespace) {
@@ -53,7 +54,7 @@ func (k *Kind) Observe(object client.Object) {
 	})
 }
 
-// Forget drops an object that is gone or no longer a sentinel.
+// Forget drops an object that does not exist any more or is no longer a sentinel.
 func (k *Kind) Forget(name types.NamespacedName) {
 	if k != nil {
 		k.set.forget(k.key(name))
@@ -69,9 +70,9 @@ func (k *Kind) PassEnded() {
 
 func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
-// write patches a sentinel, if it is still the object that was read. An application may have its name by now, and its
-// spec belongs to the user. The patched value is the one that the operator of spark.apache.org writes; no program reads
-// it.
+// write patches a sentinel if it is still the object that was read. By now an application may have the sentinel's name,
+// and the spec of an application belongs to the user. The patched value is the one that the operator of
+// spark.apache.org writes; no program reads it.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

@@ -1,5 +1,5 @@
-// Package sentinel probes the operator with custom resources that exist only for this, like the operator of
-// spark.apache.org: a write to a sentinel must come back through the watch and the queue.
+// Package sentinel probes the operator, like the operator of spark.apache.org does, with custom resources that exist
+// only for this purpose. Each write to a sentinel must reach a pass, through the watch and the queue.
 //
 // The API server is not probed. A failed write does not show a fault of the operator, and a restart would not help.
 package sentinel
@@ -61,14 +61,14 @@ type sentinel struct {
 	probePath
 }
 
-// probePath writes to a sentinel and reads it.
+// probePath has the functions that write to a sentinel and show whether the write arrived.
 type probePath struct {
 	write  func(ctx context.Context, number int64) (generation int64, err error)
 	cached func(ctx context.Context) (generation int64, err error)
 	ended  func() uint64 // how many passes of its kind have ended
 }
 
-// New returns an empty set. It follows the live settings apache.sentinels.
+// New returns an empty set. The set follows the settings apache.sentinels, which can change while the operator runs.
 func New(live *settings.Live, log logr.Logger) *Set {
 	return &Set{settings: live, clock: time.Now, log: log.WithName("sentinels"), known: map[key]*sentinel{}}
 }
@@ -78,7 +78,7 @@ var _ manager.LeaderElectionRunnable = &Set{}
 // NeedLeaderElection returns true, because a standby replica makes no passes.
 func (*Set) NeedLeaderElection() bool { return true }
 
-// Start makes a round after each delay until ctx ends.
+// Start probes all sentinels after each delay, until ctx ends.
 func (s *Set) Start(ctx context.Context) error {
 	for {
 		select {
@@ -90,7 +90,8 @@ func (s *Set) Start(ctx context.Context) error {
 	}
 }
 
-// ProbeAll judges the last write to each sentinel and makes the next one, if the settings enable sentinels.
+// ProbeAll checks for each sentinel whether its last write has arrived, and writes to it again. It does nothing if the
+// settings switch the probes off.
 func (s *Set) ProbeAll(ctx context.Context) {
 	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
@@ -108,10 +109,11 @@ func (s *Set) ProbeAll(ctx context.Context) {
 	}
 }
 
-// Known returns how many sentinels are written to.
+// Known returns how many sentinels the operator writes to.
 func (s *Set) Known() int { return len(s.keys()) }
 
-// keys returns the sentinels that are written to: the first maxWritten in order.
+// keys returns the sentinels that the operator writes to: the first maxWritten in the order of kind, namespace and
+// name.
 func (s *Set) keys() (keys []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +126,7 @@ func (s *Set) keys() (keys []key) {
 	return keys[:min(len(keys), maxWritten)]
 }
 
-// probe judges the last write to one sentinel and makes the next one.
+// probe checks whether the last write to one sentinel has arrived, and writes to it again.
 func (s *Set) probe(ctx context.Context, key key) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -153,8 +155,8 @@ func (s *Set) probe(ctx context.Context, key key) {
 	}
 }
 
-// evaluate decides whether an outstanding write is lost. If the cache does not have it, the watch is stuck. If no pass
-// has ended since the write, the queue is stuck. Neither is true of an operator that is only busy.
+// evaluate decides whether an outstanding write is lost. If the cache does not have the write, the watch is stuck. If
+// no pass has ended since the write, the queue is stuck. An operator that is only busy has neither problem.
 func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	s.mu.Lock()
 	out, delay := entry.wrote > entry.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
@@ -200,8 +202,8 @@ func (s *Set) observe(key key, generation int64, how probePath) {
 	}
 }
 
-// probes reports whether sentinels in a namespace are written to. Any user who may create a custom resource may label
-// it, and the operator's health must not depend on that.
+// probes reports whether the operator writes to sentinels in a namespace. Any user who may create a custom resource may
+// label it as a sentinel, and the operator's health must not depend on such a user.
 func (s *Set) probes(namespace string) bool {
 	cfg := s.settings.Now()
 	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)

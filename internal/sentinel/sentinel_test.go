@@ -50,7 +50,7 @@ func newProbed() *probed {
 	return p
 }
 
-// TestSentinelThatIsLost checks lost writes, and writes that only seem lost.
+// TestSentinelThatIsLost checks which writes count as lost, and that writes that only seem lost do not.
 func TestSentinelThatIsLost(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")
 	for _, test := range []struct {
@@ -109,7 +109,7 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestSentinelsAreBounded checks that a round writes to at most maxWritten sentinels.
+// TestSentinelsAreBounded checks that ProbeAll writes to at most maxWritten sentinels.
 func TestSentinelsAreBounded(t *testing.T) {
 	p := newProbed()
 	entry := p.known[p.key]

@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
 )
 
-// ownNamespace is the file from which a pod reads its namespace.
+// ownNamespace is the path of the file from which a pod reads its namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // podNamespace returns the namespace of the operator's pod. It fails if the operator does not run in a pod.
@@ -48,12 +48,12 @@ type follower struct {
 
 var _ manager.LeaderElectionRunnable = &follower{}
 
-// readTimeout bounds a read of the ConfigMaps. watchAgain is the delay before a failed watch is retried.
+// readTimeout bounds a read of the ConfigMaps, and watchAgain is the delay before a failed watch is retried.
 const readTimeout, watchAgain = time.Minute, time.Minute
 
-// Follow adds a follower of the dynamic settings to the manager if the configuration enables them. It reads the
-// source once before it returns, so that no pass uses the settings of the start if newer ones exist. A read that
-// fails is logged and does not stop the start, because the follower reads again. Errors name the field of the
+// Follow adds a follower of the dynamic settings to the manager if the configuration enables them. It reads the source
+// once before it returns, so that no pass uses the configuration of the start if the source has newer settings. A
+// failed read is logged and does not stop the start, because the follower reads again. Errors name the field of the
 // configuration.
 func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	cfg := live.initial.DynamicConfig
@@ -85,11 +85,10 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	return mgr.Add(d)
 }
 
-// NeedLeaderElection returns false: standby replicas follow the settings too.
+// NeedLeaderElection returns false, because standby replicas follow the settings too.
 func (*follower) NeedLeaderElection() bool { return false }
 
-// Start follows the source until ctx ends. No failure ends it, because the manager stops the operator if Start
-// returns an error.
+// Start follows the source until ctx ends. It never returns an error, because the manager would stop the operator.
 func (d *follower) Start(ctx context.Context) error {
 	if d.config.Source == config.SourceFile {
 		d.poll(ctx)
@@ -173,7 +172,7 @@ func (d *follower) watch(ctx context.Context) error {
 	}
 }
 
-// refresh reads the source and applies the result.
+// refresh reads the source and applies the properties in it.
 func (d *follower) refresh(ctx context.Context, reader client.Reader) {
 	values, err := d.read(ctx, reader)
 	if err != nil {
@@ -209,8 +208,8 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 	return values, nil
 }
 
-// apply lays the properties over the configuration of the start, and logs what changed. If the list of namespaces is
-// invalid, it applies no property at all: properties that were written together are applied together.
+// apply merges the properties over the configuration of the start, and logs the changes. If the list of namespaces is
+// invalid, it applies no property at all, because properties that were written together are applied together.
 func (d *follower) apply(values map[string]string) {
 	next, unused, err := peer.Override(&d.live.initial, values)
 	if err != nil {
@@ -240,8 +239,8 @@ func (d *follower) apply(values map[string]string) {
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
 
-// logOnce calls log unless the same message was the last one, so that a source that is read repeatedly does not fill
-// the log.
+// logOnce calls log unless the last message was the same, so that a source that is read repeatedly does not fill the
+// log.
 func (d *follower) logOnce(message string, log func()) {
 	if d.logged == message {
 		return
@@ -250,7 +249,7 @@ func (d *follower) logOnce(message string, log func()) {
 	log()
 }
 
-// named formats the served namespaces for the log.
+// named returns the served namespaces as text for the log.
 func named(namespaces config.Namespaces) string {
 	switch {
 	case len(namespaces.Names) > 0:

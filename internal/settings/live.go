@@ -1,5 +1,5 @@
-// Package settings holds the operator's current configuration. Some fields change while the operator runs: it follows a
-// file or ConfigMaps with dynamic settings (docs/configuration.md).
+// Package settings holds the operator's current configuration. Some of its fields change while the operator runs,
+// because the operator follows a file or ConfigMaps with dynamic settings (docs/configuration.md).
 package settings
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Live is the current configuration.
+// Live holds the current configuration.
 type Live struct {
 	initial config.Configuration
 	current atomic.Pointer[config.Configuration]
@@ -21,7 +21,7 @@ type Live struct {
 	wakes []func(namespace string)
 }
 
-// New returns settings that hold the configuration of the start.
+// New returns settings whose current configuration is the configuration of the start.
 func New(initial config.Configuration) *Live {
 	s := &Live{initial: initial}
 	s.current.Store(&initial)
@@ -31,7 +31,7 @@ func New(initial config.Configuration) *Live {
 // Now returns the current configuration. Kinds call it in each pass and do not keep the result.
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
-// OnNamespaceChange registers a function that Update calls with each namespace that it adds to or removes from those
+// OnNamespaceChange registers a function that Update calls with each namespace that becomes served or is no longer
 // served. The argument is metav1.NamespaceAll if any namespace may be affected.
 func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *Live) Update(next config.Configuration) {
 	}
 }
 
-// changedNamespaces returns the namespaces that only one of the two lists names. If exactly one of the two means all
-// namespaces, it returns metav1.NamespaceAll alone.
+// changedNamespaces returns the namespaces that only one of the two lists names. If exactly one of the two lists means
+// all namespaces, it returns only metav1.NamespaceAll.
 func changedNamespaces(before, after config.Namespaces) (changed []string) {
 	if before.All() != after.All() {
 		return []string{metav1.NamespaceAll}

@@ -40,15 +40,15 @@ func TestChangedNamespaces(t *testing.T) {
 	}
 }
 
-// forbidden is a reader whose lists the API server rejects.
+// forbidden is a reader whose lists fail because the API server rejects them.
 type forbidden struct{ client.Reader }
 
 func (forbidden) List(context.Context, client.ObjectList, ...client.ListOption) error {
 	return errors.New("configmaps is forbidden")
 }
 
-// TestUnreadableSettingsKeepConfiguration checks an operator without the right to list ConfigMaps. It must keep the
-// configuration of the start and log the reason once.
+// TestUnreadableSettingsKeepConfiguration checks that an operator without the right to list ConfigMaps keeps the
+// configuration of the start and logs the reason once.
 func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	var log strings.Builder
 	cfg := config.Default()
@@ -76,8 +76,8 @@ func (c lateCache) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
-// TestWatchReadsOnlyStartedCache is a regression test. The first read used a cache that had not started, so every start
-// of the operator logged an error.
+// TestWatchReadsOnlyStartedCache checks that the first read waits until the cache has started. Before, it did not wait,
+// so every start of the operator logged an error.
 func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ import (
 // The caches of a new leader may be behind the writes of the leader before it. A pass on such a cache could revert the
 // result of an edit with writes that the object's resourceVersion does not guard.
 
-// catchUpPage is how many custom resources a leader lists with one request.
+// catchUpPage is the number of custom resources that a leader lists with one request.
 const catchUpPage = 100
 
 // CaughtUp records the last term in which a leader has listed all custom resources.
@@ -30,10 +30,10 @@ type CaughtUp struct {
 	term atomic.Uint64
 }
 
-// In reports whether the leader has listed them in this term.
+// In reports whether the leader has listed all custom resources in the given term.
 func (c *CaughtUp) In(term uint64) bool { return c.term.Load() == term }
 
-// Sources are where a leader reads the custom resources of a kind.
+// Sources are the places from which a leader reads the custom resources of a kind.
 type Sources struct {
 	Cache      client.Client
 	Live       client.Reader
@@ -41,10 +41,10 @@ type Sources struct {
 	Namespaces []string      // an empty name means all namespaces
 }
 
-// CatchUp makes passes wait until the cache has the last writes of the leader before. It runs before the first pass of
-// each term, because another replica may have led in between. It lists the metadata of all objects once a term, which
-// is cheaper than a read of each. The list includes applications that have ended. If the cache has an object that is
-// gone, passes wait until the cache removes it.
+// CatchUp makes passes wait until the cache has the last writes of the previous leader. It does its work before the
+// first pass of each term, because another replica may have led in between. It lists the metadata of all objects once a
+// term, which is cheaper than a read of each. The list includes applications that have ended. If the cache has an
+// object that no longer exists, passes over that object wait until the cache removes it.
 func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, from Sources, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

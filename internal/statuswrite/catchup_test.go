@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// remembers is a cache that shows an old state.
+// remembers is a cache whose reads return an old state.
 type remembers struct {
 	client.Client
 	stored []v1beta2.SparkApplication
@@ -33,14 +33,14 @@ func (r *remembers) List(_ context.Context, list client.ObjectList, _ ...client.
 	return nil
 }
 
-// smallPages limits each page of a list to two objects.
+// smallPages is a client whose lists have at most two objects in a page.
 type smallPages struct{ client.Client }
 
 func (s smallPages) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return s.Client.List(ctx, list, append(options, client.Limit(2))...)
 }
 
-// TestLeaderAwaits checks for which cached objects a leader waits before it decides.
+// TestLeaderAwaits checks for which objects in the cache a leader waits before it decides about them.
 func TestLeaderAwaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

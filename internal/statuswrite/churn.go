@@ -11,8 +11,8 @@ import (
 // minorPaths are the fields that a minor transition changes in addition to the kind's fields of executor churn.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// OnlyExecutorChurn reports whether executor churn is the only result of a pass. In that case, the status patch
-// contains nothing else, and no event is urgent.
+// OnlyExecutorChurn reports whether executor churn is the only result of a pass: the status patch contains nothing
+// else, and no event is urgent.
 func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
 	major := func(t lifecycle.Transition) bool { return churn.Minor == nil || !churn.Minor(t) }

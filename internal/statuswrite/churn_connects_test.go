@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestCrowdOfAServer checks that only the counts of a server's status are debounced.
+// TestCrowdOfAServer checks that the only part of a server's status that is debounced is the counts of its executors.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	churn := kinds.SparkConnects(config.Default()).ExecutorChurn

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFailuresInTheCrowdOfAServer checks that failed executors, and executors that left since, are debounced like the
-// counts. Events about the server, and the wait reasons of its executors, are not.
+// TestFailuresInTheCrowdOfAServer checks that changes for failed and for missing executors are debounced like the
+// counts. Events about the server, and the wait reasons of its executors, are not debounced.
 func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	const (

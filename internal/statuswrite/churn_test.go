@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOfTheCrowd checks that only executor churn without failures is debounced.
+// TestOfTheCrowd checks that a status write is debounced only if it contains nothing but executor churn without
+// failures.
 func TestOfTheCrowd(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`

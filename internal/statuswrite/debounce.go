@@ -11,11 +11,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// These constants debounce status writes that contain only executor churn (the kind's Fields). A thousand executors
-// that start, run and end are three thousand events. Each write sends the whole object to the store and to all
-// watchers. The status is written once the executors have not changed for a while, or after the longest wait. The wait
-// is longer while executors are starting or ending (settled), so that executors that start one after the other cause
-// one write.
+// These constants determine how long a status write that contains only executor churn (the kind's Fields) is debounced.
+// A thousand executors that start, run and end cause three thousand events, and each write sends the whole object to
+// the store and to all watchers. So the status is written once the executors have not changed for a while, or after the
+// longest wait. The wait is longer while executors are starting or ending (settled), so that executors that start one
+// after the other cause one write.
 const (
 	// Quiet is how long the content must stay the same before it is written.
 	Quiet = 2 * time.Second
@@ -35,7 +35,7 @@ const (
 	manyExecutors = 200
 )
 
-// Debouncer remembers since when a status write is debounced for executor churn.
+// Debouncer remembers for each object since when its status write is debounced because of executor churn.
 type Debouncer struct {
 	memory.ByKey[types.NamespacedName, unwritten]
 	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed
@@ -46,7 +46,7 @@ type Debouncer struct {
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
-// EventDelay returns how long the events of failed executors must wait after the last write for executor churn.
+// EventDelay returns how long the events of failed executors must still wait after the last write for executor churn.
 func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Duration {
 	last, known := p.lastChurnWrite.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < Quiet {
@@ -55,8 +55,8 @@ func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Dur
 	return 0
 }
 
-// Wrote records that a status was written with all debounced changes. After a write for executor churn alone, the
-// events of failed executors wait.
+// Wrote records that a status was written with all debounced changes. If churn is true, the write was for executor
+// churn alone, and the events of failed executors wait after it.
 func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
 	p.Reset(key)
 	if churn {
@@ -64,19 +64,19 @@ func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
 	}
 }
 
-// Reset records that nothing is debounced.
+// Reset records that no status write of the object is debounced.
 func (p *Debouncer) Reset(key types.NamespacedName) {
 	p.ByKey.Forget(key)
 	p.shorts.Forget(key)
 }
 
-// Forget drops everything that is remembered of a key.
+// Forget drops everything that is remembered for a key.
 func (p *Debouncer) Forget(key types.NamespacedName) {
 	p.Reset(key)
 	p.lastChurnWrite.Forget(key)
 }
 
-// unwritten is a debounced change.
+// unwritten is a status write that is debounced.
 type unwritten struct {
 	since   time.Time // when the debounce began
 	changed time.Time // when the content last changed
@@ -84,16 +84,17 @@ type unwritten struct {
 	first   bool      // it waits for the first initial executor
 }
 
-// digests are valid in this process only.
+// digests is the seed of the digests, which are valid in this process only.
 var digests = maphash.MakeSeed()
 
-// Window is how long a write waits: until the content has not changed for Quiet, and at most for Most.
+// Window is how long a write is debounced: until the content has not changed for Quiet, and at most for Max.
 type Window struct {
 	Quiet, Max time.Duration
 	First      bool // waits for the first initial executor; the next pause then counts from its own start
 }
 
-// Delay returns how long a write of this content must wait, for an object with so many executors; 0 means write now.
+// Delay returns how long a write of this content must still wait; 0 means that it is written now. The wait is longer
+// for an object with many executors.
 func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
 	if executors > manyExecutors {
@@ -116,8 +117,8 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 	return rest
 }
 
-// WindowOf returns the debounce of a pass. It is long if more changes are likely: after a minor transition, if an
-// application that needs executors has none left, and while executors start or end.
+// WindowOf returns the debounce window of a pass. The window is long if more changes are likely: after a minor
+// transition, if an application that needs executors has none left, and while executors start or end.
 func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	switch next := plan.Next; {
 	case len(plan.Transitions) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):
@@ -130,7 +131,7 @@ func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	return Window{Quiet: Quiet, Max: MaxDelay}
 }
 
-// begun reports whether an executor is past its creation.
+// begun reports whether an executor is no longer pending.
 func begun(e lifecycle.Executor) bool { return e.Phase != lifecycle.DriverPending }
 
 // goesOn reports whether an executor has not ended.
@@ -145,14 +146,15 @@ func settled(executors []lifecycle.Executor) bool {
 	})
 }
 
-// ShortSince returns since when there are too few executors, for a debounced status.
+// ShortSince returns since when an object whose status is debounced has had too few executors. It is zero if the object
+// has enough.
 func (p *Debouncer) ShortSince(key types.NamespacedName) time.Time {
 	since, _ := p.shorts.Get(key)
 	return since
 }
 
-// SetShortSince records since when there are too few executors of an object with a debounced status; zero if there are
-// enough.
+// SetShortSince records since when an object whose status is debounced has had too few executors. Zero means that it
+// has enough.
 func (p *Debouncer) SetShortSince(key types.NamespacedName, shortSince time.Time) {
 	p.shorts.Set(key, shortSince)
 }

@@ -11,7 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestPaces checks that executor churn is written after it has been quiet, and that the wait is bounded.
+// TestPaces checks that executor churn is written once the executors have not changed for a while, and that the wait is
+// bounded.
 func TestPaces(t *testing.T) {
 	t.Parallel()
 	const few, ms = 10, time.Millisecond
@@ -53,7 +54,8 @@ func TestPaces(t *testing.T) {
 	}
 }
 
-// TestNewsRest checks that the first event of a failed executor is sent at once, and the next ones after a while.
+// TestNewsRest checks that the event of the first failed executor is emitted at once, and the following events after a
+// while.
 func TestNewsRest(t *testing.T) {
 	t.Parallel()
 	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
@@ -76,8 +78,8 @@ func TestNewsRest(t *testing.T) {
 	}
 }
 
-// TestPauseOf checks that a minor transition waits for the next transition, however many passes there are. Executors
-// that start or end wait for the others.
+// TestPauseOf checks that a minor transition is debounced until the next transition, however many passes there are, and
+// that executors that start or end are debounced until the others have done so.
 func TestPauseOf(t *testing.T) {
 	t.Parallel()
 	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
@@ -124,8 +126,8 @@ func TestPauseOf(t *testing.T) {
 	}
 }
 
-// TestFirstArrival checks that the wait for the first executor is longer than the wait for the others, and happens
-// once.
+// TestFirstArrival checks that the wait for the first executor is longer than the wait for the others, and that it
+// happens once.
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
 	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read it from the
-// cache. The last write of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a
-// decision from an older read would repeat what the operator just did.
+// OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read that write from
+// the cache. The entry of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a decision
+// from an older read would repeat what the operator just did.
 type OwnWrites struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
