@@ -24,7 +24,7 @@ type ownWrite struct {
 	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero if it was not older
 }
 
-// maxBehind is how long the cache may be older than the operator's write before CacheIsStale reports a doubt.
+// maxBehind is the time for which the cache may be older than the operator's write before CacheIsStale reports a doubt.
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.
@@ -32,14 +32,14 @@ func (w *OwnWrites) Wrote(obj metav1.Object) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
-// Await makes the passes over an object wait for a version that somebody else wrote. No pass has decided on that
-// version yet, so its event is not an echo.
+// Await makes the passes over an object wait until the cache has a version that somebody else wrote. No pass has
+// decided on that version yet, so its event is not an echo.
 func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports whether a write of the operator is newer than obj, a read from the cache. It also reports, as
-// doubted, whether the cache has been behind for more than maxBehind.
+// CacheIsStale reports, as ahead, whether a write of the operator is newer than obj, which was read from the cache. It
+// reports, as doubted, whether the cache has been behind for more than maxBehind.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
@@ -55,7 +55,8 @@ func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubt
 }
 
 // IsEcho reports whether an object is the result of the operator's last write, and no pass has read an older version
-// since then. The pass that wrote it decided on the same content and has already set the next requeue.
+// since that write. The pass that wrote the object decided on the same content and has already set the time of the next
+// pass.
 func (w *OwnWrites) IsEcho(obj metav1.Object) bool {
 	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
@@ -67,8 +68,8 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// NewerThan reports whether a write of the operator is newer than a read. If the read came from the API server itself,
-// the API server was restored from a backup.
+// NewerThan reports whether a write of the operator is newer than an object that was read. If that object was read from
+// the API server itself, the API server was restored from a backup.
 func (w *OwnWrites) NewerThan(read metav1.Object) bool {
 	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch returns the merge patch from the stored status of an object to the decided one, or nil if they are equal as
-// JSON. status returns a pointer to the status of an object. The rest of the object is not compared, because a pass
-// writes nothing else. The patch contains the UID and the resourceVersion that were read, so that any change since then
-// is a conflict.
+// Patch returns the merge patch from the stored status of an object to the decided status. It returns nil if the two
+// are equal as JSON. The function status returns a pointer to the status of an object. The rest of the object is not
+// compared, because a pass writes nothing else. The patch contains the UID and the resourceVersion that were read, so
+// that any later change of the object is a conflict.
 func Patch(object, decided client.Object, status func(client.Object) any) ([]byte, error) {
 	stored := reflect.ValueOf(status(object))
 	old, changed := differing(stored, reflect.ValueOf(status(decided)))
@@ -46,9 +46,9 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 	})
 }
 
-// differing returns copies of two structs, given by pointers, without the fields that are equal in both. Their JSON has
-// the same difference. Most passes change little or nothing of a status, and the comparison is cheaper than encoding. A
-// type that encodes itself is left whole.
+// differing returns copies of two structs, given by pointers, without the fields that are equal in both. The JSON of
+// the copies has the same difference as the JSON of the structs. Most passes change little or nothing of a status, and
+// this comparison is cheaper than encoding. A type that encodes itself is copied whole.
 func differing(old, changed reflect.Value) (before, after reflect.Value) {
 	before, after = reflect.New(old.Type().Elem()), reflect.New(changed.Type().Elem())
 	for i := range old.Elem().NumField() {

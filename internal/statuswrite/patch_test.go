@@ -96,7 +96,7 @@ func TestStatusPatchIsTheWholeDifference(t *testing.T) {
 	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(settings)))
 }
 
-// anyStatuses fills statuses with values that an API server could hold.
+// anyStatuses returns a filler of statuses with values that an API server could hold.
 func anyStatuses(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
@@ -153,8 +153,8 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 	}
 }
 
-// TestDifferingLeavesWholeWhatEncodesItself checks types with their own encoding: one of their fields may define the
-// encoding of another, even if it is equal in both.
+// TestDifferingLeavesWholeWhatEncodesItself checks that a type with its own encoding is copied whole, because a field
+// that is equal in both structs may define the encoding of another field.
 func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
 	type status struct {
 		Name string
@@ -168,7 +168,7 @@ func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
 	}
 }
 
-// mix copies some fields of one struct to another, also behind pointers.
+// mix copies some fields of one struct to another, including fields behind pointers.
 func mix(into, from reflect.Value, random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// These constants bound the series that tenants can create. Tenants choose the names of namespaces, the labels of
-// applications and some reasons. A value beyond a bound is counted under Other or OtherReason.
+// These constants bound the number of series that tenants can create. Tenants choose the names of namespaces, the
+// labels of applications and some reasons. A value beyond a bound is counted under Other or OtherReason.
 const (
 	// MaxNamespaces is how many values the label app_namespace has at a time.
 	MaxNamespaces = 100
@@ -24,7 +24,7 @@ const (
 	OtherReason = "Other"
 )
 
-// slots gives a place to each of the first limit values. Later values become Other.
+// slots bounds the values of a label. The first values, up to limit, each get a place. Any further value becomes Other.
 type slots struct {
 	limit int
 	taken map[string]bool
@@ -44,8 +44,8 @@ func (s *slots) take(value string) string {
 	return value
 }
 
-// clean returns valid UTF-8 of at most 63 bytes, the limit of Kubernetes for label values. The labels of an
-// application's executors are not validated yet, and the Prometheus client panics on invalid UTF-8.
+// clean returns the value as valid UTF-8 of at most 63 bytes, the limit of Kubernetes for label values. The labels of
+// an application's executors are not validated yet, and the Prometheus client panics on invalid UTF-8.
 func clean(value string) string { return truncate(strings.ToValidUTF8(value, "?"), 63) }
 
 // keep frees the places of values that are no longer used.
@@ -57,7 +57,8 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets reads the configured labels of applications. A combination keeps its place, or counters would lose counts.
+// labelSets returns the values of the configured labels of applications, and bounds the number of combinations. A
+// combination never loses its place, because its counters would lose their counts.
 type labelSets struct {
 	names []string
 
@@ -65,7 +66,7 @@ type labelSets struct {
 	known map[string][]string
 }
 
-// namespaceLabel is the configured label that defaults to the namespace if an application has no label of that name.
+// namespaceLabel is the configured label that falls back to the namespace if an application has no label of that name.
 const namespaceLabel = "namespace"
 
 // unknownLabel is the value of a label that an application does not have.
@@ -82,7 +83,7 @@ func newLabelSets(labels []string) *labelSets {
 	return s
 }
 
-// LabelName converts a Kubernetes label key to a Prometheus label name: forbidden characters become underscores.
+// LabelName returns the Prometheus label name for a Kubernetes label key. Forbidden characters become underscores.
 func LabelName(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -92,7 +93,7 @@ func LabelName(label string) string {
 	}, label)
 }
 
-// valuesOf returns the values of the configured labels, in their order.
+// valuesOf returns an application's values of the configured labels, in the order of the configuration.
 func (s *labelSets) valuesOf(namespace string, labels map[string]string) []string {
 	values := make([]string, len(s.names))
 	for i, name := range s.names {
@@ -140,7 +141,7 @@ func (s *labelSets) all() [][]string {
 	return sets
 }
 
-// phases are the values of the label phase.
+// phases maps the phases to the values of the label phase.
 var phases = map[lifecycle.Phase]string{lifecycle.New: "New"}
 
 // reasons are the values of the label reason: the operator's own reasons, its phases and outcomes, and the reasons of

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCardinalityIsBounded checks that no metric exceeds its bound of series, whatever names tenants choose and
-// whatever a status contains, and that the sums stay complete.
+// whatever a status contains, and that the sums over the series stay complete.
 func TestCardinalityIsBounded(t *testing.T) {
 	const n = 3000
 	reg := prometheus.NewRegistry()
@@ -102,8 +102,8 @@ func TestCardinalityIsBounded(t *testing.T) {
 	}
 }
 
-// TestNamespacesGiveUpTheirPlaces checks that a namespace frees its place when it has no objects left. Short-lived
-// namespaces must not use up the places.
+// TestNamespacesGiveUpTheirPlaces checks that a namespace frees its place when it has no objects any more, so that
+// short-lived namespaces do not use up the places.
 func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

@@ -34,7 +34,8 @@ func (r registered) MustRegister(all ...prometheus.Collector) {
 	r.Registerer.MustRegister(all...)
 }
 
-// everything gives each metric a series and returns the served metrics: name to "type labels".
+// everything creates a series of each metric and returns the served metrics: a map from the name to the type and the
+// labels.
 func everything(t *testing.T, options MetricsOptions) map[string]string {
 	t.Helper()
 	reg := prometheus.NewRegistry()
@@ -104,7 +105,8 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// TestPeersNames lists the names that dashboards of the other operator read. These names are a contract.
+// TestPeersNames checks the names of the metrics that dashboards of the kubeflow operator read. These names are a
+// contract.
 func TestPeersNames(t *testing.T) {
 	got := everything(t, MetricsOptions{Prefix: "p-", Labels: []string{"app_type", "namespace"}})
 	for _, name := range []string{
@@ -122,7 +124,8 @@ func TestPeersNames(t *testing.T) {
 	}
 }
 
-// TestFixedValues checks that the page states the number of places.
+// TestFixedValues checks that the bounds are those that docs/metrics.md states, and that each known reason is a label
+// value without changes.
 func TestFixedValues(t *testing.T) {
 	if MaxNamespaces != 100 || MaxLabelSets != 500 {
 		t.Error("docs/metrics.md tells of other bounds")

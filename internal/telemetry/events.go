@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Component is the source of the operator's Events.
+// Component is the source component of the operator's Events.
 const Component = "spark-operator"
 
 const (
@@ -32,12 +32,13 @@ const (
 	maxMessage = 1024
 )
 
-// Recorder writes core/v1 Events in the background. Event never blocks: if the queue is full, it drops and counts them.
+// Recorder writes core/v1 Events in the background. Its method Event never blocks: if the queue is full, the recorder
+// drops and counts Events.
 //
-// client-go's recorder is not used. Its spam filter drops the 26th event of an object. Its single worker sleeps during
-// a failing write while the queue overflows, and queued events are lost when the process ends. Recorder derives an
-// Event's name from its content, so that a repeated event (by a new leader, for example) increases a count instead of
-// creating an object.
+// client-go's recorder is not used. Its spam filter drops the 26th Event of an object. Its single worker sleeps during
+// a failing write while the queue overflows, and queued Events are lost when the process ends. Recorder derives the
+// name of an Event from its content, so that a repeated Event (by a new leader, for example) increases a count instead
+// of creating an object.
 type Recorder struct {
 	writer  client.Client
 	reader  client.Reader
@@ -49,13 +50,14 @@ type Recorder struct {
 	waiting map[waiter]int
 }
 
-// waiter identifies the events of one namespace in one worker's queue.
+// waiter is the key under which the waiting events of one namespace in one worker's queue are counted.
 type waiter struct {
 	worker    int
 	namespace string
 }
 
-// NewRecorder returns a recorder that writes with writer and reads existing Events with reader (uncached).
+// NewRecorder returns a recorder that writes Events with writer and reads existing Events with reader, which must not
+// be a cache.
 func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
 	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics, waiting: map[waiter]int{}}
 	for i := range r.shards {
@@ -64,8 +66,8 @@ func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, me
 	return r
 }
 
-// Event queues an event about the object ref, observed at now. kind is corev1.EventTypeNormal or
-// corev1.EventTypeWarning. reason is a CamelCase word.
+// Event queues an Event about the object ref, observed at now. The kind is corev1.EventTypeNormal or
+// corev1.EventTypeWarning, and the reason is a CamelCase word.
 func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason, message string) {
 	event := newEvent(ref, now, kind, reason, message)
 	// The events of one object stay in order because they all go to the same worker.
@@ -84,7 +86,8 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 	}
 }
 
-// enter counts a waiting event of a namespace. It returns false if the namespace has used its share.
+// enter counts a waiting event of a namespace. It returns false, and does not count the event, if the namespace has
+// used its share of the queue.
 func (r *Recorder) enter(who waiter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +138,8 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-// Start writes events until ctx ends, then drains the queues for at most drainTimeout. Events queued after ctx ended
-// may be lost, so ctx must outlive all callers of Event.
+// Start writes Events until ctx ends, and then drains the queues for at most drainTimeout. Events that are queued after
+// ctx has ended may be lost, so ctx must outlive all callers of Event.
 func (r *Recorder) Start(ctx context.Context) error {
 	// The end of the drain cancels a write in flight; the end of ctx does not.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -194,7 +197,8 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// worthRetrying reports whether err is transient. A terminating namespace or a missing permission does not change.
+// worthRetrying reports whether err is transient. The error of a terminating namespace or of a missing permission is
+// not, because it does not change.
 func worthRetrying(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }

@@ -70,7 +70,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 }
 
-// writer answers Create with the result of answer.
+// writer is a client whose Create returns the result of answer.
 type writer struct {
 	client.Client
 	mu     sync.Mutex
@@ -127,7 +127,8 @@ func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	}
 }
 
-// Events of a namespace with many events leave room for those of other namespaces. Written events no longer count.
+// TestNoNamespaceFillsTheQueue checks that a namespace with many events leaves room in the queue for events of other
+// namespaces. Events that were written do not count any more.
 func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	r := NewRecorder(discarding{}, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
@@ -148,7 +149,7 @@ func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	}
 }
 
-// discarding is an API server that accepts everything.
+// discarding is a client that accepts every Create and stores nothing.
 type discarding struct{ client.Client }
 
 func (discarding) Create(context.Context, client.Object, ...client.CreateOption) error { return nil }

@@ -1,5 +1,5 @@
-// Package telemetry reports what the operator did: structured logs, Prometheus metrics, traces and Kubernetes Events.
-// It makes no decisions, never blocks a reconciler, and never writes a specification, a configuration value or a
+// Package telemetry reports the operator's work in structured logs, Prometheus metrics, traces and Kubernetes Events.
+// It makes no decisions and never blocks a reconciler. It never writes a specification, a configuration value or a
 // Secret.
 package telemetry
 
@@ -14,8 +14,8 @@ import (
 
 // NewLogger returns a logger that writes one record per line to w.
 //
-// level is debug, info, warn or error; format is json or text. logr's verbosity maps to slog's negative levels: info
-// shows V(0), and debug shows V(1) to V(4).
+// The argument level is debug, info, warn or error, and format is json or text. logr's verbosity maps to slog's
+// negative levels: info shows V(0), and debug shows V(1) to V(4).
 func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	var threshold slog.Level
 	if err := threshold.UnmarshalText([]byte(level)); err != nil {
@@ -31,10 +31,11 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	return logr.Logger{}, fmt.Errorf("log format %q: use json or text", format)
 }
 
-// plainAttr writes attributes in a form that log stores can read.
+// plainAttr returns an attribute in a form that log stores can read.
 //
 // slog would print logr's V(1) as level "DEBUG+3", which log stores cannot filter. It would also encode an event source
-// as JSON, which fails because sources hold functions. controller-runtime logs sources that are added after its start.
+// as JSON, which fails because event sources hold functions. controller-runtime logs the sources that are added after
+// its start.
 func plainAttr(groups []string, a slog.Attr) slog.Attr {
 	switch value := a.Value.Any().(type) {
 	case slog.Level:

@@ -78,8 +78,8 @@ func TestLevelsAndFormats(t *testing.T) {
 	}
 }
 
-// TestLogEventSource checks that an event source is logged by its name. JSON cannot encode it, because it holds
-// functions.
+// TestLogEventSource checks that an event source is logged by its name. JSON cannot encode an event source, because it
+// holds functions.
 func TestLogEventSource(t *testing.T) {
 	pods := source.Kind[client.Object](nil, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
 	function := source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })

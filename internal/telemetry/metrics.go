@@ -9,12 +9,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Metrics counts the phases and results of applications. docs/metrics.md lists all metrics. Dashboards for
-// sparkoperator.k8s.io read the names without the prefix sparkoperator_.
+// Metrics holds the operator's metrics, which count the phases and results of applications. docs/metrics.md lists all
+// of them. Dashboards for sparkoperator.k8s.io read the names without the prefix sparkoperator_.
 //
-// Counters increase on stored transitions only, so that a restart of the operator counts nothing twice. Gauges are
-// computed from the current state, so they are right again after the first pass over every application. MaxNamespaces
-// and MaxLabelSets bound the values of labels that tenants choose.
+// Counters increase only when a transition was stored, so that a restart of the operator counts nothing twice. Gauges
+// are computed from the current state, so they are right again after the first pass over every application.
+// MaxNamespaces and MaxLabelSets bound the values of labels that tenants choose.
 type Metrics struct {
 	sets      *labelSets
 	standings *standings
@@ -44,29 +44,33 @@ type MetricsOptions struct {
 	SubmitBuckets, StartBuckets []float64
 }
 
-// DefaultSubmitBuckets returns the bounds of the seconds from creation to the first submission: 62.5 ms to 256 s.
+// DefaultSubmitBuckets returns the default buckets for the seconds from creation to the first submission: 62.5 ms to
+// 256 s.
 func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
 
-// DefaultStartBuckets returns the bounds of the seconds from creation to the first running driver: 1 s to 1024 s.
+// DefaultStartBuckets returns the default buckets for the seconds from creation to the first running driver: 1 s to
+// 1024 s.
 func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
-// Results of a status write: values of the label result.
+// These are the results of a status write, as values of the label result.
 const (
 	WriteStored   = "stored"
 	WriteConflict = "conflict"
 	WriteFailed   = "failed"
 )
 
-// The parts of a submission's time: values of the label part.
+// These are the parts of a submission's time, as values of the label part.
 const (
 	partOperator = "operator"
 	partAPI      = "api"
 )
 
-// phaseBuckets range from transient phases to an application that runs for a day.
+// phaseBuckets are the buckets for the seconds in a phase. They range from transient phases to an application that runs
+// for a day.
 var phaseBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 
-// NewMetrics registers the metrics with reg. It panics if they are already registered, as prometheus does.
+// NewMetrics registers the metrics with reg and returns them. It panics if they are already registered, as the
+// Prometheus client does.
 func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	m := &Metrics{sets: newLabelSets(options.Labels)}
 	m.registerPeers(reg, options)
@@ -74,7 +78,7 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	return m
 }
 
-// registerPeers registers the metrics of sparkoperator.k8s.io, with the configured labels, and the gauges.
+// registerPeers registers the metrics that the kubeflow operator has too, with the configured labels, and the gauges.
 func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
 	labels, prefix := m.sets.names, LabelName(options.Prefix)
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -124,7 +128,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 	})
 }
 
-// registerOurs registers the operator's own metrics.
+// registerOurs registers the metrics that only this operator has.
 func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
@@ -159,7 +163,7 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	return c
 }
 
-// Stored counts the transitions of a plan whose status was stored. before is the standing before the plan.
+// Stored counts the transitions of a plan whose status was stored. The argument before is the standing before the plan.
 func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Transitions {
@@ -187,7 +191,8 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 	}
 }
 
-// entered counts a transition of an application. The loss and return of a node are not counted as a launch or a start.
+// entered counts a transition of an application. If an application returns to a phase because its node was lost and
+// came back, that is not counted as a launch or a start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
@@ -228,7 +233,8 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 	}
 }
 
-// between returns a time in seconds. It is never negative, although the clocks of several machines differ.
+// between returns the seconds between two times. The result is never negative, although the clocks of several machines
+// differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
 // RecordFirst records the standing of a custom resource if none was recorded since the operator started.
@@ -238,7 +244,7 @@ func (m *Metrics) RecordFirst(subject Subject, now Standing) {
 	}
 }
 
-// Record records the standing of a custom resource and counts the executors that ended since the last record.
+// Record records the standing of a custom resource and counts the executors that have ended since the last record.
 func (m *Metrics) Record(subject Subject, now Standing) {
 	ended := m.standings.record(subject, now)
 	if subject.NoApplication {
@@ -248,23 +254,24 @@ func (m *Metrics) Record(subject Subject, now Standing) {
 	m.executorsFailed.WithLabelValues(ended.labels...).Add(float64(ended.failed))
 }
 
-// RecordWait records a wait reason that no status contains, because the cluster or the operator causes it. reason is a
-// CamelCase word and applies until the next Is.
+// RecordWait records a wait reason that no status contains, because the cluster or the operator causes the wait. The
+// reason is a CamelCase word and applies until the next Record.
 func (m *Metrics) RecordWait(kind string, key types.NamespacedName, reason string) {
 	m.standings.recordWait(kind, key, reason)
 }
 
-// Remove removes a custom resource that no longer exists.
+// Remove drops a custom resource that no longer exists from the gauges.
 func (m *Metrics) Remove(kind string, key types.NamespacedName) { m.standings.remove(kind, key) }
 
-// Submitted counts the duration of a launch whose status was stored, from the decision to the last created object. api
-// is the part of total that was spent waiting for the API server.
+// Submitted counts the duration of a launch whose status was stored, from the decision to the last created object. The
+// argument api is the part of total that the operator spent waiting for the API server.
 func (m *Metrics) Submitted(kind string, total, api time.Duration) {
 	m.submissionSeconds.WithLabelValues(kind, partOperator).Observe(max(total-api, 0).Seconds())
 	m.submissionSeconds.WithLabelValues(kind, partAPI).Observe(api.Seconds())
 }
 
-// Lag counts the time from a change of a driver's container to the stored status with the phase that shows it.
+// Lag counts the time from a change of a driver's container until the status with the phase that shows the change was
+// stored.
 func (m *Metrics) Lag(kind string, phase lifecycle.Phase, happened, stored time.Time) {
 	m.lagSeconds.WithLabelValues(kind, phaseValue(phase)).Observe(between(happened, stored))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// counts gathers every unlabelled value that is not 0. For summaries and histograms it returns the number of
-// observations.
+// counts returns every unlabelled value that is not 0, by the name of the metric. For summaries and histograms, the
+// value is the number of observations.
 func counts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -85,8 +85,8 @@ func TestStoredCounts(t *testing.T) {
 	}
 }
 
-// samples gathers every series with the prefix, as name{label=value,...}. For summaries and histograms it returns the
-// number of observations.
+// samples returns the values of every series whose name has the prefix, by name{label=value,...}. For summaries and
+// histograms, the value is the number of observations.
 func samples(t *testing.T, reg *prometheus.Registry, prefix string) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -117,8 +117,8 @@ func wantSamples(t *testing.T, reg *prometheus.Registry, prefix string, want map
 	}
 }
 
-// TestConfiguredLabels checks that the metrics of dashboards have the configured labels, with the same values as in the
-// other operator.
+// TestConfiguredLabels checks that the metrics that dashboards read have the configured labels, with the same values as
+// in the kubeflow operator.
 func TestConfiguredLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Prefix: "team-a_", Labels: []string{"app-type", "namespace", "none"}})
@@ -142,7 +142,7 @@ func TestConfiguredLabels(t *testing.T) {
 	})
 }
 
-// TestEnds checks the counters and times of an application that has ended.
+// TestEnds checks the counters and durations of an application that has ended.
 func TestEnds(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	reg := prometheus.NewRegistry()
@@ -187,7 +187,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestTimes checks that a submission's time is split and that no time is negative.
+// TestTimes checks that a submission's time is split into its parts and that no time is negative.
 func TestTimes(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
@@ -217,7 +217,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestBuckets checks that the configured buckets are served.
+// TestBuckets checks that the histograms have the configured buckets.
 func TestBuckets(t *testing.T) {
 	for _, test := range []struct {
 		options       MetricsOptions

@@ -37,7 +37,7 @@ const (
 )
 
 // exporter sends spans in OTLP over HTTP with protobuf (opentelemetry.io/docs/specs/otlp, OTLP/HTTP). OpenTelemetry's
-// own exporter links all of gRPC, which would make the operator's image a third larger.
+// own exporter is not used, because it links all of gRPC, which would make the operator's image a third larger.
 type exporter struct {
 	endpoint string
 	client   *http.Client
@@ -63,7 +63,7 @@ func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter,
 	return &exporter{endpoint: u.String(), client: client, log: log, metrics: metrics}, nil
 }
 
-// ExportSpans implements sdktrace.SpanExporter. It counts and logs errors itself and never returns one.
+// ExportSpans implements sdktrace.SpanExporter. It counts and logs errors itself and never returns an error.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// queued limits the spans before OpenTelemetry's batch queue, which drops spans without reporting them. A span beyond
-// the limit is counted and logged here.
+// queued is a span processor that limits the spans on their way to OpenTelemetry's batch queue. That queue drops spans
+// without reporting them, so a span beyond the limit is counted and logged here instead.
 type queued struct {
 	sdktrace.SpanProcessor
 	to *exporter
@@ -148,7 +148,8 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 	return nil
 }
 
-// requestFor builds the protocol's message. All spans come from one process, so there is one resource.
+// requestFor returns the request that exports the spans. All spans come from one process, so the request has one
+// resource.
 func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	byScope := map[string]*tracepb.ScopeSpans{}
 	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
@@ -204,7 +205,8 @@ func keyValues(attributes []attribute.KeyValue) []*common.KeyValue {
 	return out
 }
 
-// anyValue converts the types that the operator's spans use. Other types become text.
+// anyValue converts an attribute's value to its protobuf form. It supports the types that the operator's spans use and
+// converts other types to text.
 func anyValue(value attribute.Value) *common.AnyValue {
 	switch value.Type() {
 	case attribute.BOOL:
@@ -227,5 +229,5 @@ func textValue(text string) *common.AnyValue {
 	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: valid(text)}}
 }
 
-// valid returns text as valid UTF-8. protobuf cannot encode anything else.
+// valid returns the text as valid UTF-8, because protobuf can encode no other text.
 func valid(text string) string { return strings.ToValidUTF8(text, "?") }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// elsewhere are reasons that are not wait reasons: those of conditions other than Ready and Degraded.
+// elsewhere holds reasons that are not wait reasons: the reasons of conditions other than Ready and Degraded.
 var elsewhere = map[string]bool{
 	// Exposed
 	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true,
@@ -23,8 +23,8 @@ var elsewhere = map[string]bool{
 
 var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
 
-// reasonsOf reads the reasons among a package's string constants. Their names or, for phases and outcomes, their types
-// identify them.
+// reasonsOf returns the reasons among a package's string constants, with their positions. It recognizes a reason by the
+// name of the constant or, for phases and outcomes, by the type.
 func reasonsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -60,8 +60,8 @@ func reasonsOf(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestEveryReasonIsToldApart checks that each reason in the code has a value of the label reason. An alert with the
-// reason Other does not help the engineer on call.
+// TestEveryReasonIsToldApart checks that each reason in the code has its own value of the label reason. An alert with
+// the reason Other would not help the engineer on call.
 func TestEveryReasonIsToldApart(t *testing.T) {
 	all := map[string]string{}
 	for folder, least := range map[string]int{

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// resources are the values of the label resource: the resources that the operator requests. Others become Other.
+// resources are the resources that the operator requests. They are the values of the label resource; any other resource
+// becomes Other.
 var resources = map[string]bool{
 	"sparkapplications": true, "sparkapplications/status": true, "scheduledsparkapplications": true, "scheduledsparkapplications/status": true, "sparkconnects": true, "sparkconnects/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
 	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
 	"namespaces": true, "localsubjectaccessreviews": true,
 }
 
-// Transport measures the duration of requests to the API server. Watches are excluded because they stay open.
+// Transport returns a transport that measures the duration of requests to the API server. Watches are not measured,
+// because they stay open.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return timed{next, m} }
 
 type timed struct {
@@ -33,7 +35,7 @@ func (t timed) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go unwrap the transport.
+// WrappedRoundTripper returns the wrapped transport, so that client-go can unwrap this one.
 func (t timed) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // requestOf returns the verb and the resource of a request, as Kubernetes' authorizers name them, from its path:

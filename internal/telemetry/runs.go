@@ -2,7 +2,7 @@ package telemetry
 
 import "time"
 
-// Results of a schedule's run: values of the label result.
+// These are the results of a schedule's run, as values of the label result.
 const (
 	RunStarted   = "started"   // at its scheduled time
 	RunAsked     = "asked"     // started on request
@@ -15,14 +15,16 @@ const (
 
 var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
 
-// ExpectRuns creates the counters of a kind's runs at 0. Otherwise Prometheus' increase() misses the first event.
+// ExpectRuns creates the counters of a kind's runs with the value 0. Without that, Prometheus' increase() would miss
+// the first event.
 func (m *Metrics) ExpectRuns(kind string) {
 	for _, result := range runResults {
 		m.runs.WithLabelValues(kind, result)
 	}
 }
 
-// RunStarted counts a started run and its delay. due is zero for a run that a user requested.
+// RunStarted counts a started run and its delay. The argument due is zero for a run that a user requested, which has no
+// delay.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {
 		m.Run(kind, RunAsked)

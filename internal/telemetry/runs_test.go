@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestRuns checks that a run counts by its trigger, that only scheduled runs have a delay, and that a fast clock does
-// not make the delay negative.
+// TestRuns checks that a run is counted by its trigger, that only scheduled runs have a delay, and that a clock that is
+// ahead does not make the delay negative.
 func TestRuns(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

@@ -40,7 +40,8 @@ type Standing struct {
 	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
 }
 
-// subjectKey identifies a custom resource. The key alone would mix kinds with the same name.
+// subjectKey identifies a custom resource by kind, namespace and name. Custom resources of different kinds can have the
+// same name.
 type subjectKey struct {
 	kind string
 	key  types.NamespacedName
@@ -55,7 +56,8 @@ type entry struct {
 	completed, failed int32
 }
 
-// standings holds the state of every custom resource. The gauges are summed at the scrape, so that they cannot drift.
+// standings holds the state of every custom resource and collects the gauges. The gauges are summed up at the scrape,
+// so that they cannot drift from the state.
 type standings struct {
 	sets *labelSets
 	now  func() time.Time
@@ -67,19 +69,19 @@ type standings struct {
 	namespaces, states slots
 }
 
-// The labels of the gauges' series.
+// These types hold the labels of the gauges' series.
 type (
 	stateKey struct{ kind, namespace, state, phase string }
 	waitKey  struct{ kind, phase, reason string }
 )
 
-// wait sums up the custom resources that wait for one reason.
+// wait sums up the custom resources that wait for the same reason.
 type wait struct {
 	count int
 	since time.Time // since when the longest waits
 }
 
-// counted holds the executors that ended since the last record.
+// counted holds the numbers of executors that have ended since the last record.
 type counted struct {
 	labels            []string
 	completed, failed int32
@@ -229,7 +231,8 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs and Kubernetes confirms it (phase Unknown does not count).
+// runs reports whether a driver runs in a phase and Kubernetes confirms it. In the phase Unknown, Kubernetes does not
+// confirm it.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:

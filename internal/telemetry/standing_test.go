@@ -44,8 +44,8 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	}
 }
 
-// TestServersAreNoApplications checks that metrics with names of the other operator count SparkApplications only, as
-// they do there. The operator's own metrics count every kind.
+// TestServersAreNoApplications checks that the metrics that have names of the kubeflow operator count only
+// SparkApplications, as they do in that operator. The operator's own metrics count every kind.
 func TestServersAreNoApplications(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
@@ -77,7 +77,7 @@ func TestServersAreNoApplications(t *testing.T) {
 	}
 }
 
-// TestStandings checks the gauges of standings and wait reasons against the current state.
+// TestStandings checks that the gauges of states and wait reasons agree with the current state.
 func TestStandings(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
@@ -131,7 +131,8 @@ func TestStandings(t *testing.T) {
 	})
 }
 
-// TestExecutorsAreCountedOnce, even if a status decreases a count or the operator restarts.
+// TestExecutorsAreCountedOnce checks that each ended executor is counted once, even if a status decreases a count or
+// the operator restarts.
 func TestExecutorsAreCountedOnce(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

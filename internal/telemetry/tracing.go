@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// flushTimeout bounds the wait for an unresponsive collector at the end of the process.
+// flushTimeout bounds the time that the process waits at its end for a collector that does not respond.
 const flushTimeout = 5 * time.Second
 
 // Traces creates a span for each pass over a custom resource, with a child span for each of its requests to the API
@@ -41,8 +41,8 @@ type TracesOptions struct {
 	Version string
 }
 
-// NewTraces returns traces that are sent to a collector in the background. Spans that cannot be sent are dropped,
-// counted and logged at a limited rate.
+// NewTraces returns traces whose spans are sent to a collector in the background. Spans that cannot be sent are
+// dropped, counted and logged at a limited rate.
 func NewTraces(options TracesOptions, log logr.Logger, metrics *Metrics) (*Traces, error) {
 	exporter, err := newExporter(options.Endpoint, log, metrics)
 	if err != nil {
@@ -60,7 +60,7 @@ func newTraces(options TracesOptions, processing sdktrace.TracerProviderOption) 
 	return &Traces{provider: provider, tracer: provider.Tracer("github.com/sparkoperator/spark-operator")}
 }
 
-// Pass begins the span of a pass. The pass makes its requests with the returned context and calls end with its error.
+// Pass begins the span of a pass. The pass must use the returned context for its requests, and call end with its error.
 func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName) (_ context.Context, end func(error)) {
 	if t == nil {
 		return ctx, func(error) {}
@@ -75,7 +75,7 @@ func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName
 	}
 }
 
-// kindOf returns the kind of error that ended a pass. The message is left out: messages of an API server or an
+// kindOf returns the kind of error that ended a pass, and not its message, because messages of an API server or an
 // admission webhook may quote the tenant's objects. The log contains the message, and the failed request's span has the
 // status code.
 func kindOf(err error) string {
@@ -89,7 +89,7 @@ func kindOf(err error) string {
 	return "failed"
 }
 
-// Decided adds the phase before the pass and the decision to the pass's span.
+// Decided adds the phase before the pass, and the decision, to the span of the pass.
 func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecycle.Plan) {
 	if t == nil {
 		return
@@ -112,8 +112,8 @@ func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecyc
 	}
 }
 
-// Transport creates a span for each request of a traced pass and sends the trace's ID to the API server. Other requests
-// (watches, the lease, events) have no span.
+// Transport returns a transport that creates a span for each request of a traced pass and sends the trace's ID to the
+// API server. Other requests (watches, the lease, Events) have no span.
 func (t *Traces) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next

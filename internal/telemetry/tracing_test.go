@@ -29,7 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// receiver is a collector of OTLP over HTTP, according to the specification.
+// receiver is a collector that receives spans in OTLP over HTTP, as the specification describes.
 type receiver struct {
 	t      *testing.T
 	server *httptest.Server
@@ -79,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(r.answer)
 }
 
-// byName returns the received spans by name.
+// byName returns the received spans by their names.
 func (r *receiver) byName() map[string]*tracepb.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,8 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 	return out
 }
 
-// apiServer answers a request of a pass and reports the trace that the request named.
+// apiServer returns a transport that answers a request of a pass and stores the trace that the request names in
+// reported.
 func apiServer(reported *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		*reported = r.Header.Get("Traceparent")
@@ -128,7 +129,8 @@ func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, method, url st
 	response.Body.Close()
 }
 
-// TestTraces checks that a pass is a span with its requests as children, sent with the real protocol over the loopback.
+// TestTraces checks that a pass is a span whose children are the pass's requests. The spans are sent with the real
+// protocol over the loopback interface.
 func TestTraces(t *testing.T) {
 	to := newReceiver(t)
 	reg := prometheus.NewRegistry()
@@ -211,8 +213,8 @@ func TestErrorsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// TestCollectorThatHangs checks that spans beyond the queue are counted like spans that a collector rejects. Every
-// ended span is either sent or counted.
+// TestCollectorThatHangs checks that every ended span is either sent or counted as dropped. Spans beyond the queue are
+// counted like spans that a collector rejects.
 func TestCollectorThatHangs(t *testing.T) {
 	answer, asked := make(chan struct{}), make(chan struct{}, 100)
 	to := newReceiver(t)
@@ -274,7 +276,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestCollectorInTrouble checks that spans that cannot be sent are counted and logged once, without failures elsewhere.
+// TestCollectorInTrouble checks that spans that cannot be sent are counted and logged once, and cause no failure
+// elsewhere.
 func TestCollectorInTrouble(t *testing.T) {
 	to := newReceiver(t)
 	to.answer = http.StatusServiceUnavailable
@@ -313,7 +316,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	}
 }
 
-// TestNoTraces checks that without an endpoint no collector is called and requests pass through unchanged.
+// TestNoTraces checks that without an endpoint the operator calls no collector and changes no request.
 func TestNoTraces(t *testing.T) {
 	var traces *Traces
 	var reported string

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// frames is the body of a watch: events, each after its length in four bytes (Kubernetes: runtime/serializer/protobuf,
-// length-delimited frames).
+// frames is the body of a watch in protobuf, reduced to the kept fields. Each event in it follows its length in four
+// bytes (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
 type frames struct {
 	io.Closer
 	from  io.Reader
@@ -19,10 +19,10 @@ type frames struct {
 	left  []byte // the unread part of out
 }
 
-// maxFrame is the largest event that is read. client-go does not read events above 16 MiB either.
+// maxFrame is the size of the largest event that is read, in bytes. client-go does not read events above 16 MiB either.
 const maxFrame = 16 << 20
 
-// keptFrame is the largest event whose buffers are kept for the next event.
+// keptFrame is the size of the largest event, in bytes, whose buffers are reused for the next event.
 const keptFrame = 256 << 10
 
 // Read implements io.Reader.
@@ -69,7 +69,7 @@ func (f *frames) next() error {
 	return nil
 }
 
-// list is the body of a response that holds one object or list.
+// list is the body of a response that holds one object or one list, reduced to the kept fields.
 type list struct {
 	io.ReadCloser
 	objects objects

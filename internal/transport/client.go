@@ -1,6 +1,6 @@
-// Package transport is how the caches receive objects. This costs the operator more than everything else: each executor
-// causes about eight events with a whole pod. The transport removes unread fields before an object is decoded, and
-// reads pod events that arrive close together in one batch.
+// Package transport reads the objects that the caches receive. The caches' input costs the operator more than
+// everything else: each executor causes about eight events, each with a whole pod. The transport removes unread fields
+// before an object is decoded, and reads pod events that arrive close together in one batch.
 package transport
 
 import (
@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client for caches. Requests for pods use a connection of their own, on which events that arrive
-// within pause are read together. All other requests use the client others. Objects in protobuf are reduced to the
-// fields in kept. Events in JSON lose their managed fields only. decode, which may be nil, returns the Work of each
-// watch; it is notified when the bytes read from the body are being decoded.
+// Client returns a client for caches. Requests for pods use their own connection, on which events that arrive within
+// pause are read together. All other requests use the client others. Objects in protobuf are reduced to the fields in
+// kept. Events in JSON lose only their managed fields. The function decode, which may be nil, returns the Work of a
+// watch. That Work is notified when the decoding of the bytes that were read begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's own
@@ -44,7 +44,7 @@ func transportOf(client *http.Client) http.RoundTripper {
 	return client.Transport
 }
 
-// router sends requests for pods over their own connection.
+// router is a transport that sends requests for pods over their own connection.
 type router struct {
 	pods, others http.RoundTripper
 	objects      objects
@@ -79,7 +79,7 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// shed removes unread fields from the body of a response. Other content types pass through unchanged.
+// shed removes unread fields from the body of a response. It leaves bodies of other content types unchanged.
 func (r *router) shed(request *http.Request, response *http.Response) {
 	if response.Header.Get("Content-Encoding") != "" {
 		return

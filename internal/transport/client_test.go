@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// counting counts the requests that do not use the caches' own connection.
+// counting is a transport that counts the requests that do not use the caches' own connection.
 type counting struct {
 	http.RoundTripper
 	asked atomic.Int64
@@ -31,13 +31,14 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(request)
 }
 
-// kinds returns the Kinds of names, with lists.
+// kinds returns the variable names with an entry for lists of pods.
 func kinds() Kinds {
 	pod := names["Pod"]
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
 }
 
-// clients returns a client that keeps only the parts of pods in names, for a format, and an ordinary one.
+// clients returns a lean client, which keeps only the parts of pods that kinds specifies, and a plain one. Both use the
+// given content type.
 func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, others *counting) {
 	t.Helper()
 	rc := testkit.Rest(t)
@@ -59,7 +60,7 @@ func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, oth
 	return lean, kubernetes.NewForConfigOrDie(rc), others
 }
 
-// podOf returns a pod without a node, with a label that is kept and one that is not.
+// podOf returns a pod without a node. The pod has a label that is kept and a label that is removed.
 func podOf(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"a": "kept", "z": "not"}},
@@ -67,7 +68,7 @@ func podOf(name string) *corev1.Pod {
 	}
 }
 
-// less returns what kinds keeps of podOf.
+// less returns the parts of podOf that kinds keeps.
 func less(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"a": "kept"}},
@@ -132,7 +133,8 @@ func TestClientListsAndWatches(t *testing.T) {
 	}
 }
 
-// Errors and responses other than protobuf come as they were sent.
+// TestClientLeavesTheRest checks that errors, and responses in other formats than protobuf, are returned as the API
+// server sent them.
 func TestClientLeavesTheRest(t *testing.T) {
 	namespace := testkit.Namespace(t)
 	lean, plain, _ := clients(t, runtime.ContentTypeProtobuf)
@@ -157,7 +159,7 @@ func TestClientLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A watch ends with its context, even while its connection waits for more.
+// TestClientEnds checks that a watch ends with its context, even while its connection waits for more bytes.
 func TestClientEnds(t *testing.T) {
 	lean, _, _ := clients(t, runtime.ContentTypeProtobuf)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// gathering is a connection that pauses reading after all arrived bytes were read. Bytes that arrive during the pause
-// are read together. An event that is read by itself wakes a chain of goroutines and takes a core from the API server
-// if they share one. After silence, reading begins at once.
+// gathering is a connection that makes a pause in reading after it has read all bytes that have arrived. Bytes that
+// arrive during the pause are read together. If each event were read by itself, it would wake a chain of goroutines,
+// which take a core from an API server on the same machine. If nothing has arrived for longer than the pause, the next
+// bytes are read at once.
 //
-// There is no pause while many bytes arrive, which means that a cache is being filled. A pausing reader would limit the
-// sender to the connection's window.
+// There is no pause while many bytes arrive, because a cache is being filled then. A reader that makes pauses would
+// limit the sender to the connection's window.
 type gathering struct {
 	net.Conn
 	pause   time.Duration
@@ -30,7 +31,7 @@ const (
 	much = 512 << 10
 )
 
-// Read implements net.Conn. A connection below HTTP has one reader.
+// Read implements net.Conn. It must not be called concurrently; HTTP reads a connection with one reader.
 func (c *gathering) Read(p []byte) (int, error) {
 	if c.drained && max(c.come, c.previous) < much && c.read.Sub(c.begun) >= beginning {
 		time.Sleep(c.pause - time.Since(c.read))
@@ -52,10 +53,10 @@ func (c *gathering) count(n int) {
 	c.come += n
 }
 
-// dialer opens connections.
+// dialer is a function that opens connections.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// gather makes the dialer's connections gather bytes for one pause.
+// gather returns a dialer whose connections are gathering connections with the given pause.
 func (d dialer) gather(pause time.Duration) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d(ctx, network, address)

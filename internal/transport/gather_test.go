@@ -27,7 +27,7 @@ func connected(t *testing.T) (near, far net.Conn) {
 	return near, other
 }
 
-// read reads once and returns how long that took.
+// read reads once and returns the text and how long the read took.
 func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 	t.Helper()
 	began, p := time.Now(), make([]byte, into)
@@ -65,7 +65,7 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// Handshakes and first lists are read without pauses.
+// TestGatheringBegins checks that a new connection is read without pauses, for handshakes and first lists.
 func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, far := net.Pipe()
@@ -101,8 +101,8 @@ type reading struct {
 
 func (r reading) Read(p []byte) (int, error) { return r.socket.Read(p) }
 
-// A fast sender is delayed only at the first read. It is a little slower than its reader, which therefore drains all
-// bytes each time.
+// TestGatheringMuch checks that a fast sender is delayed only at the first read. The sender is a little slower than its
+// reader, so each read drains all bytes.
 func TestGatheringMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := make(socket, 1000)
@@ -137,7 +137,7 @@ func TestGatheringMuch(t *testing.T) {
 	})
 }
 
-// A waiting reader receives the end of the connection.
+// TestGatheringEnds checks that a reader that waits gets the end of the connection.
 func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := connected(t)
@@ -149,7 +149,7 @@ func TestGatheringEnds(t *testing.T) {
 	})
 }
 
-// The error of the dialer is returned unchanged.
+// TestGatherNoConnection checks that the error of the dialer is returned unchanged.
 func TestGatherNoConnection(t *testing.T) {
 	refused := errors.New("refused")
 	dial := dialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }).gather(gap)

@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// keptKey is the key of a context's Kinds.
+// keptKey is the key under which a context holds Kinds.
 type keptKey struct{}
 
-// WithKept returns a context for requests whose responses are decoded only as far as kept specifies. The transport of
-// the client must come from Shedding.
+// WithKept returns a context for requests. Of their responses, only the parts that kept specifies are decoded. The
+// transport of the client must be one that Shedding returned.
 func WithKept(ctx context.Context, kept Kinds) context.Context {
 	return context.WithValue(ctx, keptKey{}, kept)
 }
 
-// Shedding returns a transport that removes the fields that WithKept does not name before a response is decoded. A
-// megabyte of a pod can become fifty in memory.
+// Shedding returns a transport that removes the fields that the Kinds of WithKept do not keep, before a response is
+// decoded. That matters because a megabyte of a pod can become fifty megabytes in memory.
 func Shedding(next http.RoundTripper) http.RoundTripper { return shedding{next} }
 
 type shedding struct{ next http.RoundTripper }

@@ -6,8 +6,8 @@ import (
 )
 
 // unmanaged is the body of a JSON watch without the content of metadata.managedFields. Managed fields are a third to a
-// half of a custom resource with a status, and client-go would read them four times before they are dropped. The field
-// stays as an empty list.
+// half of a custom resource with a status, and client-go would read them four times before the cache drops them. The
+// field stays as an empty list.
 type unmanaged struct {
 	io.Closer
 	from io.Reader
@@ -20,12 +20,12 @@ type unmanaged struct {
 	keys   [managedDepth + 1]name // the last key at each depth
 }
 
-// managedPath is the path of managed fields in an event: each encoded key by its depth.
+// managedPath is the path of managed fields in an event. It maps a depth to the encoded key at that depth.
 var managedPath = [managedDepth + 1]string{1: `"object"`, 2: `"metadata"`, managedDepth: `"managedFields"`}
 
 const managedDepth = 3
 
-// name is the start of an encoded string. A string longer than the keys of managedPath matches none of them.
+// name holds the start of an encoded string. A string that is longer than the keys of managedPath equals none of them.
 type name struct {
 	text [len(`"managedFields"`) + 1]byte
 	size int
@@ -64,8 +64,8 @@ func (u *unmanaged) keep(p []byte) int {
 	return kept
 }
 
-// inString reads on in a string, to its end, through one backslash, or over one escaped byte. It returns how much it
-// read.
+// inString reads on in a string: to its end, to the next backslash, or over one escaped byte. It returns how many bytes
+// it has read.
 func (u *unmanaged) inString(p []byte) int {
 	size := 1
 	if u.escape {
@@ -79,7 +79,7 @@ func (u *unmanaged) inString(p []byte) int {
 	return size
 }
 
-// between reads one byte outside of strings.
+// between reads one byte that is not in a string.
 func (u *unmanaged) between(b byte) {
 	switch b {
 	case '"':

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unmanagedOf reads a whole body without managed fields.
+// unmanagedOf reads a whole body through unmanaged and returns the result.
 func unmanagedOf(t testing.TB, in io.Reader) string {
 	t.Helper()
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})
@@ -62,7 +62,7 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// A watch that is cut off returns an error after its bytes.
+// TestUnmanagedCut checks that a watch that is cut off returns an error after its bytes.
 func TestUnmanagedCut(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"object":{"metadata":{"managedFields":[1`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})
@@ -72,7 +72,8 @@ func TestUnmanagedCut(t *testing.T) {
 	}
 }
 
-// JSON input loses only the elements of managed fields. Nothing is added to other input.
+// FuzzUnmanaged checks that JSON input loses only the elements of managed fields, and that nothing is added to any
+// other input.
 func FuzzUnmanaged(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"ADDED","object":{"metadata":{"managedFields":[{"fieldsV1":{"k:{\"a\":\"]\"}":{}}}],"name":"\\\""}}}`,

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message specifies the kept fields of a protobuf message. Other fields are never decoded; decoding is most of the cost
-// of an incoming object.
+// Message specifies the fields of a protobuf message that are kept. Other fields are never decoded, because decoding is
+// most of the cost of an incoming object.
 type Message struct {
 	fields [maxField + 1]*Message
 	named  []string
@@ -20,10 +20,10 @@ type Message struct {
 // maxField is the highest field number that can be kept. Fields with higher numbers are removed.
 const maxField = 63
 
-// Whole keeps a message, or a value of another type, as it is.
+// Whole specifies that a message, or a value of another type, is kept as it is.
 var Whole = &Message{whole: true}
 
-// Fields keeps the fields with these numbers of a message. It panics if a number is higher than 63.
+// Fields returns a Message that keeps the fields with these numbers. It panics if a number is higher than 63.
 func Fields(fields map[protowire.Number]*Message) *Message {
 	m := &Message{}
 	for number, field := range fields {
@@ -32,11 +32,11 @@ func Fields(fields map[protowire.Number]*Message) *Message {
 	return m
 }
 
-// Named keeps a message whole if its first field, such as the key of a map's entry, has one of these values. Otherwise
-// the message is removed.
+// Named returns a Message that keeps a message whole if the message's first field, such as the key of a map's entry,
+// has one of these values. Otherwise the message is removed.
 func Named(names ...string) *Message { return &Message{named: names} }
 
-// errMalformed is returned for bytes that are not a message.
+// errMalformed is the error for bytes that are not a protobuf message.
 var errMalformed = errors.New("not a message of protocol buffers")
 
 // shed appends the kept part of a message to out.
@@ -67,7 +67,7 @@ func (m *Message) field(number protowire.Number) *Message {
 	return m.fields[number]
 }
 
-// keep appends the kept part of one field to out: the field, or a reduced message in it.
+// keep appends the kept part of one field to out: the whole field, or the field with a reduced message.
 func (m *Message) keep(out, field, value []byte, number protowire.Number, kind protowire.Type) ([]byte, error) {
 	switch {
 	case m == nil:
@@ -87,12 +87,12 @@ func (m *Message) keep(out, field, value []byte, number protowire.Number, kind p
 	return out, nil
 }
 
-// names reports whether Named lists the name.
+// names reports whether the names that Named was given include this name.
 func (m *Message) names(name []byte) bool {
 	return slices.ContainsFunc(m.named, func(n string) bool { return n == string(name) })
 }
 
-// first returns the value of a message's first field, if the value is bytes.
+// first returns the value of a message's first field, or nil if the value is not bytes.
 func first(message []byte) []byte {
 	number, kind, tag := protowire.ConsumeTag(message)
 	if tag < 0 || number != 1 || kind != protowire.BytesType {
@@ -105,7 +105,7 @@ func first(message []byte) []byte {
 	return value
 }
 
-// within appends a field with the content that inner appends.
+// within appends a field to out. The function inner appends the content of the field.
 func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, error)) ([]byte, error) {
 	out = protowire.AppendTag(out, number, protowire.BytesType)
 	begin := len(out)
@@ -122,10 +122,10 @@ func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, err
 }
 
 // magic is the prefix of each protobuf object from the API server (Kubernetes: runtime/serializer/protobuf). A
-// runtime.Unknown follows.
+// runtime.Unknown follows it.
 var magic = []byte("k8s\x00")
 
-// Field numbers of runtime.Unknown, metav1.TypeMeta and metav1.WatchEvent (Kubernetes: generated.proto).
+// These are the field numbers of runtime.Unknown, metav1.TypeMeta and metav1.WatchEvent (Kubernetes: generated.proto).
 const (
 	unknownTypeMeta, unknownRaw = 1, 2
 	typeMetaKind                = 2
@@ -133,14 +133,14 @@ const (
 	extensionRaw                = 1
 )
 
-// Kinds specifies the kept part of objects by kind. Objects of other kinds are kept whole.
+// Kinds specifies by kind which part of an object is kept. Objects of other kinds are kept whole.
 type Kinds map[string]*Message
 
-// Shed returns the kept part of an object in the API server's encoding. Other or unreadable input is returned
-// unchanged.
+// Shed returns the kept part of an object in the API server's encoding. It returns input of other kinds and unreadable
+// input unchanged.
 func (k Kinds) Shed(object []byte) []byte { return k.objects().shed(nil, object) }
 
-// objects are Kinds inside the envelope runtime.Unknown.
+// objects specifies the same as Kinds, but for objects inside the envelope runtime.Unknown.
 type objects map[string]*Message
 
 func (k Kinds) objects() objects {
@@ -151,13 +151,13 @@ func (k Kinds) objects() objects {
 	return o
 }
 
-// event returns the kept part of a metav1.WatchEvent.
+// event returns the specification of the kept part of a metav1.WatchEvent.
 func (o objects) event() *Message {
 	return Fields(map[protowire.Number]*Message{eventType: Whole, eventObject: Fields(map[protowire.Number]*Message{extensionRaw: {as: o.shed}})})
 }
 
-// shed appends the kept part of an object to out. Other or unreadable input is appended unchanged, so that the client
-// reports the error.
+// shed appends the kept part of an object to out. It appends input of other kinds and unreadable input unchanged, so
+// that the client reports the error.
 func (o objects) shed(out, in []byte) []byte {
 	unknown, found := bytes.CutPrefix(in, magic)
 	kept := o[string(valueOf(valueOf(unknown, unknownTypeMeta), typeMetaKind))]
@@ -172,7 +172,7 @@ func (o objects) shed(out, in []byte) []byte {
 	return out
 }
 
-// valueOf returns the bytes of a message's first field with this number, or nil.
+// valueOf returns the bytes of the first field of a message that has this number, or nil.
 func valueOf(message []byte, want protowire.Number) []byte {
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)

@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parts are the kept fields of a message.
+// parts maps the numbers of a message's kept fields to what is kept of each.
 type parts = map[protowire.Number]*Message
 
-// names keeps the name and namespace of a pod, the labels a and b, and the names of its containers.
+// names specifies the kept parts of a pod: its name and namespace, the labels a and b, and the names of its containers.
 var names = Kinds{"Pod": Fields(parts{
 	1: Fields(parts{1: Whole, 3: Whole, 11: Named("a", "b")}),
 	2: Fields(parts{2: Fields(parts{1: Whole})}),
@@ -88,7 +88,8 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// Unreadable input is returned unchanged, so that the client's decoder reports its well-known error.
+// TestShedMalformed checks that unreadable input is returned unchanged, so that the client's decoder reports its
+// well-known error.
 func TestShedMalformed(t *testing.T) {
 	pod := encoded(t, &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "b"}}})
 	for name, in := range map[string][]byte{
@@ -110,7 +111,7 @@ func TestShedMalformed(t *testing.T) {
 	}
 }
 
-// frame returns an event of a watch in its encoding.
+// frame returns the event of a watch in the API server's encoding.
 func frame(t *testing.T, kind string, object runtime.Object) []byte {
 	t.Helper()
 	event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: encoded(t, object)}}
@@ -167,7 +168,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A watch that is cut off has not ended: the reflector must list again or continue from its last version.
+// TestFramesCut checks that a watch that is cut off does not look like one that has ended. The reflector must list
+// again or continue from its last version.
 func TestFramesCut(t *testing.T) {
 	whole := frame(t, "ADDED", &corev1.Pod{TypeMeta: podMeta})
 	for name, test := range map[string]struct {
@@ -192,7 +194,7 @@ func TestFramesCut(t *testing.T) {
 	}
 }
 
-// Shedding ends on any input, and its output is not longer than the input.
+// FuzzShed checks that Shed returns for any input, and that its output is not longer than the input.
 func FuzzShed(f *testing.F) {
 	f.Add(encoded(f, &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "1", "z": "2"}}}))
 	f.Add([]byte("k8s\x00\x0a\x05\x12\x03Pod\x12\x02\x0a\x80"))

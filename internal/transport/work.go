@@ -5,29 +5,30 @@ import (
 	"io"
 )
 
-// Work is the decoding of a body. It begins when bytes were read and ends at the next read or if there are no more.
+// Work is notified of the decoding of a body. The decoding begins when bytes were read, and ends at the next read or at
+// the end of the body.
 type Work interface {
 	Begin()
 	End()
 	Drop() // the work never begins again
 }
 
-// workKey is the key of a context's Work.
+// workKey is the key under which a context holds a Work.
 type workKey struct{}
 
-// WithWork returns a context for a list. The work begins when the body of the list has been read. The caller decodes
-// the list after that and ends the work.
+// WithWork returns a context for the request of a list. The work begins when the body of the list has been read. The
+// caller decodes the list after that and then ends the work.
 func WithWork(ctx context.Context, work Work) context.Context {
 	return context.WithValue(ctx, workKey{}, work)
 }
 
-// workOf returns the work that WithWork added to the context of a request, or nil.
+// workOf returns the Work that WithWork added to the context of a request, or nil.
 func workOf(ctx context.Context) Work {
 	work, _ := ctx.Value(workKey{}).(Work)
 	return work
 }
 
-// streamed is the body of a watch. The bytes of one read are decoded before the next read.
+// streamed is the body of a watch. The caller decodes the bytes of one read before the next read.
 type streamed struct {
 	io.ReadCloser
 	work Work
@@ -49,7 +50,8 @@ func (s *streamed) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// received is the body of a list, which is decoded after Close. A retried request ends the work.
+// received is the body of a list, which the caller decodes after Close. If the request is sent again, the work ends
+// first.
 type received struct {
 	io.ReadCloser
 	work Work

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// worked records the calls of Work.
+// worked is a Work that records its calls.
 type worked struct{ notes []string }
 
 func (w *worked) Begin() { w.notes = append(w.notes, "begin") }
 func (w *worked) End()   { w.notes = append(w.notes, "end") }
 func (w *worked) Drop()  { w.notes = append(w.notes, "drop") }
 
-// answering answers each request with a body in two parts.
+// answering is a transport that answers each request with a body in two parts.
 type answering struct{ status int }
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
@@ -24,7 +24,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 }
 
-// TestWork checks that the bytes of a watch are decoded between two reads, and a list after its body was read.
+// TestWork checks that the work of a watch is active between two reads, and the work of a list after its body was read.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// heap returns the memory in use after a garbage collection.
+// heap returns the bytes of memory in use after a garbage collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -24,7 +24,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// claimed returns the metadata of an object with the operator's label, whose owners have names of a megabyte in total.
+// claimed returns the metadata of an object that has the operator's label and a hundred owners, whose names have a
+// megabyte in total.
 func claimed(i int) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{identity.AppUIDLabel: "u"},
@@ -38,7 +39,7 @@ func claimed(i int) *metav1.PartialObjectMetadata {
 }
 
 // TestTrimBoundsOwners checks that objects with a forged label take little memory while they exist, and none after
-// that.
+// their deletion.
 func TestTrimBoundsOwners(t *testing.T) {
 	const objects, most = 300, 8 << 20 // without the bound, 291 MiB stayed
 	before := heap()
@@ -59,7 +60,8 @@ func TestTrimBoundsOwners(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsOwnersThatMatter checks that the owner named by the label stays among many owners, with some others.
+// TestTrimKeepsOwnersThatMatter checks that the owner that the label names is kept among many owners, together with
+// some of the others.
 func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	t.Parallel()
 	object := claimed(1)
@@ -84,8 +86,8 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsPods checks that texts of a tenant in a pod's status or annotations are bounded, and that the facts
-// stay the same.
+// TestTrimBoundsPods checks that the texts that a tenant writes to a pod's status or annotations are bounded, and that
+// the facts stay the same.
 func TestTrimBoundsPods(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)

@@ -9,13 +9,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// ServerVariable is set in the environment of every server container, whether the operator or a user's template defines
-// it.
+// ServerVariable is an environment variable that every server container has, whether the operator or a user's template
+// defines the container.
 const ServerVariable = "SPARK_NO_DAEMONIZE"
 
-// SparkContainer returns the name of the container in a driver pod that runs Spark. For a server, a user's template may
-// name this container and add others. If no container has the returned name, the last container counts, and the cache
-// keeps Spark's container last (Pod).
+// SparkContainer returns the name of the container in a driver pod that runs Spark. The template of a server may give
+// this container another name and add other containers. If no container has the returned name, readers take the last
+// container, and the cache keeps Spark's container last (Pod).
 func SparkContainer(pod *corev1.Pod) string {
 	if pod.Labels[identity.RoleLabel] != identity.RoleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.DriverContainer }) {
 		return overlay.DriverContainer
@@ -28,5 +28,6 @@ func SparkContainer(pod *corev1.Pod) string {
 	return overlay.DriverContainer
 }
 
-// ConfVolume is the driver pod's volume for the ConfigMap that spark-submit creates last (KubernetesClientApplication).
+// ConfVolume is the name of the volume in a driver pod that holds the ConfigMap that spark-submit creates last
+// (KubernetesClientApplication).
 const ConfVolume = "spark-conf-volume-driver"

@@ -12,13 +12,13 @@ import (
 // The messages below specify the decoded part of incoming dependents: the fields that Pod, Child and Metadata read, by
 // their numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks them.
 
-// parts are the kept fields of a message.
+// parts maps the numbers of a message's kept fields to what is kept of each.
 type parts = map[protowire.Number]*transport.Message
 
-// keptAnnotations are podAnnotations and the annotation that marks the end of a watch's initial events.
+// keptAnnotations keeps podAnnotations and the annotation that marks the end of a watch's initial events.
 var keptAnnotations = transport.Named(append(slices.Clone(podAnnotations), metav1.InitialEventsAnnotationKey)...)
 
-// keptMeta keeps metav1.ObjectMeta with some of its labels.
+// keptMeta returns the kept part of metav1.ObjectMeta. The argument specifies which labels are kept.
 func keptMeta(labels *transport.Message) *transport.Message {
 	return transport.Fields(parts{
 		1:  transport.Whole, // name
@@ -34,13 +34,13 @@ func keptMeta(labels *transport.Message) *transport.Message {
 	})
 }
 
-// keptContainer keeps parts of corev1.Container.
+// keptContainer specifies the kept part of corev1.Container.
 var keptContainer = transport.Fields(parts{
 	1: transport.Whole,                 // name
 	7: transport.Named(ServerVariable), // env
 })
 
-// keptContainerStatus keeps parts of corev1.ContainerStatus.
+// keptContainerStatus specifies the kept part of corev1.ContainerStatus.
 var keptContainerStatus = transport.Fields(parts{
 	1: transport.Whole, // name
 	2: transport.Whole, // state
@@ -51,7 +51,8 @@ var keptContainerStatus = transport.Fields(parts{
 	9: transport.Whole, // started
 })
 
-// keptPod keeps parts of corev1.Pod. livePod also keeps the volume ConfVolume, which confirm reads.
+// keptPod and livePod specify the kept part of corev1.Pod. livePod also keeps the volume ConfVolume, which package
+// apply reads to confirm a submission.
 var keptPod, livePod = podWith(nil), podWith(transport.Named(ConfVolume))
 
 func podWith(volumes *transport.Message) *transport.Message {
@@ -79,11 +80,12 @@ func podWith(volumes *transport.Message) *transport.Message {
 	})
 }
 
-// keptChild keeps parts of metav1.PartialObjectMetadata. It keeps all labels, because selectors of namespaces may use
-// any label.
+// keptChild specifies the kept part of metav1.PartialObjectMetadata. It keeps all labels, because selectors of
+// namespaces may use any label.
 var keptChild = transport.Fields(parts{1: keptMeta(transport.Whole)})
 
-// Kept specifies the kept part of dependents by kind. In a list, field 1 is metav1.ListMeta and field 2 the items.
+// Kept specifies the kept part of dependents, by kind. In a list, field 1 is metav1.ListMeta and field 2 holds the
+// items.
 var Kept = transport.Kinds{
 	"Pod":                       keptPod,
 	"PodList":                   transport.Fields(parts{1: transport.Whole, 2: keptPod}),
@@ -91,5 +93,5 @@ var Kept = transport.Kinds{
 	"PartialObjectMetadataList": transport.Fields(parts{1: transport.Whole, 2: keptChild}),
 }
 
-// KeptLive specifies the kept part of pods that are listed from the API server (livePods).
+// KeptLive specifies the kept part of pods that are listed from the API server (dependents.Client.LivePods).
 var KeptLive = transport.Kinds{"PodList": transport.Fields(parts{1: transport.Whole, 2: livePod})}

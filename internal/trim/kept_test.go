@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// wireCodec decodes the types that caches decode.
+// wireCodec decodes objects of the types that the caches decode.
 var wireCodec = func() runtime.Serializer {
 	kinds := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(kinds))
@@ -39,7 +39,7 @@ func sent(t *testing.T, object runtime.Object) []byte {
 	return out.Bytes()
 }
 
-// received returns the object that a client decodes.
+// received returns the object that a client would decode from these bytes.
 func received(t *testing.T, object []byte) runtime.Object {
 	t.Helper()
 	out, _, err := wireCodec.Decode(object, nil, nil)
@@ -49,7 +49,7 @@ func received(t *testing.T, object []byte) runtime.Object {
 	return out
 }
 
-// anyObjects fills objects with values that an API server could send.
+// anyObjects returns a filler of objects with values that an API server could send.
 func anyObjects(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
@@ -93,8 +93,8 @@ func anyObjects(seed int64) *randfill.Filler {
 	)
 }
 
-// TestKeptIsWhatTrimReads checks that decoding drops only fields that trimming would drop too. If you make Pod read
-// another field, this test fails until Kept lists the field.
+// TestKeptIsWhatTrimReads checks that Kept drops only fields that trimming would drop too. If Pod begins to read
+// another field, this test fails until Kept lists that field.
 func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
 		t.Helper()
@@ -130,7 +130,7 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 }
 
 // TestKeptOfLists checks that a list keeps its resourceVersion and its continue token, and that its items are trimmed
-// like single objects. API servers without watch lists send lists.
+// like single objects. An API server that does not support watch lists sends lists.
 func TestKeptOfLists(t *testing.T) {
 	remaining := int64(7)
 	meta := metav1.ListMeta{ResourceVersion: "42", Continue: "more", RemainingItemCount: &remaining}
@@ -172,8 +172,8 @@ func TestKeptOfLists(t *testing.T) {
 	}
 }
 
-// TestKeptOfBookmarks checks that the annotation for the end of a watch's initial events stays. Without it, no cache
-// would ever be synced.
+// TestKeptOfBookmarks checks that the annotation that marks the end of a watch's initial events is kept. Without it, no
+// cache would ever be synced.
 func TestKeptOfBookmarks(t *testing.T) {
 	done := metav1.ObjectMeta{ResourceVersion: "42", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	for _, mark := range []runtime.Object{

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestTrimBoundsMetadata checks that the metadata of a custom resource takes less memory than the text that a tenant
-// wrote.
+// TestTrimBoundsMetadata checks that the kept metadata of a custom resource takes less memory than the text that a
+// tenant wrote to it.
 func TestTrimBoundsMetadata(t *testing.T) {
 	const objects = 20
 	for name, meta := range map[string]func(*metav1.ObjectMeta){
@@ -62,7 +62,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsMetadataThatIsRead checks that the metadata that decisions read stays.
+// TestTrimKeepsMetadataThatIsRead checks that the metadata that decisions read is kept.
 func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	t.Parallel()
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
@@ -92,8 +92,8 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsContainers checks that many containers with names of three letters do not take half a kilobyte each in
-// the cache.
+// TestTrimBoundsContainers checks that a pod with many containers does not take half a kilobyte for each in the cache,
+// even if the containers have names of three letters.
 func TestTrimBoundsContainers(t *testing.T) {
 	const pods, most = 10, 4 << 20 // without the bound, 94 MiB
 	before := heap()

@@ -24,19 +24,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// childLabels are the labels of pods and of childKinds that decisions use.
+// childLabels are the labels of pods and of other dependents that decisions use.
 var childLabels = append([]string{
 	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
 	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
 }, identity.NameLabels...)
 
-// podAnnotations are the annotations of a pod that become facts: the spec that the driver was created from, the pod
-// that submitted it, and the exception that ended the driver. Spark 4.1 and newer write the exception if
-// spark.kubernetes.driver.annotateExitException is set.
+// podAnnotations are the annotations of a pod that become facts. They hold the digest of the spec that the driver was
+// created from, the pod that submitted it, and the exception that ended the driver. Spark 4.1 and newer write the
+// exception if spark.kubernetes.driver.annotateExitException is set.
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// Pod keeps the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling gates,
-// container names, a grace period of 0, and status. The environment of a driver pod alone is larger than these parts.
+// Pod returns the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling
+// gates, container names, a grace period of 0, and status. The environment of a driver pod alone is larger than these
+// parts.
 func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
@@ -105,8 +106,8 @@ func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// containersRead returns container statuses without the fields that only a kubelet needs: the first maxContainers and
-// those with the given names.
+// containersRead returns the statuses of the first maxContainers containers and of those with the given names. It
+// leaves out the fields that only a kubelet needs.
 func containersRead(all []corev1.ContainerStatus, names []string) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for i := range all {
@@ -125,8 +126,8 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 	return kept
 }
 
-// containerNames returns containers with their names only: the first maxContainers and those with the given names. Each
-// takes half a kilobyte in memory, however short it was in the pod.
+// containerNames returns the first maxContainers containers and those with the given names, with no other field than
+// the name. A container takes half a kilobyte in memory, however short it is in the encoded pod.
 func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
@@ -137,9 +138,9 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	return kept
 }
 
-// stateRead returns a container's state with bounded texts. Its message is the last output of a program, and more
-// people read it in conditions and events than read the program's log. Therefore users, passwords and signatures in
-// addresses are hidden.
+// stateRead returns a container's state with bounded texts. Users, passwords and signatures in addresses are hidden:
+// the message is the last output of a program, and more people read it in conditions and Events than read the program's
+// log.
 func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	if w := state.Waiting; w != nil {
 		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
@@ -150,7 +151,8 @@ func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	return state
 }
 
-// lastContainer returns the name of a pod's last container. Facts use this container if none has the expected name.
+// lastContainer returns a list with the name of a pod's last container. Facts use this container if no container has
+// the expected name.
 func lastContainer(pod *corev1.Pod) []string {
 	if n := len(pod.Spec.Containers); n > 0 {
 		return []string{pod.Spec.Containers[n-1].Name}
@@ -158,8 +160,8 @@ func lastContainer(pod *corev1.Pod) []string {
 	return nil
 }
 
-// boundedConditions returns a pod's conditions, at most maxConditions. A tenant who may write the status can add any
-// number.
+// boundedConditions returns at most maxConditions of a pod's conditions, with bounded texts. A tenant who may write the
+// status can add any number.
 func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	if len(all) > maxConditions {
 		all = slices.Clone(all[:maxConditions])
@@ -174,13 +176,13 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 // resourceAnnotations are the annotations of a custom resource that decisions use.
 var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation}
 
-// resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. The
-// operator then does not remove the finalizers of another operator (Kind.Releases), because it must not write back a
-// shortened list.
+// resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. In that
+// case the operator does not remove the finalizers of another operator (Kind.Inherited.Finalizers), because it must not
+// write back a shortened list.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
-// Bound reduces a custom resource's metadata to the parts that are read, and bounds lists to more than any normal
-// object has. An entry of a map or a list takes several times the bytes that a tenant writes for it.
+// Bound reduces a custom resource's metadata to the parts that are read, and bounds its lists to more entries than any
+// normal object has. An entry of a map or a list takes several times as many bytes in memory as a tenant writes for it.
 func Bound(object metav1.Object) {
 	var annotations map[string]string
 	for _, key := range resourceAnnotations {
@@ -206,8 +208,8 @@ func Bound(object metav1.Object) {
 	}
 }
 
-// MaxSpec is the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A pass reads a
-// longer spec from the API server, so that the memory for a custom resource does not grow with its spec.
+// MaxSpec is the size of the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A
+// pass reads a longer spec from the API server, so that the memory for a custom resource does not grow with its spec.
 const MaxSpec = 32 << 10
 
 // SpecDropper is a custom resource that can measure its spec and drop it.
@@ -216,7 +218,7 @@ type SpecDropper interface {
 	DropLargeSpec(most int) bool
 }
 
-// Resource drops the unread metadata of a custom resource, and its spec if it is larger than MaxSpec.
+// Resource drops from a custom resource the metadata that nobody reads, and the spec if it is larger than MaxSpec.
 func Resource(in any) (any, error) {
 	object, ok := in.(metav1.Object)
 	if !ok {
@@ -241,7 +243,7 @@ func DropClientNotes(object metav1.Object) {
 	}
 }
 
-// Child keeps the metadata that identifies one of childKinds and its owner.
+// Child reduces the metadata of a dependent to the parts that identify the dependent and its owner.
 func Child(in any) (any, error) {
 	partial, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -252,7 +254,7 @@ func Child(in any) (any, error) {
 	return trimmed, nil
 }
 
-// Metadata keeps the metadata that identifies an object.
+// Metadata reduces the metadata of an object to its identity, labels and owners.
 func Metadata(in any) (any, error) {
 	if partial, ok := in.(*metav1.PartialObjectMetadata); ok {
 		trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: Meta(&partial.ObjectMeta)}
@@ -265,7 +267,8 @@ func Metadata(in any) (any, error) {
 	return in, nil
 }
 
-// Bounds of the parts that tenants write. No object that Kubernetes, Spark or the operator creates exceeds them.
+// These constants bound the parts that tenants write. No object that Kubernetes, Spark or the operator creates exceeds
+// them.
 const (
 	maxOwners     = 16
 	maxContainers = 64
@@ -278,7 +281,8 @@ const (
 	headSaid, tailSaid = 16 << 10, 2 << 10
 )
 
-// shortened returns a name of at most maxText bytes. The clone lets the garbage collector free the rest.
+// shortened returns a name, cut to at most maxText bytes. A cut name is a copy, so that the garbage collector can free
+// the original.
 func shortened(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -286,7 +290,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "")
 }
 
-// brieflySaid returns a message without its middle if it is too long.
+// brieflySaid returns a message, without its middle if it is too long.
 func brieflySaid(text string) string {
 	if len(text) <= headSaid+tailSaid {
 		return text
@@ -294,8 +298,8 @@ func brieflySaid(text string) string {
 	return strings.ToValidUTF8(text[:headSaid], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-tailSaid:], "")
 }
 
-// ownersRead returns at most maxOwners owners of an object. The owner that the object's label names and its controller
-// come first. At least one of the other owners stays, so that no sweep mistakes the object for an orphan.
+// ownersRead returns at most maxOwners owners of an object. The owner that the object's label names, and the
+// controller, come first. At least one of the other owners is kept, so that no sweep mistakes the object for an orphan.
 func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference {
 	if len(all) > maxOwners {
 		var ours, theirs []metav1.OwnerReference
@@ -327,7 +331,8 @@ func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// childMeta is Meta with only the labels that are read. It shares one copy of equal strings between objects.
+// childMeta returns the metadata that Meta returns, but only with the labels that decisions read. Objects share one
+// copy of equal strings.
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := Meta(m)
 	trimmed.Namespace = words.intern(m.Namespace)
@@ -344,15 +349,15 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 // words is the vocabulary that all cached objects share.
 var words vocabulary
 
-// vocabulary returns one copy of equal strings. It is emptied when it exceeds maxWords. Strings that it returned before
-// stay valid, and later strings are shared among themselves.
+// vocabulary shares one copy of equal strings between objects. It is emptied when it exceeds maxWords. After that,
+// strings that it has returned stay valid, and later strings are shared with each other.
 type vocabulary struct {
 	mu    sync.Mutex
 	known map[string]string
 }
 
-// maxWords bounds a vocabulary, and maxWord the length of its strings: 8 MiB of names and UIDs at most. Object names
-// are not longer.
+// maxWords bounds the number of strings in a vocabulary, and maxWord the length of each in bytes. Together they allow 8
+// MiB of names and UIDs. The names of objects are not longer than maxWord.
 const (
 	maxWords = 1 << 15
 	maxWord  = 253

@@ -133,7 +133,7 @@ func TestVocabularySharesAndIsBounded(t *testing.T) {
 }
 
 // TestTrimPodHidesAddresses checks that passwords and signatures are removed from the last output of a program, because
-// it becomes conditions and events.
+// that output is shown in conditions and Events.
 func TestTrimPodHidesAddresses(t *testing.T) {
 	const message = "cannot read https://user:word@host/a.jar?sig=abc"
 	pod := &corev1.Pod{
@@ -192,7 +192,7 @@ func TestTrimPod(t *testing.T) {
 	}
 }
 
-// TestTrimPodOfNobody checks that only the identity of a Spark pod that no operator manages is kept.
+// TestTrimPodOfNobody checks that only the identity is kept of a Spark pod that no operator manages.
 func TestTrimPodOfNobody(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},

@@ -36,10 +36,10 @@ const (
 )
 
 // Watchdog tracks active passes and decodes. It reports work that lasts so long that it must be a fault of the
-// operator: an endless computation, which no context ends, or a deadlock.
+// operator: an endless computation, which does not stop when its context ends, or a deadlock.
 //
-// Time is counted in the watchdog's own ticks. A machine that is suspended, or that gives the process no CPU, misses
-// ticks, and the work does not age in that time.
+// The watchdog measures time in its own ticks. A machine that is suspended, or that gives the process no CPU, misses
+// ticks, so work does not age in that time.
 type Watchdog struct {
 	ticks atomic.Int64
 
@@ -55,13 +55,14 @@ type Watchdog struct {
 	busy int
 }
 
-// New returns a watchdog that logs to logger. Both functions may be nil. cpu returns the CPU time that the process has
-// used. The watchdog calls spread when the number of jobs that take a core each has changed.
+// New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. The
+// watchdog calls the function spread when the number of jobs that use a whole core each has changed. Both functions may
+// be nil.
 func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
 	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
 }
 
-// job is work that must end.
+// job is a piece of work that must end.
 type job struct {
 	owner    *Watchdog
 	what     string // "pass" or "decode"
@@ -72,7 +73,7 @@ type job struct {
 	reported bool                 // reported; guarded by the watchdog's mutex
 }
 
-// newJob adds an idle job. The caller must call Drop.
+// newJob adds an idle job and returns it. The caller must call Drop.
 func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time.Duration) *job {
 	j := &job{owner: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
 	h.mu.Lock()
@@ -90,7 +91,7 @@ func (j *job) Begin() { j.begun.Store(j.owner.ticks.Load() + 1) }
 // End marks the job as idle.
 func (j *job) End() { j.begun.Store(0) }
 
-// Drop removes the job.
+// Drop removes the job from the watchdog.
 func (j *job) Drop() {
 	j.owner.mu.Lock()
 	defer j.owner.mu.Unlock()
@@ -100,7 +101,7 @@ func (j *job) Drop() {
 	}
 }
 
-// age returns for how many ticks the job has been active.
+// age returns the number of ticks for which the job has been active.
 func (j *job) age(now int64) int64 {
 	begun := j.begun.Load()
 	if begun == 0 {
@@ -109,7 +110,7 @@ func (j *job) age(now int64) int64 {
 	return now + 1 - begun
 }
 
-// Pass watches a pass until end is called. A nil watchdog watches nothing.
+// Pass watches a pass until the returned function is called. A nil watchdog watches nothing.
 func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
 	if h == nil {
 		return func() {}
@@ -165,7 +166,7 @@ func (h *Watchdog) Count() {
 	h.hogs = hogs
 }
 
-// measure determines whether the process has used most of a core since the last tick.
+// measure counts the ticks in a row in which the process used most of a core.
 func (h *Watchdog) measure() {
 	if h.cpu == nil {
 		return
@@ -203,15 +204,15 @@ func (h *Watchdog) findJob(bad func(j *job, age int64) bool) error {
 	return nil
 }
 
-// Decode returns a job for a body that the caches read.
+// Decode returns a job for the decoding of a body that the caches read.
 func (h *Watchdog) Decode(path string) transport.Work { return h.decode(path) }
 
 func (h *Watchdog) decode(what string) *job {
 	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
-// NewInformer is a cache.Options.NewInformer. A list is decoded after its body was closed: the transport marks the
-// start, and the list call marks the end.
+// NewInformer returns an informer whose lists the watchdog watches (cache.Options.NewInformer). A list is decoded after
+// its body was closed: the transport marks the start, and the end of the list call marks the end.
 func (h *Watchdog) NewInformer(
 	from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
