@@ -178,8 +178,8 @@ func (s *Set) Has(object metav1.Object) bool {
 }
 
 // Behind reports whether pods that were read live have progressed further than this set shows: a driver has started, is
-// ready or has ended, or an executor is missing in this set or has another phase. Executors are compared only if the
-// argument says so.
+// ready or has ended, or an executor is missing in this set or has another phase. Executors are compared only if
+// executors is true.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
