@@ -27,7 +27,7 @@ var (
 	pods    = schema.GroupResource{Resource: "pods"}
 	podKind = schema.GroupKind{Kind: "Pod"}
 	noKind  = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}}
-	// operatorLacks is what the authorizer answers to the operator.
+	// operatorLacks is the authorizer's answer if the operator lacks a right.
 	operatorLacks = forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" ` +
 		`in the namespace "ns"`)
 	webhookFailed = apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`))

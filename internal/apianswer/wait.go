@@ -20,11 +20,11 @@ const terminatingInterval = 10 * time.Second
 // Wait is an error that ends a pass although the application has no fault. An object is being deleted, or somebody has
 // to repair something. The pass succeeds after that.
 type Wait struct {
-	// After is the least time until the next pass. If it is zero, the wait has no lower bound of its own.
+	// After is the shortest time until the next pass. If it is zero, the wait has no lower bound of its own.
 	After time.Duration
 	// Reason is the reason of the wait in events and metrics. It may be empty.
 	Reason string
-	// Message says in words for a user what the pass waits for.
+	// Message says what the pass waits for, in words for a user.
 	Message string
 }
 

@@ -36,8 +36,9 @@ type Applier struct {
 type Decision struct {
 	Object client.Object // the custom resource with the status that was decided
 	Plan   lifecycle.Plan
-	// Begun is the start of this pass, or of the first of several consecutive passes that had to wait. Objects are
-	// rendered with this time, so that all these passes render the same objects and adopt those of an earlier one.
+	// Begun is the start of this pass or, if several consecutive passes had to wait, the start of the first of them.
+	// Objects are rendered with this time, so that all these passes render the same objects and a later pass adopts the
+	// objects of an earlier one.
 	Begun time.Time
 }
 

@@ -26,7 +26,8 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: app} // an empty cache
 
-	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
+	// The first read finds the driver, whichever attempt the action names. The second read finds nothing that is not
+	// known yet.
 	for _, found := range []bool{true, false} {
 		outcome, err := a.confirm(t.Context(), view, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 		if err != nil {
@@ -56,7 +57,7 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 		return a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	}
 
-	// Somebody removed the owner reference of a driver whose application stays. The driver no longer belongs to the
+	// Somebody removed the owner reference of a driver whose application stays. So the driver no longer belongs to the
 	// application.
 	outcome, err := confirm()
 	if err != nil {

@@ -27,8 +27,8 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 		how = append(how, client.GracePeriodSeconds(0))
 	}
 	errs := dependents.ForEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
-	// The caches hold no Secrets. The pod that read a Secret at its start is the only sign of it, so both are deleted
-	// together.
+	// The caches hold no Secrets. Only the pod that reads a Secret at its start shows that the Secret exists, so both
+	// are deleted together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
 		errs = append(errs, a.Dependents.DeleteSecrets(ctx, view.Owner, action.Attempt))
 	}

@@ -50,8 +50,8 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	// They are selected by name: other wanted fields, such as a label with the version of Spark, are never written to
-	// an existing Secret.
+	// The Secrets to keep are selected by name and not by their other fields: wanted changes of those, such as a label
+	// with the version of Spark, are never written to an existing Secret.
 	keep, names := fields.Everything(), []string(nil)
 	for _, object := range wanted {
 		if dependents.IsSecret(object) {

@@ -29,23 +29,24 @@ import (
 )
 
 const (
-	// Timeout bounds the time that a pass spends on auxiliary objects. Without it, an admission webhook that does not
-	// answer would prevent the status write.
+	// Timeout bounds the time that a pass spends on auxiliary objects. Without this bound, an admission webhook that
+	// does not answer would prevent the status write.
 	Timeout = 5 * time.Second
-	// MaxTimeout is the bound if the rest of the pass took longer, which means that the API server is slow.
+	// MaxTimeout is the largest bound. The bound is longer than Timeout if the rest of the pass took longer than
+	// Timeout, which means that the API server is slow.
 	MaxTimeout = 10 * time.Second
-	// rejectedInterval is the time until a rejected request is repeated. After a transient error the time is
-	// retryDelay. It doubles with each failure, up to MaxInterval.
+	// rejectedInterval is the time until a rejected request is repeated for the first time; for a transient error that
+	// time is retryDelay. The time doubles with each failure, up to MaxInterval.
 	rejectedInterval = 15 * time.Second
 	// MaxInterval is the longest time between two tries.
 	MaxInterval = 5 * time.Minute
 	// transientTries is the number of consecutive failures after which a transient error is reported.
 	transientTries = 3
-	// OwnTrust is the time for which an own write counts although the cache does not show it.
+	// OwnTrust is the time for which the operator trusts its own write although the cache does not show it.
 	OwnTrust = 5 * time.Second
 	// retryDelay is the time until the first retry after a transient error.
 	retryDelay = time.Second
-	// gone stands for the content of an object that was deleted.
+	// gone is used in place of the content digest of an object that was deleted.
 	gone = "-"
 	// ReasonUnavailable is the reason of the cause if requests keep failing with transient errors.
 	ReasonUnavailable = "Unavailable"
@@ -60,13 +61,13 @@ type Keeper struct {
 
 // Outcome is the result of the work on auxiliary objects in a pass.
 type Outcome struct {
-	// Events are the Events to emit once the status is stored.
+	// Events are the Events to emit after the status was stored.
 	Events []kind.Event
 	// Plan continues the pass's plan if the state of the object depends on its auxiliary objects. Otherwise it is nil.
 	Plan *lifecycle.Plan
 	// RequeueAfter is the time until the next pass; 0 = no request.
 	RequeueAfter time.Duration
-	// Remove are the objects to delete once the status is stored (Clear).
+	// Remove holds the objects to delete after the status was stored (Clear).
 	Remove []client.Object
 }
 
@@ -166,7 +167,8 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 			next.made[nameOf(object)] = write{gone, w.Now} // until the cache shows that
 		}
 		if last.failures > 0 {
-			// The failure in the status is outdated, and the deletion event triggers no pass (OwnDeletion).
+			// Another pass is needed: the failure in the status is outdated now, and the deletion event triggers no
+			// pass (OwnDeletion).
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, retryDelay)
 		}
 	}
@@ -203,7 +205,7 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 			made = write{content, w.Now}
 		}
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
-			// No creation event may trigger the next pass.
+			// It is possible that no creation event triggers the next pass, so that pass is requested here.
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at)) // somebody may have deleted it since
 		}
 	}
@@ -278,7 +280,8 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 		if state, err := k.corrected(ctx, w, object, edited); !apierrors.IsNotFound(err) {
 			return state, err
 		}
-		// It was deleted just now, perhaps at the end of the previous attempt, and the cache does not show that yet.
+		// The object was deleted just now, perhaps at the end of the previous attempt, and the cache does not show that
+		// yet.
 		state.Current = false
 	}
 	first, err := k.createFirst(ctx, w, object, existed)

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// EditInterval is the shortest time between two reversals of edits by somebody else.
+	// EditInterval is the shortest time between two reversals of other clients' edits.
 	EditInterval = time.Minute
-	// LookInterval is the shortest time between two reads of a vital object that others write to, such as a load
-	// balancer's controller to its status.
+	// LookInterval is the shortest time between two reads of a vital object that other clients write to, as a load
+	// balancer's controller writes to the object's status.
 	LookInterval = OwnTrust
 	// ReasonEdited is the reason of the cause if somebody changes an object again and again.
 	ReasonEdited = "EditedAgain"

@@ -17,9 +17,10 @@ import (
 // Memory remembers, for each owner, the last try to ensure its auxiliary objects.
 type Memory struct {
 	tries memory.ByKey[types.NamespacedName, attempt]
-	// edits are auxiliary objects as they were written, read or first seen, by nameOf.
+	// edits holds the revisions of each owner's auxiliary objects when they were written, read or first found, by
+	// nameOf.
 	edits memory.ByKey[types.NamespacedName, map[string]revision]
-	// sweeps are the digests of the wanted objects of clusters (DigestOf) at the time when their earlier Secrets were
+	// sweeps holds the digest of each cluster's wanted objects (DigestOf) when the cluster's earlier Secrets were
 	// deleted.
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
@@ -143,7 +144,7 @@ func (m *Memory) last(key types.NamespacedName, uid types.UID) attempt {
 }
 
 func (m *Memory) note(key types.NamespacedName, last attempt) {
-	// An object that exists and is in the cache needs no memory.
+	// An object that exists and that the cache shows need not be remembered.
 	m.tries.Update(key, func(attempt, bool) (attempt, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 

@@ -13,17 +13,17 @@ import (
 
 // SparkOperator configures the API sparkoperator.k8s.io.
 type SparkOperator struct {
-	// Enabled serves SparkApplications of sparkoperator.k8s.io/v1beta2, and also its schedules and its Connect servers
-	// unless their own switches are off. If false, the operator ignores them all, and running drivers continue. Default
-	// true.
+	// Enabled serves SparkApplications of sparkoperator.k8s.io/v1beta2, and also the schedules and Connect servers of
+	// this API unless their own switches are off. If false, the operator ignores all of them, and running drivers
+	// continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
 // Apache configures the API spark.apache.org.
 type Apache struct {
-	// Enabled serves SparkApplications of spark.apache.org, and its SparkClusters unless their own switch is off. It
-	// needs rights on them; their definitions may be installed later. If false, the operator ignores them, and running
-	// drivers continue. Default true.
+	// Enabled serves SparkApplications of spark.apache.org, and SparkClusters unless their own switch is off. The
+	// operator needs rights on both; their definitions may be installed later. If false, the operator ignores them, and
+	// running drivers continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Clusters configures standalone clusters.
 	Clusters ApacheClusters `json:"clusters,omitzero"`
@@ -31,24 +31,25 @@ type Apache struct {
 	// resource. Default "spark-kubernetes-operator".
 	OperatorName string `json:"operatorName,omitempty"`
 	// LabelSelector selects custom resources by their labels, in the syntax of kubectl's --selector. The operator
-	// leaves all others alone and does not even write their status. Changed labels take effect at once. Default: all.
+	// ignores all other custom resources and does not even write their status. Changed labels take effect at once.
+	// Default: all.
 	LabelSelector string `json:"labelSelector,omitempty"`
-	// TrimHistory keeps only the current attempt's states in status.stateTransitionHistory. Those of the previous
-	// attempt move to status.previousAttemptSummary. Default true.
+	// TrimHistory keeps only the states of the current attempt in status.stateTransitionHistory. The states of the
+	// previous attempt move to status.previousAttemptSummary. Default true.
 	TrimHistory *bool `json:"trimHistory,omitempty"`
-	// MissingDriverGracePeriod is how long a new driver pod may be missing from the cache before the operator reads it
-	// from the API server. Default 10s.
+	// MissingDriverGracePeriod is how long a new driver pod may be missing from the cache before the operator reads the
+	// pod from the API server. Default 10s.
 	MissingDriverGracePeriod metav1.Duration `json:"missingDriverGracePeriod,omitzero"`
 	// Sentinels are custom resources with the label spark.operator/sentinel=true, with which the operator probes
 	// itself.
 	Sentinels Sentinels `json:"sentinels,omitzero"`
-	// Metrics also serves the operator's metrics at a second address. Default: off.
+	// Metrics serves the operator's metrics at a second address in addition. Default: off.
 	Metrics ApacheMetrics `json:"metrics,omitzero"`
-	// Health also serves /healthz and /readyz at a second address, with the answers that probes of that API's operator
-	// expect. Default: off.
+	// Health serves /healthz and /readyz at a second address in addition, with the answers that probes of the operator
+	// of spark.apache.org expect. Default: off.
 	Health ApacheHealth `json:"health,omitzero"`
-	// PropertiesFile is a file of that operator's properties (spark-operator.properties), which take precedence over
-	// this file. Default: none.
+	// PropertiesFile is the path of a properties file of the operator of spark.apache.org (spark-operator.properties).
+	// Its properties take precedence over this file. Default: none.
 	PropertiesFile string `json:"propertiesFile,omitempty"`
 }
 
@@ -61,47 +62,49 @@ const (
 
 // ApacheClusters configures standalone clusters (SparkCluster of spark.apache.org).
 type ApacheClusters struct {
-	// Enabled serves SparkClusters. It needs rights on sparkclusters and StatefulSets. If false, the operator ignores
-	// SparkClusters, and running clusters continue. Default true.
+	// Enabled serves SparkClusters. The operator needs rights on sparkclusters and StatefulSets. If false, the operator
+	// ignores SparkClusters, and running clusters continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// MasterStartTimeout is how long a master may take to become ready, from the creation of all objects of its
-	// cluster, before the cluster fails. It is also how long an edited cluster may take until its next pod has the new
-	// spec, before the operator reports the delay. Default 10m.
+	// MasterStartTimeout is how long a master may take to become ready after all objects of its cluster were created.
+	// After that time, the cluster fails. It is also how long an edited cluster may take until its next pod has the new
+	// spec. After that time, the operator reports the delay. Default 10m.
 	MasterStartTimeout metav1.Duration `json:"masterStartTimeout,omitzero"`
-	// MasterClients are the pods that may send applications to a cluster's master: Drivers (pods of the namespace with
-	// the label spark-role=driver), Namespace (all of its pods), or Anyone. For the first two the operator creates a
-	// NetworkPolicy, which has an effect only if the cluster's network enforces it. Default Drivers.
+	// MasterClients determines which pods may send applications to a cluster's master: Drivers (pods of the namespace
+	// with the label spark-role=driver), Namespace (all pods of the namespace), or Anyone. For Drivers and Namespace,
+	// the operator creates a NetworkPolicy, which has an effect only if the Kubernetes cluster's network enforces it.
+	// Default Drivers.
 	MasterClients string `json:"masterClients,omitempty"`
-	// Domain is the DNS domain of Services in the Kubernetes cluster. Workers find each other by names in it. Default
-	// "cluster.local".
+	// Domain is the DNS domain of Services in the Kubernetes cluster. Workers find each other by names in this domain.
+	// Default "cluster.local".
 	Domain string `json:"domain,omitempty"`
 }
 
 // Sentinels configures how the operator probes itself. Whatever these fields are, the operator never launches Spark for
 // a sentinel.
 type Sentinels struct {
-	// Enabled makes the operator write to the sentinels of the namespaces that are served, and report by /healthz
-	// whether it receives these changes. It has an effect only if there are sentinels. Default false.
+	// Enabled makes the operator write to the sentinels in the served namespaces, and report by /healthz whether it
+	// receives these changes. It has no effect if there are no sentinels. Default false.
 	Enabled bool `json:"enabled,omitempty"`
-	// Delay is the time between two probes, and how long a change may take to come back. Default 60s.
+	// Delay is the time between two probes. It is also how long the operator may take to receive its own change.
+	// Default 60s.
 	Delay metav1.Duration `json:"delay,omitzero"`
-	// Namespace of the sentinels that the operator writes to. Sentinels in other namespaces are not launched either,
-	// and do not affect the operator's health. Default: that of the operator (identity.namespace), and without one
-	// every namespace that is served.
+	// Namespace is the namespace of the sentinels that the operator writes to. Sentinels in other namespaces do not
+	// affect the operator's health, and no Spark is launched for them either. Default: the namespace of the operator
+	// (identity.namespace); if that is not set, every served namespace.
 	Namespace string `json:"namespace,omitempty"`
 }
 
 // ApacheMetrics configures a second address for the metrics.
 type ApacheMetrics struct {
-	// BindAddress as host:port. Default "0": off.
+	// BindAddress is the address as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`
-	// Path of the metrics. Default /prometheus.
+	// Path is the HTTP path of the metrics. Default /prometheus.
 	Path string `json:"path,omitempty"`
 }
 
 // ApacheHealth configures a second address for the probes.
 type ApacheHealth struct {
-	// BindAddress as host:port. Default "0": off.
+	// BindAddress is the address as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 

@@ -11,14 +11,15 @@ import (
 
 // BatchScheduler configures schedulers that place an application's driver and executors as a whole.
 type BatchScheduler struct {
-	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). It needs rights on the PodGroups of
-	// Volcano, and also on those of the coscheduling plugin if KubeSchedulerNames names a scheduler. Their definitions
-	// may be installed later. If false, spec.batchScheduler is only the name of the pods' scheduler. Default false.
+	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). The operator needs rights on the
+	// PodGroups of Volcano and, if KubeSchedulerNames names a scheduler, on the PodGroups of the coscheduling plugin.
+	// Their definitions may be installed later. If false, spec.batchScheduler is only the name of the pods' scheduler.
+	// Default false.
 	Enabled bool `json:"enabled,omitempty"`
 	// Default is the batch scheduler of applications that name no scheduler: volcano, yunikorn, or one of
-	// KubeSchedulerNames. It has no effect without Enabled. Default: none.
+	// KubeSchedulerNames. It has no effect if Enabled is false. Default: none.
 	Default string `json:"default,omitempty"`
-	// KubeSchedulerNames are the names of schedulers (profiles of kube-scheduler) with the coscheduling plugin.
+	// KubeSchedulerNames are the names of schedulers (profiles of kube-scheduler) that have the coscheduling plugin.
 	// Default: none.
 	KubeSchedulerNames []string `json:"kubeSchedulerNames,omitempty"`
 }

@@ -29,7 +29,7 @@ type Configuration struct {
 	Namespaces Namespaces `json:"namespaces,omitzero"`
 	// Identity is the operator's own service account.
 	Identity Identity `json:"identity,omitzero"`
-	// LeaderElection lets several replicas elect the one that acts. Default: enabled.
+	// LeaderElection lets several replicas elect the one that acts as the leader. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
 	// Metrics configures the Prometheus endpoint.
 	Metrics Metrics `json:"metrics,omitzero"`
@@ -41,7 +41,7 @@ type Configuration struct {
 	Pprof Pprof `json:"pprof,omitzero"`
 	// Logging configures the log, which goes to standard error.
 	Logging Logging `json:"logging,omitzero"`
-	// Controller sizes the reconcilers.
+	// Controller configures the number of workers and the time-outs of the reconcilers.
 	Controller Controller `json:"controller,omitzero"`
 	// Application holds settings and defaults of all applications.
 	Application Application `json:"application,omitzero"`
@@ -75,20 +75,21 @@ const (
 // Submission configures whether the operator creates driver pods itself, or a separate pod runs the spark-submit of the
 // application's image.
 type Submission struct {
-	// Mode is the submission mode of applications that do not set spec.submission.mode. Auto: the operator if it can,
-	// otherwise spark-submit. SparkSubmit: always spark-submit. Native: only the operator; this then applies to all
-	// applications, and the operator needs no right on Secrets. Default Auto.
+	// Mode is the submission mode of applications that do not set spec.submission.mode. Auto: the operator creates the
+	// driver pod if it can, and otherwise spark-submit does. SparkSubmit: always spark-submit. Native: always the
+	// operator; this value applies to all applications, and the operator then needs no right on Secrets. Default Auto.
 	Mode string `json:"mode,omitempty"`
-	// ServiceAccount of the pods that run spark-submit, in each application's namespace. It creates Secrets, Services,
-	// ConfigMaps, NetworkPolicies and the driver pod. An application can name another by
-	// spark.kubernetes.authenticate.submission.serviceAccountName. Default: that of the driver.
+	// ServiceAccount is the account of the pods that run spark-submit, in each application's namespace. With this
+	// account, spark-submit creates Secrets, Services, ConfigMaps, NetworkPolicies and the driver pod. An application
+	// can name another account by spark.kubernetes.authenticate.submission.serviceAccountName. Default: the driver's
+	// account.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
 
 // Identity is the service account of the operator's own pods.
 type Identity struct {
-	// Namespace and ServiceAccount of the operator's pods. The operator rejects custom resources in this namespace
-	// whose pods would use the account. Default: it rejects none.
+	// Namespace and ServiceAccount name the service account of the operator's pods. The operator rejects custom
+	// resources in this namespace whose pods would use the account. Default: it rejects none.
 	Namespace      string `json:"namespace,omitempty"`
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
@@ -96,10 +97,12 @@ type Identity struct {
 // Namespaces selects the served namespaces: by name, by label, or both. If neither field is set, all namespaces are
 // served.
 type Namespaces struct {
-	// Names of the namespaces. If it is empty and there is no selector, all namespaces are served.
+	// Names are the names of the served namespaces. If Names is empty and there is no selector, all namespaces are
+	// served.
 	Names []string `json:"names,omitempty"`
 	// Selector selects Namespace objects by their labels, in the syntax of kubectl's --selector ("spark=enabled", "team
-	// in (a,b)"). Changed labels take effect at once. The operator then watches every namespace. Default: none.
+	// in (a,b)"). Changed labels take effect at once. With a selector, the operator watches every namespace. Default:
+	// none.
 	Selector string `json:"selector,omitempty"`
 }
 
@@ -109,31 +112,34 @@ func (n Namespaces) All() bool { return len(n.Names) == 0 && n.Selector == "" }
 // LeaderElection configures the Lease by which the replicas elect a leader. The defaults of the three durations are
 // those that Kubernetes' own components use.
 type LeaderElection struct {
-	// Enabled elects a leader. Without it, a second replica would act as well. Default true.
+	// Enabled lets the replicas elect a leader. If false, a second replica would act as well. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// LeaseName defaults to "spark-operator-controller-lock".
+	// LeaseName is the name of the Lease. Default "spark-operator-controller-lock".
 	LeaseName string `json:"leaseName,omitempty"`
-	// Namespace of the Lease. Default: the namespace that the operator runs in; required outside a cluster.
+	// Namespace is the namespace of the Lease. Default: the namespace that the operator runs in; required outside a
+	// cluster.
 	Namespace string `json:"namespace,omitempty"`
-	// LeaseDuration is how long the other replicas wait after the last renewal that they saw. Default 15s.
+	// LeaseDuration is how long the other replicas wait after the last renewal of the Lease that they have observed.
+	// Default 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is how long the leader tries to renew the lease before it gives up. Must be shorter than
+	// RenewDeadline is how long the leader tries to renew the Lease before it gives up. It must be shorter than
 	// LeaseDuration. Default 10s.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
-	// RetryPeriod is the time between two tries. Must be shorter than RenewDeadline. Default 2s.
+	// RetryPeriod is the time between two tries to acquire or renew the Lease. It must be shorter than RenewDeadline.
+	// Default 2s.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
 }
 
 // Health configures the probe endpoints.
 type Health struct {
-	// BindAddress as host:port. Default ":8081"; "0" switches the endpoints off.
+	// BindAddress is the address as host:port. Default ":8081"; "0" switches the endpoints off.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
 // Pprof configures the profiling endpoint.
 type Pprof struct {
-	// BindAddress as host:port. Without a host, it is every address of the pod. Default "0": off. 127.0.0.1:6060 is
-	// enough for kubectl port-forward.
+	// BindAddress is the address as host:port. Without a host, the endpoint binds every address of the pod. Default
+	// "0": off. 127.0.0.1:6060 is enough for kubectl port-forward.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
@@ -154,7 +160,7 @@ type Controller struct {
 	// applications, so that launches do not delay them. While another namespace waits, one namespace gets at most half
 	// of the workers, rounded up. Default 16.
 	Workers int `json:"workers,omitempty"`
-	// CacheSyncTimeout is how long the start waits until the caches are filled. Default 2m.
+	// CacheSyncTimeout is how long the operator waits at its start until the caches are filled. Default 2m.
 	CacheSyncTimeout metav1.Duration `json:"cacheSyncTimeout,omitzero"`
 	// ShutdownTimeout is how long passes in flight may take after SIGTERM. Default 20s.
 	ShutdownTimeout metav1.Duration `json:"shutdownTimeout,omitzero"`
@@ -168,15 +174,16 @@ type Application struct {
 	// Default 0: forever.
 	DefaultTimeToLiveSeconds int64 `json:"defaultTimeToLiveSeconds,omitempty"`
 	// DriverPodCreationGracePeriod is how long a new driver pod may be missing from the cache before the operator reads
-	// it from the API server. Default 10s.
+	// the pod from the API server. Default 10s.
 	DriverPodCreationGracePeriod metav1.Duration `json:"driverPodCreationGracePeriod,omitzero"`
-	// Timeouts of applications that do not set spec.timeouts. Default: none.
+	// Timeouts are the timeouts of applications that do not set spec.timeouts. Default: none.
 	Timeouts Timeouts `json:"timeouts,omitzero"`
 	// KubernetesMaster is the value of spark.kubernetes.driver.master, the address at which drivers reach the API
 	// server. Default "k8s://https://kubernetes.default.svc".
 	KubernetesMaster string `json:"kubernetesMaster,omitempty"`
-	// Authenticate sets spark.authenticate and RPC encryption for applications that do not set them. Connect servers
-	// always have both, and applications of spark.apache.org always have the first. Default false.
+	// Authenticate sets spark.authenticate and RPC encryption for applications that do not set these properties.
+	// Connect servers always have both, and applications of spark.apache.org always have spark.authenticate. Default
+	// false.
 	Authenticate bool `json:"authenticate,omitempty"`
 }
 
@@ -184,11 +191,11 @@ type Application struct {
 type Timeouts struct {
 	// DriverStartSeconds is the time from the submission until the driver container runs.
 	DriverStartSeconds int64 `json:"driverStartSeconds,omitempty"`
-	// DriverReadySeconds is the time from then until the driver pod is ready.
+	// DriverReadySeconds is the time from the start of the driver container until the driver pod is ready.
 	DriverReadySeconds int64 `json:"driverReadySeconds,omitempty"`
-	// ExecutorsStartSeconds is the time from then until the initial executors run.
+	// ExecutorsStartSeconds is the time from the readiness of the driver pod until the initial executors run.
 	ExecutorsStartSeconds int64 `json:"executorsStartSeconds,omitempty"`
-	// RunSeconds is the time from the submission until the end.
+	// RunSeconds is the time from the submission until the application ends.
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 

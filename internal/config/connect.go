@@ -15,12 +15,12 @@ const (
 
 // Connect configures Spark Connect servers (SparkConnect of sparkoperator.k8s.io/v1alpha1).
 type Connect struct {
-	// Enabled serves SparkConnects. It needs rights on sparkconnects; their definition may be installed later. If
-	// false, the operator ignores SparkConnects, and running servers continue. Default true.
+	// Enabled serves SparkConnects. The operator needs rights on sparkconnects; their definition may be installed
+	// later. If false, the operator ignores SparkConnects, and running servers continue. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// NetworkPolicy is where clients of a server may be: Anywhere, or Namespace (only pods of its namespace). In both
-	// cases only executors reach its ports for executors. None creates no NetworkPolicy. A policy has an effect only if
-	// the cluster's network enforces it. Default Anywhere.
+	// NetworkPolicy determines from where clients may reach a server: Anywhere, or Namespace (only from pods of the
+	// server's namespace). In both cases only executors may reach the server's ports for executors. None creates no
+	// NetworkPolicy. A policy has an effect only if the cluster's network enforces it. Default Anywhere.
 	NetworkPolicy string `json:"networkPolicy,omitempty"`
 }
 

@@ -48,7 +48,7 @@ func TestPageOfTheConfiguration(t *testing.T) {
 		want := Default()
 		want.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 		if i == 1 {
-			// The file writes the default buckets out.
+			// The file with every field lists the default buckets, which Default leaves out.
 			want.Metrics.JobSubmitLatencyBuckets, want.Metrics.JobStartLatencyBuckets = got.Metrics.JobSubmitLatencyBuckets, got.Metrics.JobStartLatencyBuckets
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -20,18 +20,20 @@ const (
 // resources, and a few settings of section apache. The dynamic settings have the property names of the operator of
 // spark.apache.org (docs/configuration.md lists them).
 type DynamicConfig struct {
-	// Enabled makes the operator follow the source. The operator then watches all namespaces, so it needs its rights in
-	// the whole cluster. Default false.
+	// Enabled makes the operator follow the source of dynamic settings. The operator then watches all namespaces, so it
+	// needs its rights in the whole cluster. Default false.
 	Enabled bool `json:"enabled,omitempty"`
 	// Source is ConfigMap or File. Default ConfigMap.
 	Source string `json:"source,omitempty"`
-	// Namespace of the ConfigMap. Default: the namespace that the operator runs in; required outside a cluster.
+	// Namespace is the namespace of the ConfigMaps. Default: the namespace that the operator runs in; required outside
+	// a cluster.
 	Namespace string `json:"namespace,omitempty"`
-	// Selector selects ConfigMaps by their labels. If it selects several, the last by name takes precedence. Default:
-	// app.kubernetes.io/name=OPERATORNAME,app.kubernetes.io/component=operator-dynamic-config-overrides, with the
-	// operatorName of section apache.
+	// Selector selects ConfigMaps by their labels. If it selects several, the last one in the order of their names
+	// takes precedence. Default:
+	// app.kubernetes.io/name=OPERATORNAME,app.kubernetes.io/component=operator-dynamic-config-overrides, where
+	// OPERATORNAME is the operatorName of section apache.
 	Selector string `json:"selector,omitempty"`
-	// File is a file of properties that the operator reads periodically. Default
+	// File is the path of a properties file that the operator reads periodically. Default
 	// /opt/spark-operator/dynamic-conf/spark-operator-dynamic.properties.
 	File string `json:"file,omitempty"`
 	// ReloadInterval is the time between two reads of the file. Default 60s.

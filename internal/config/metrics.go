@@ -12,24 +12,25 @@ import (
 
 // Metrics configures the Prometheus endpoint and its metrics.
 type Metrics struct {
-	// BindAddress as host:port. Default "127.0.0.1:8080", which is reachable only inside the pod. ":8080" is every
-	// address of the pod, and "0" switches the endpoint off.
+	// BindAddress is the address as host:port. Default "127.0.0.1:8080", which is reachable only inside the pod.
+	// ":8080" binds every address of the pod, and "0" switches the endpoint off.
 	BindAddress string `json:"bindAddress,omitempty"`
-	// Authentication serves the metrics over TLS, with a certificate created at the start, and only to clients whose
-	// bearer token may get the path /metrics (nonResourceURLs). The operator needs the right to create tokenreviews and
-	// subjectaccessreviews. Default false.
+	// Authentication serves the metrics over TLS, with a certificate that is created at the start. It serves them only
+	// to clients whose bearer token has the right to get the path /metrics (nonResourceURLs). The operator needs the
+	// right to create tokenreviews and subjectaccessreviews. Default false.
 	Authentication bool `json:"authentication,omitempty"`
-	// Prefix of the metrics that dashboards for sparkoperator.k8s.io read. Hyphens become underscores. Default none.
+	// Prefix is the prefix of the metrics that dashboards for sparkoperator.k8s.io read. Hyphens become underscores.
+	// Default none.
 	Prefix string `json:"prefix,omitempty"`
-	// Labels of those metrics: keys of labels of applications, and "namespace". Characters that Prometheus does not
-	// allow in a label's name become underscores. If an application lacks a label, its value is "Unknown". Default
-	// [app_type]; an empty list means none.
+	// Labels are the labels of the metrics that have the prefix: keys of labels of applications, and "namespace".
+	// Characters that Prometheus does not allow in a label's name become underscores. If an application lacks a label,
+	// the value of that label is "Unknown". Default [app_type]; an empty list means none.
 	Labels *[]string `json:"labels,omitempty"`
-	// JobSubmitLatencyBuckets are the upper bounds of the histogram of the time from an application's creation to its
-	// submission, in seconds, ascending. Default 0.0625 to 256, each twice the one before.
+	// JobSubmitLatencyBuckets are the upper bounds of the histogram buckets for the time from an application's creation
+	// to its submission, in seconds, ascending. Default 0.0625 to 256, each twice the one before.
 	JobSubmitLatencyBuckets []float64 `json:"jobSubmitLatencyBuckets,omitempty"`
-	// JobStartLatencyBuckets are the upper bounds of the histogram of the time from an application's creation until its
-	// driver runs, in seconds, ascending. Default 1 to 1024, each twice the one before.
+	// JobStartLatencyBuckets are the upper bounds of the histogram buckets for the time from an application's creation
+	// until its driver runs, in seconds, ascending. Default 1 to 1024, each twice the one before.
 	JobStartLatencyBuckets []float64 `json:"jobStartLatencyBuckets,omitempty"`
 }
 

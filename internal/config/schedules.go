@@ -12,8 +12,8 @@ var precisions = []string{"nanos", "micros", "millis", "seconds", "minutes"}
 // ScheduledApplications configures schedules (ScheduledSparkApplication of sparkoperator.k8s.io/v1beta2) and the names
 // of their runs.
 type ScheduledApplications struct {
-	// Enabled serves ScheduledSparkApplications. It needs rights on scheduledsparkapplications, and the right to create
-	// sparkapplications; the definition may be installed later. If false, the operator ignores
+	// Enabled serves ScheduledSparkApplications. The operator needs rights on scheduledsparkapplications, and the right
+	// to create sparkapplications; the definition may be installed later. If false, the operator ignores
 	// ScheduledSparkApplications, and existing runs continue as ordinary applications. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// TimestampPrecision is the unit of the number in a run's name, which is the time since 1970: nanos, micros,

@@ -14,66 +14,66 @@ import (
 
 // UI configures how drivers' web UIs are made available.
 type UI struct {
-	// Service creates a Service for every driver that serves a web UI. Without it, no Service leads to the UI. Default
-	// true.
+	// Service creates a Service for every driver that serves a web UI. If false, no Service gives access to the UI.
+	// Default true.
 	Service *bool `json:"service,omitempty"`
-	// Ingress lets the operator create Ingresses. It needs rights on them.
+	// Ingress lets the operator create Ingresses. The operator needs rights on Ingresses.
 	Ingress UIIngress `json:"ingress,omitzero"`
-	// Route lets the operator create HTTPRoutes of the Gateway API. It needs rights on them; the definition may be
-	// installed later.
+	// Route lets the operator create HTTPRoutes of the Gateway API. The operator needs rights on HTTPRoutes; their
+	// definition may be installed later.
 	Route UIRoute `json:"route,omitzero"`
 }
 
 // UIIngress configures Ingresses.
 type UIIngress struct {
-	// Enabled defaults to whether URLFormat is set. Without a URLFormat, the operator creates Ingresses only for
-	// spec.driverIngressOptions of applications.
+	// Enabled lets the operator create Ingresses. Without a URLFormat, the operator creates only the Ingresses that
+	// spec.driverIngressOptions of applications requests. Default: true if URLFormat is set.
 	Enabled *bool `json:"enabled,omitempty"`
-	// URLFormat is the host and path of every web UI. {{$appName}}, {{$appNamespace}} and {{$appId}} stand for an
+	// URLFormat is the host and path of every web UI. {{$appName}}, {{$appNamespace}} and {{$appId}} are replaced by an
 	// application's name, namespace and id. Default: none, and no Ingress for web UIs.
 	URLFormat string `json:"urlFormat,omitempty"`
 	// ClassName is spec.ingressClassName of all Ingresses. Default: the cluster's default class.
 	ClassName string `json:"className,omitempty"`
-	// Annotations of Ingresses whose application sets none.
+	// Annotations are the annotations of Ingresses whose application sets none.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// TLS of Ingresses whose application sets none.
+	// TLS is spec.tls of Ingresses whose application sets none.
 	TLS []networkingv1.IngressTLS `json:"tls,omitempty"`
 }
 
 // UIRoute configures HTTPRoutes.
 type UIRoute struct {
-	// Enabled defaults to whether ParentRefs is set. Without ParentRefs, only applications that name Gateways get
-	// routes.
+	// Enabled lets the operator create HTTPRoutes. Without ParentRefs, only applications that name Gateways get routes.
+	// Default: true if ParentRefs is set.
 	Enabled *bool `json:"enabled,omitempty"`
 	// ParentRefs are the Gateways that the route of every web UI attaches to, unless the application names others.
 	ParentRefs []ParentRef `json:"parentRefs,omitempty"`
-	// URLFormat is the host and path, as for Ingress, but the host may be omitted if there is a path. Default: that of
-	// Ingress.
+	// URLFormat is the host and path, as for Ingress, but the host may be omitted if there is a path. Default: the
+	// URLFormat of Ingress.
 	URLFormat string `json:"urlFormat,omitempty"`
 }
 
 // ParentRef names the object that a route attaches to, as a parentRef of the Gateway API does.
 type ParentRef struct {
-	// Group of the parent. Default gateway.networking.k8s.io.
+	// Group is the API group of the parent. Default gateway.networking.k8s.io.
 	Group string `json:"group,omitempty"`
-	// Kind of the parent. Default Gateway.
+	// Kind is the kind of the parent. Default Gateway.
 	Kind string `json:"kind,omitempty"`
-	// Namespace of the parent. Default: the application's.
+	// Namespace is the namespace of the parent. Default: the application's namespace.
 	Namespace string `json:"namespace,omitempty"`
-	// Name of the parent.
+	// Name is the name of the parent.
 	Name string `json:"name"`
-	// SectionName of the parent's listener. Default: all listeners.
+	// SectionName is the name of the parent's listener. Default: all listeners.
 	SectionName string `json:"sectionName,omitempty"`
-	// Port of the parent's listener. Default: any port.
+	// Port is the port of the parent's listener. Default: any port.
 	Port int32 `json:"port,omitempty"`
 }
 
 // Exposure configures whether the specs of custom resources may request access from outside the cluster.
 type Exposure struct {
 	// Enabled lets the specs of all kinds choose Services of type NodePort and LoadBalancer. It also lets applications
-	// of spark.apache.org choose Ingresses and routes of any host, on which the operator then needs rights. If false,
-	// these Services are ClusterIP, and these Ingresses and routes do not exist. Ingresses and routes of
-	// sparkoperator.k8s.io have their own switches in UI. Default false.
+	// of spark.apache.org choose Ingresses and routes for any host; the operator then needs rights on Ingresses and
+	// routes. If false, these Services are of type ClusterIP, and the operator creates none of these Ingresses and
+	// routes. Ingresses and routes of sparkoperator.k8s.io have their own switches in UI. Default false.
 	Enabled bool `json:"enabled,omitempty"`
 }
 

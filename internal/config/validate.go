@@ -86,7 +86,8 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(),
 			"must be shorter than leaseDuration, or a leader could act after another one took over"))
 	}
-	// client-go jitters the period by up to 1.2, and rejects a period that could exceed the deadline.
+	// client-go multiplies the period by a random factor of up to 1.2, and rejects a period that could exceed the
+	// deadline.
 	if float64(l.RetryPeriod.Duration)*1.2 >= float64(l.RenewDeadline.Duration) {
 		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(),
 			"1.2 times this must be shorter than renewDeadline"))

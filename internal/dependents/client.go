@@ -24,16 +24,16 @@ import (
 // Client reads, creates and deletes dependents.
 type Client struct {
 	client.Client // reads the cache, writes to the API server
-	// Live reads the API server.
+	// Live reads from the API server.
 	Live client.Reader
-	// Optional are the caches of kinds that a cluster need not have; nil if there are none.
+	// Optional holds the caches of kinds that a cluster may lack; nil if there are none.
 	Optional *optional.Caches
 }
 
 // Labelled returns the dependents of a custom resource in the caches: its labelled pods, and the metadata of all other
 // objects that it owns. Callers must not change these objects.
 func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev1.Pod, others []metav1.PartialObjectMetadata, err error) {
-	// Created once for the lists of all kinds.
+	// The options are created once for the lists of all kinds.
 	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(identity.CacheIndex, string(owner.GetUID()))}
 	options := []client.ListOption{client.InNamespace(owner.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
 	var list corev1.PodList

@@ -69,7 +69,8 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		if IsPodGroup(object) {
 			return true
 		}
-		// An executor that ended by itself is kept for its log as long as the attempt's driver exists.
+		// An executor that ended by itself is kept, so that its log can be read, as long as the attempt's driver
+		// exists.
 		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
 		return isPod && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && !ended
 	}

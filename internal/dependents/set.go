@@ -27,8 +27,8 @@ type Set struct {
 	Strays     []corev1.Pod                   // pods of a standalone cluster whose StatefulSet is being replaced
 	Others     []metav1.PartialObjectMetadata // of Kinds and of optional kinds
 	Runs       []client.Object                // of a kind that creates applications
-	// How an executor names its driver: by the driver's UID, or by the id of the Spark application that a StatefulSet
-	// or Deployment of executors belongs to.
+	// driverUIDs and setDrivers hold the two ways in which an executor names its driver: by the driver's UID, or by the
+	// id of the Spark application that a StatefulSet or Deployment of executors belongs to.
 	driverUIDs map[types.UID]bool
 	setDrivers map[identity.SetDriver]bool
 }

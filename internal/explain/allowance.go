@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// allowedShare limits requests that serve explanations alone to one allowedShare-th of the time. One namespace
-	// may use at most half of that.
+	// allowedShare is the divisor that limits the requests for explanations: they may use 1/allowedShare of the time.
+	// One namespace may use at most half of that.
 	allowedShare = 10
-	// allowedMost bounds the unused time that is saved. With saved time, a few requests may run at once.
+	// allowedMost bounds the unused time that is saved. If time is saved, a few requests may run at once.
 	allowedMost = time.Second
-	// owedMost bounds the owed time. Without it, concurrent requests that all timed out would block explanations for
-	// minutes.
+	// owedMost bounds the owed time. Without this bound, concurrent requests that all timed out would block
+	// explanations for minutes.
 	owedMost = 2 * allowedMost
 )
 

@@ -21,7 +21,8 @@ const timeout = 3 * time.Second
 const (
 	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
 	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver
-	// partAllowed stands for the rights of a driver that wants executors. It is kept only if no right is missing.
+	// partAllowed is the part of questions about the rights of a driver that wants executors. The reply is kept only if
+	// no right is missing.
 	partAllowed lifecycle.Part = "Allowed"
 )
 
@@ -44,7 +45,8 @@ func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explaine
 type Answer struct {
 	Cause      lifecycle.Cause // empty if no reason was found
 	QueryAfter time.Duration   // the delay before the next query; no query is needed if it is 0 or less
-	// Skipped is true if no query was allowed and no earlier answer is known. The reason in the status may still hold.
+	// Skipped is true if no query was allowed and no earlier answer is known. The reason in the status may still be
+	// valid.
 	Skipped bool
 }
 

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// maxEnds is the most failed executors of a namespace that Ended remembers. Each is as large as a pod in the cache,
-	// so that all take a few megabytes.
+	// maxEnds is the largest number of failed executors of a namespace that Ended remembers. Each is as large as a pod
+	// in the cache, so that all take a few megabytes.
 	maxEnds = 1000
-	// maxGone is the most other executors of a namespace. Each is little more than its name; together they take some
-	// megabytes.
+	// maxGone is the largest number of deleted executors of a namespace that Ended remembers in addition. Each is
+	// little more than its name; together they take some megabytes.
 	maxGone = 4000
-	// allEnds times these bounds is the most for all namespaces together. Whatever the others use, each namespace may
-	// use one part in ownEnds of its own bound, so that no namespace pushes out the executors of another.
+	// allEnds and ownEnds limit what all namespaces use together: at most allEnds times these bounds. However much the
+	// other namespaces use, each namespace may use 1/ownEnds of its own bound, so that no namespace pushes out the
+	// executors of another.
 	allEnds = 4
 	ownEnds = 10
 )

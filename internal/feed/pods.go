@@ -45,9 +45,10 @@ type Pods struct {
 	handler.EventHandler
 	Owner handler.MapFunc
 	Ended *Ended
-	// Leads is closed when this process acts. While it is on standby, the leader counts the executors that it sees.
+	// Leads is closed when this process becomes the leader. While the process is a standby replica, the leader counts
+	// the executors.
 	Leads <-chan struct{}
-	// Counts says that deleted executors are counted.
+	// Counts is true if the kind counts deleted executors.
 	Counts bool
 }
 
@@ -68,7 +69,7 @@ func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Typed
 // Delete queues the owner of a deleted pod.
 func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.Counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
-		// If the deletion was missed, the last known state of the pod is too old to tell.
+		// If the watch missed the deletion, the last known state of the pod is too old to show whether it ran.
 		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod, overlay.ExecutorContainer)
 		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// reasonWaiting is the Event's reason for a wait without a reason of its own.
+	// reasonWaiting is the reason in the Event about a wait that has no reason of its own.
 	reasonWaiting = "Waiting"
-	// MaxRequeueDelay is the longest time until a pass that waits is repeated.
+	// MaxRequeueDelay is the longest time after which a pass that had to wait is repeated.
 	MaxRequeueDelay = 15 * time.Second
-	// minRequeueDelay is the shortest time until a pass that waits is repeated. For as long, a transient error is
-	// returned as an error.
+	// minRequeueDelay is the shortest time after which a pass that had to wait is repeated. Until a wait has lasted for
+	// this time, its transient error is returned as an error.
 	minRequeueDelay = time.Second
 	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
 	// reportInterval is the time after which a wait is reported again, so that its Event does not expire.
 	reportInterval = 10 * time.Minute
-	// maxMessage is the most bytes of a reported message: as many as an Event can hold.
+	// maxMessage is the largest size of a reported message in bytes. It is about the size that an Event can hold.
 	maxMessage = 1000
 )
 
@@ -88,7 +88,8 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 	if wait := apianswer.WaitOf(err); wait != nil {
 		h.Wait, what = *wait, wait.Message
 	} else {
-		// The message may differ each time.
+		// The message of a transient error may differ each time, so only the reason shows whether the error is the
+		// same.
 		h.Err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
 	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), brief(h.Message)

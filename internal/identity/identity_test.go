@@ -80,7 +80,7 @@ func TestRoles(t *testing.T) {
 }
 
 func TestSelectors(t *testing.T) {
-	// The texts are what the API server receives.
+	// The keys are the selectors as the API server receives them.
 	for want, got := range map[string]labels.Selector{
 		AppUIDLabel: Dependents(),
 		"a=b":       PodsNamed("a", "b"),

@@ -32,7 +32,8 @@ const (
 	AppUIDLabel = lifecycle.AppUIDLabel
 	// AttemptLabel has the number of the attempt that the dependent belongs to.
 	AttemptLabel = lifecycle.AttemptLabel
-	// ManagedLabel marks the pods of this operator. The pod webhook of another operator can exclude them by it.
+	// ManagedLabel marks the pods of this operator. The pod webhook of another operator can exclude these pods by this
+	// label.
 	ManagedLabel = sparkoperator.LabelManaged
 	// ConnectNameLabel has the name of a pod's SparkConnect. Other operators of that API set it too.
 	ConnectNameLabel = sparkconnect.LabelConnectName

@@ -31,8 +31,8 @@ type Kind struct {
 	// Events returns the Events of a plan, which are emitted once its status is stored.
 	Events func(client.Object, lifecycle.Plan) []Event
 	// Render returns the objects that a Create action creates. Objects.Driver is created last, and may be a pod that
-	// creates the driver pod. An error is the user's: no attempt of this spec can be rendered. A kind without the
-	// function has no attempts.
+	// creates the driver pod. An error is a fault of the user: no attempt of this spec can be rendered. If the function
+	// is nil, the kind has no attempts.
 	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
 
 	Definition    Definition
@@ -44,45 +44,44 @@ type Kind struct {
 	ExecutorChurn ExecutorChurn
 	Secrets       Secrets
 	// Runs describes the kind's dependents if they are applications. Such a kind has no pods and no other objects of
-	// its own, and the capabilities that concern these are unset.
+	// its own, and the capabilities for those are unset.
 	Runs *Runs
 }
 
 // Definition describes what the API server must serve before the kind can be reconciled.
 type Definition struct {
 	// RequiredFields are fields, in dotted notation, that the installed definition must have. Another operator's
-	// definition of the same kind would silently drop them, and with them the memory that one decision leaves to the
-	// next.
+	// definition of the same kind would silently drop these fields. They hold what one decision remembers for the next.
 	RequiredFields []string
-	// RequiredKinds are optional kinds of dependents without which nothing can be decided. Passes wait until their
-	// caches are synced.
+	// RequiredKinds are optional kinds of dependents that every decision depends on. Passes wait until the caches of
+	// these kinds are synced.
 	RequiredKinds []schema.GroupVersionKind
 }
 
 // Served determines which objects the operator acts on, and when.
 type Served struct {
-	// Selects reports whether the operator acts on an object at all. Other objects are not changed, including their
-	// status and finalizers. Without the function, all objects are selected.
+	// Selects reports whether the operator acts on an object at all. The operator does not change other objects,
+	// including their status and finalizers. If the function is nil, all objects are selected.
 	Selects func(client.Object) bool
-	// Sentinels says that objects with the label sentinelLabel only probe the operator: nothing is decided about them,
-	// and their status is not written.
+	// Sentinels is true if objects with the label sentinel.Label only probe the operator: the operator decides nothing
+	// about them and does not write their status.
 	Sentinels bool
 	// Yields reports whether an object is new and its launch may wait for a few seconds while many runs have to be
-	// started. Without the function, no launch waits.
+	// started. If the function is nil, no launch waits.
 	Yields func(client.Object) bool
 }
 
 // Progress has the functions that read the state of an object from its status.
 type Progress struct {
-	// Observed returns the generation that the status was last decided for; 0 if there was none. Without the function,
-	// a first pass is not more urgent than others.
+	// Observed returns the generation for which the status was last decided; 0 if it was never decided. If the function
+	// is nil, a first pass is not more urgent than other passes.
 	Observed func(client.Object) int64
-	// Standing returns the state of an object for the metrics. Without the function there are no gauges.
+	// Standing returns the state of an object for the metrics. If the function is nil, the kind has no gauges.
 	Standing func(client.Object) telemetry.Standing
 	// NoApplication excludes the kind from the metrics that count only SparkApplications.
 	NoApplication bool
-	// Concludes says that a pass decides everything that follows from its facts, so that the event of its own status
-	// write needs no pass. The next pass is due when something else changes, or at the time in the plan. The simulator
+	// Concludes is true if a pass decides everything that follows from its facts, so that the event of its own status
+	// write needs no pass. The next pass follows when something else changes, or at the time in the plan. The simulator
 	// of the state machine makes no earlier passes either.
 	Concludes bool
 }
@@ -90,69 +89,72 @@ type Progress struct {
 // Executors describes to the reconciler the executors of a kind, which the driver creates.
 type Executors struct {
 	// Render returns the pod that the driver with the given UID would request as the executor with the given id. The
-	// pod is never created, only used in dry runs. Without the function there are no dry runs.
+	// pod is never created, only used in dry runs. If the function is nil, no dry runs are sent.
 	Render func(object client.Object, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
-	// Labels returns the labels that an object gives its executors besides its own. Without the function there are
-	// none.
+	// Labels returns the labels that an object gives to its executors in addition to its own labels. If the function is
+	// nil, it gives none.
 	Labels func(client.Object) map[string]string
-	// Remembers returns the part of a status about counted executors. It is the only record of executors that come and
-	// go between two passes. Without the function they are not counted.
+	// Remembers returns the part of a status that holds the counted executors. It is the only record of executors that
+	// start and end between two passes. If the function is nil, such executors are not counted.
 	Remembers func(client.Object) *v1beta2.OperatorStatus
 }
 
 // Auxiliary describes the auxiliary objects of a driver, which other clients than Spark need.
 type Auxiliary struct {
-	// Wanted returns the wanted auxiliary objects for the object as Decide left it, and the functions that write their
-	// state into the object's status. It gets the same facts as Decide. Without the function there are none.
+	// Wanted returns the wanted auxiliary objects, and the functions that write their state into the object's status.
+	// Its arguments are the object after Decide and the facts that Decide got. If the function is nil, the kind has no
+	// auxiliary objects.
 	Wanted func(client.Object, lifecycle.Observed) AuxiliaryObjects
 	// Vital names kinds of auxiliary objects that clients cannot do without. An unwanted object of such a kind stays
-	// until the wanted ones of the kind exist, and somebody else's edits of one are reversed. All other kinds come and
-	// go with the driver.
+	// until the wanted objects of that kind exist, and edits by others of such an object are reversed. Objects of all
+	// other kinds are created and deleted with the driver.
 	Vital []string
-	// Sets says that the kind's pods belong to StatefulSets among the wanted objects, so that each pod belongs to the
-	// custom resource that owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
+	// Sets is true if StatefulSets among the wanted objects own the kind's pods. Then each pod belongs to the custom
+	// resource that owns its StatefulSet, and the Secrets of these pods are deleted once no pod mounts them.
 	Sets bool
-	// ClosedPorts are ports, by name and number, that no Service of the kind may have any more, even if a user added
-	// them. An update of a vital Service removes them.
+	// ClosedPorts maps the names of ports to their numbers. No Service of the kind may have these ports any more, even
+	// if a user added them. An update of a vital Service removes them.
 	ClosedPorts map[string]int32
 }
 
 // Inherited describes the objects that another operator of the same API created and that this operator continues.
 type Inherited struct {
-	// Adopt returns those of the pods that another operator created for the object, with the identity that they lack:
-	// identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of our labels,
-	// and have the object's name as NameLabel, which our pods have as well. Without the function there is no other
-	// operator.
+	// Adopt returns those of the candidates that another operator created for the object, with the identity that they
+	// lack: identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of the
+	// labels of our identity. They have the object's name as the value of the label NameLabel, as our pods do. If the
+	// function is nil, no other operator is known.
 	Adopt     func(object client.Object, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
 	// PodGroup returns the identity, with our labels, of the pod group that another operator created for the object's
-	// attempt, which cannot be found through its pods. It returns nil if no group is expected. If the function is nil,
-	// there are no such groups.
+	// attempt. Such a group cannot be found through its pods. The result is nil if no group is expected. If the
+	// function is nil, there are no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned
-	// up. Nobody else removes them, so that a deleted custom resource would stay for ever.
+	// up. No other program removes these finalizers, so a deleted custom resource would stay for ever.
 	Finalizers []string
 }
 
 // ExecutorChurn describes the changes of a status that may be debounced for some seconds (statuswrite.Quiet, MaxDelay,
 // ArrivalDelay), because they concern single executors.
 type ExecutorChurn struct {
-	// Fields are the fields with such changes, as paths of JSON names with dots. Without them nothing is debounced.
+	// Fields are the fields of the status with such changes, as paths of JSON names with dots. If there are none,
+	// nothing is debounced.
 	Fields []string
-	// Minor reports whether nobody waits for a transition, since the status shows the same as before. It is debounced
-	// like other executor changes, and the next transition replaces it. Without the function there is no such
-	// transition.
+	// Minor reports whether a transition can be debounced, because the status shows the same as before it. It is
+	// debounced like other executor changes, and the next transition replaces it. If the function is nil, no transition
+	// is minor.
 	Minor func(lifecycle.Transition) bool
-	// DebounceEvents also debounces the events of failed executors. Such an executor is remembered until it is stored,
-	// whether or not its pod still exists then. The events must not need more than the next pass can see.
+	// DebounceEvents is true if the events of failed executors are debounced too. A failed executor is remembered until
+	// the status with it is stored, whether or not its pod still exists then. Such an event must not need facts that a
+	// later pass does not have.
 	DebounceEvents bool
 }
 
 // Secrets describes which attempts may have Secrets.
 type Secrets struct {
 	Runners bool // attempts that a pod submits
-	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator must then have the
-	// right to delete Secrets.
+	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator then needs the right
+	// to delete Secrets.
 	Servers bool
 }
 
@@ -167,17 +169,17 @@ type Event struct {
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. Each has the owner's identity and its own digest as lifecycle.ContentLabel.
 	Objects []client.Object
-	// Unsettled leaves all objects unchanged: an attempt or the application is ending.
+	// Unsettled is true if all objects stay unchanged for now, because an attempt or the application is ending.
 	Unsettled bool
-	// KeepServices leaves Services unchanged although nothing is wanted any more: they are deleted with the driver's
-	// pod. Objects that lead to them from outside are deleted at once, since the next application may want the same
-	// address.
+	// KeepServices is true if Services stay unchanged although no objects are wanted any more: Services are deleted
+	// with the driver's pod. Objects that give access to them from outside the cluster are deleted at once, because the
+	// next application may want the same address.
 	KeepServices bool
-	// ReadAddresses names the Services among Objects whose address is missing in the status.
+	// ReadAddresses names those Services among Objects whose address is missing in the status.
 	ReadAddresses []string
 	// Record writes the state of the objects into the object's status, in memory, and returns the Events to emit once
-	// that is stored. It is called once in every pass that is not Unsettled, and must return the same for the same
-	// arguments.
+	// that status is stored. It is called once in every pass that is not Unsettled, and must return the same Events for
+	// the same arguments.
 	Record func([]lifecycle.AuxiliaryObject, time.Time) []Event
 	// Decide replaces Record if the state of the object depends on its auxiliary objects. It returns a plan that
 	// continues the pass's plan.
@@ -190,25 +192,27 @@ type AuxiliaryObjects struct {
 // A run belongs to an owner if its owner references contain the owner's UID, whatever labels the run has. Its name is
 // computed from its purpose, so that a second creation finds the run of the first.
 type Runs struct {
-	// New returns an empty run, and List an empty list of them.
+	// New returns an empty run, and List returns an empty list of runs.
 	New  func() client.Object
 	List func() client.ObjectList
-	// Facts reads what decisions need to know about a run. A change that does not change the facts triggers no pass.
+	// Facts returns what decisions need to know about a run. A change of a run triggers a pass only if it changes these
+	// facts.
 	Facts func(client.Object) lifecycle.Run
-	// Summary returns a run with its metadata and the fields that Facts reads, without anything that a tenant can make
-	// large.
+	// Summary returns a copy of a run that has only its metadata and the fields that Facts reads. It leaves out
+	// everything that a tenant can make large.
 	Summary func(client.Object) client.Object
-	// Render returns the run that a Create action creates. An error is the user's: no run of this spec can be created.
+	// Render returns the run that a Create action creates. An error is a fault of the user: no run of this spec can be
+	// created.
 	Render func(client.Object, lifecycle.Action) (client.Object, error)
-	// Labels returns the labels of all runs of an owner, by which runs are listed live.
+	// Labels returns the labels of all runs of an owner. Live lists of runs select by these labels.
 	Labels func(client.Object) map[string]string
-	// PodLabel is the label with which the pods of a run name its owner. If it is empty, nothing is known about a run
-	// whose object is deleted.
+	// PodLabel is the label with which the pods of a run name the owner of the run. If it is empty, nothing is known
+	// about a run whose object is deleted.
 	PodLabel string
-	// Due returns when a run was to start, by the object as it was stored before. It returns zero for a run that
-	// somebody requested, which has no time.
+	// Due returns when a run was due, according to the object as it was stored before the run started. It returns zero
+	// for a run that somebody requested, because such a run has no due time.
 	Due func(object client.Object, run client.Object) time.Time
-	// Result returns the result of a run in a notice, as metrics count it (telemetry.RunSkipped...). It is empty for
-	// other notices.
+	// Result returns the result of a run that a notice reports, as metrics count it (telemetry.RunSkipped...). It is
+	// empty for other notices.
 	Result func(lifecycle.Notice) string
 }

@@ -45,7 +45,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
 				return toAuxiliaryObjects(clusters().AuxiliaryObjects(sc, seen))
 			}),
-			// Drivers of the cluster reach its master through its Service, and run on.
+			// Drivers that use the cluster reach its master through its Service, and they continue to run.
 			Vital: []string{"Service"},
 			Sets:  true,
 		},

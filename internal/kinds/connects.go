@@ -36,14 +36,15 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 				return toAuxiliaryObjects(dialect.AuxiliaryObjects(sc))
 			}),
 			Vital: []string{"Service"},
-			// The kubeflow operator writes these ports to the Service for clients.
+			// These are ports that the kubeflow operator writes to the Service for clients.
 			ClosedPorts: map[string]int32{
 				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
 			},
 		},
 		Inherited: kind.Inherited{Adopt: typed.With(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
-		// A change of the counts also changes the time of the last change. Failed executors are remembered only for
-		// events: a server lives long, and executors that crash one after the other may be dozens a minute.
+		// lastUpdateTime is among the fields because it changes with the counts. Failed executors are remembered only
+		// for events: a server runs for a long time, and executors that crash one after the other may be dozens a
+		// minute.
 		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, DebounceEvents: true},
 		Secrets:       kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}

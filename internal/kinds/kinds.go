@@ -46,10 +46,11 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 		})},
 		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.InheritedGroup)},
 		ExecutorChurn: kind.ExecutorChurn{
-			// The counts of failed executors are not among them: once its pod is gone, a failed executor would count as
-			// completed.
+			// The count of failed executors is not among these fields: once the pod of a failed executor is deleted,
+			// the executor would count as completed.
 			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
-			// The state is RUNNING before and after: the first executors run, but not enough of them.
+			// A transition from Ready to Scaling is minor because the state is RUNNING before and after it: the first
+			// executors run, but not enough of them.
 			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
 		},
 		// Only pods that run spark-submit have Secrets.

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// admittedFor and deniedFor are how long a review of a token is cached. A scraper comes every few seconds, and uses
-	// the same token for an hour.
+	// admittedFor and deniedFor are how long a review of a token is cached. A scraper sends a request every few
+	// seconds, and uses the same token for an hour.
 	admittedFor, deniedFor = time.Minute, 10 * time.Second
 	// maxAdmissions bounds the cached reviews, because any caller may send any token.
 	maxAdmissions = 256

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// requeueDelay is the time until the next pass if this one counts executors that are gone as if they existed.
+	// requeueDelay is the time until the next pass if this pass counts deleted executors as if they existed.
 	requeueDelay = time.Second
-	// groupRequeueDelay is the time until a failed read of a pod group is repeated. groupTimeout bounds the read.
+	// groupRequeueDelay is the time until a failed read of a pod group is repeated, and groupTimeout bounds the read.
 	groupRequeueDelay = 15 * time.Second
 	groupTimeout      = 3 * time.Second
 )

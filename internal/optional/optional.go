@@ -35,8 +35,8 @@ import (
 type Caches struct {
 	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind
-	// Interval is the time between two checks whether the API server serves a kind, with one small request per enabled
-	// kind. New sets 10 s. It must not change after Start.
+	// Interval is the time between two checks whether the API server serves a kind. Each check is one small request for
+	// each enabled kind. New sets 10 s. Interval must not change after Start.
 	Interval time.Duration
 
 	mgr     manager.Manager

@@ -13,12 +13,12 @@ const (
 	// Settled items have ended: a pass over them hardly ever has work. After a restart most items are settled.
 	Settled Class = iota
 	// Changed items are active and have changed. A Changed item that has waited longer than the queue's patience comes
-	// before Fresh items. There may be any number of Fresh items, and active items would otherwise be as late as the
-	// last of them.
+	// before Fresh items, because there may be any number of Fresh items, and active items would otherwise wait for all
+	// of them.
 	Changed
 	// Fresh items have had no pass in their present form.
 	Fresh
-	// Leaving items are being deleted or are gone. They free capacity.
+	// Leaving items are being deleted or no longer exist. A pass over them frees capacity.
 	Leaving
 
 	classes = int(Leaving) + 1

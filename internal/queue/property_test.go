@@ -390,7 +390,7 @@ func (m *model) drain(q *testQueue) {
 // items.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
-	// The limits of Fresh items that were reached in some history.
+	// filled holds the limits of Fresh items that were reached in some history.
 	filled := map[int]bool{}
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// Patience is the default time that a class waits for higher classes before it gets turns among them.
+	// Patience is the default of Options.Patience.
 	Patience = 100 * time.Millisecond
-	// Doubt is how long the class of an item is trusted. An older class may be too high by now.
+	// Doubt is how long the queue trusts the class of an item. A class that was determined longer ago may be too high
+	// by now.
 	Doubt = 10 * time.Second
 )
 
 // Options are the settings of a queue.
 type Options[T comparable] struct {
-	// Name of the queue in the metrics workqueue_*. Without a name nothing is measured.
+	// Name is the name of the queue in the metrics workqueue_*. If it is empty, nothing is measured.
 	Name string
 	// Limiter decides how long an item waits after AddRateLimited.
 	Limiter workqueue.TypedRateLimiter[T]
@@ -30,12 +31,13 @@ type Options[T comparable] struct {
 	Tenant func(T) string
 	// Patience is how long a class waits for higher classes before it gets turns among them. Default 100 ms.
 	Patience time.Duration
-	// Workers is how many items are in work at a time; 0 means any number. While another tenant has ready items, a
-	// tenant with half of the workers (rounded up) gets no more. A lone tenant may use all. In that case the other
-	// tenants use the Reserve, so that endless work of one tenant leaves them half of the workers.
+	// Workers is the largest number of items in work at a time; 0 means any number. While another tenant has ready
+	// items, a tenant with half of the workers (rounded up) gets no more. A tenant may use all workers while no other
+	// tenant has ready items. If another tenant gets items then, the goroutines of Reserve work on them, so that
+	// endless work of one tenant leaves half of the workers to the others.
 	Workers int
-	// FreshAtOnce is how many Fresh items are in work at most; 0 means any number. A first pass may take seconds. If
-	// all workers were busy with first passes, no other item would be handled in its turn. Tenants share these places
+	// FreshAtOnce is the largest number of Fresh items in work at a time; 0 means any number. A first pass may take
+	// seconds, and without this limit first passes could keep all workers from other items. Tenants share these places
 	// as they share the workers.
 	FreshAtOnce int
 }

@@ -26,9 +26,9 @@ import (
 
 // These are the names of the indexes of the cache.
 const (
-	// indexOwner finds runs by the UIDs of their owners.
+	// indexOwner is the index that finds runs by the UIDs of their owners.
 	indexOwner = "owner-uid"
-	// indexPods finds drivers and their submitters by the owner of their run, which a label names.
+	// indexPods is the index that finds drivers and their submitters by the owner of their run, which a label names.
 	indexPods = "run-owner"
 )
 

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// Label marks a custom resource of spark.apache.org as a sentinel. Nothing is launched for it.
+	// Label marks a custom resource of spark.apache.org as a sentinel. The operator launches no Spark for a sentinel.
 	Label = "spark.operator/sentinel"
-	// maxWritten bounds the sentinels that one round writes to, because users may create any number.
+	// maxWritten bounds the number of sentinels that ProbeAll writes to, because users may create any number.
 	maxWritten = 32
-	// probeTimeout bounds the requests about one sentinel in one round.
+	// probeTimeout bounds the requests for one probe of one sentinel.
 	probeTimeout = time.Minute
 )
 

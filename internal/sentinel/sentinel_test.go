@@ -55,7 +55,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")
 	for _, test := range []struct {
 		name string
-		// then runs before the second round, a delay after the first.
+		// then is called between the first and the second ProbeAll, a delay after the first.
 		then func(*probed)
 		want string
 	}{

@@ -156,8 +156,8 @@ func (d *follower) watch(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// A cache that has not started answers every read with an error. If it is not full in time, the read below logs
-	// the reason.
+	// A cache that has not started answers every read with an error. If the cache is not full in time, the read below
+	// logs the reason.
 	filling, cancel := context.WithTimeout(ctx, readTimeout)
 	followed.WaitForCacheSync(filling)
 	cancel()

@@ -17,20 +17,21 @@ import (
 // longest wait. The wait is longer while executors are starting or ending (settled), so that executors that start one
 // after the other cause one write.
 const (
-	// Quiet is how long the content must stay the same before it is written.
+	// Quiet is how long the content must stay unchanged before it is written.
 	Quiet = 2 * time.Second
-	// MaxDelay is the longest wait for that.
+	// MaxDelay is how long a write waits at most for that.
 	MaxDelay = 10 * time.Second
 	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
-	// A shortage of executors is reported by then (lifecycle), with its wait reason. The status also does not report
-	// zero executors early for applications whose minimum is above zero. The cause may be a driver that stops, and its
-	// end is written at once.
+	// A shortage of executors is reported within this time (lifecycle), with its wait reason. The wait also keeps the
+	// status from reporting zero executors early for applications whose minimum is above zero: the reason for zero
+	// executors may be that the driver stops, and the end of the driver is written at once.
 	ArrivalDelay = 30 * time.Second
 	// FirstArrivalDelay is the longest wait for the first executor to run; after that, ArrivalDelay applies to the
-	// others. Image pulls and busy nodes take longer. Little is lost: executors of which none runs matter hardly more
-	// than none at all, and their wait reason is written at once.
+	// others. The first executor takes longer because of image pulls and busy nodes. The delay costs little: executors
+	// that do not run yet matter hardly more than none at all, and their wait reason is written at once.
 	FirstArrivalDelay = 2 * time.Minute
-	// slower multiplies all these times if there are more executors than manyExecutors, because their status is large.
+	// slower multiplies all these times for objects with more executors than manyExecutors, because the status of such
+	// an object is large.
 	slower        = 2
 	manyExecutors = 200
 )
@@ -39,10 +40,11 @@ const (
 type Debouncer struct {
 	memory.ByKey[types.NamespacedName, unwritten]
 	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed
-	// executors (News). Such events follow after Quiet at the earliest, and each write reports only a few of them.
+	// executors (DebounceEvents). Such events are written Quiet after it at the earliest, and each write reports only a
+	// few of them.
 	lastChurnWrite memory.ByKey[types.NamespacedName, time.Time]
-	// shorts is since when there are too few executors, for a debounced status. It keeps the start of the shortage from
-	// moving with each pass. It is zero if there are enough.
+	// shorts holds since when an object whose status is debounced has had too few executors. It keeps the start of the
+	// shortage from moving with each pass. It is zero if the object has enough executors.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 

@@ -31,7 +31,8 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 		return nil, nil
 	}
 	diff := after
-	// The first status is sent whole: a difference to its zero value would leave out fields that the schema requires.
+	// The first status is sent whole, because its difference from the zero value would lack fields that the schema
+	// requires.
 	if !stored.Elem().IsZero() {
 		if diff, err = jsonpatch.CreateMergePatch(before, after); err != nil {
 			return nil, fmt.Errorf("compare the status: %w", err)

@@ -12,15 +12,16 @@ import (
 // These constants bound the number of series that tenants can create. Tenants choose the names of namespaces, the
 // labels of applications and some reasons. A value beyond a bound is counted under Other or OtherReason.
 const (
-	// MaxNamespaces is how many values the label app_namespace has at a time.
+	// MaxNamespaces is the largest number of values that the label app_namespace has at a time.
 	MaxNamespaces = 100
-	// MaxLabelSets is how many combinations of the configured labels' values the process distinguishes in its lifetime.
+	// MaxLabelSets is the largest number of combinations of the configured labels' values that the process
+	// distinguishes in its lifetime.
 	MaxLabelSets = 500
-	// maxStates bounds the label state. The APIs have fewer states.
+	// maxStates bounds the number of values of the label state. The APIs have fewer states.
 	maxStates = 40
-	// Other is the label value after all places are taken.
+	// Other is the label value of all values that find no free place.
 	Other = "other"
-	// OtherReason is the value of the label reason for an unlisted reason.
+	// OtherReason is the value of the label reason for a reason that is not listed.
 	OtherReason = "Other"
 )
 

@@ -24,11 +24,13 @@ const Component = "spark-operator"
 const (
 	eventWorkers = 2
 	eventQueue   = 8192 // per worker: 16 MiB at most
-	// eventShare is how many events of one namespace may wait in a worker's queue. The rest serves other namespaces.
+	// eventShare is the largest number of events of one namespace that may wait in a worker's queue. The rest of the
+	// queue serves other namespaces.
 	eventShare   = eventQueue / 2
 	eventTries   = 4
 	drainTimeout = 5 * time.Second
-	// maxMessage is the limit that the API server sets for events.k8s.io. Readers of the core API expect it too.
+	// maxMessage is the length limit that the API server sets for the notes of events.k8s.io. Readers of the core API
+	// expect the same limit.
 	maxMessage = 1024
 )
 
@@ -141,7 +143,7 @@ func truncate(s string, n int) string {
 // Start writes Events until ctx ends, and then drains the queues for at most drainTimeout. Events that are queued after
 // ctx has ended may be lost, so ctx must outlive all callers of Event.
 func (r *Recorder) Start(ctx context.Context) error {
-	// The end of the drain cancels a write in flight; the end of ctx does not.
+	// A write in flight is cancelled at the end of the drain, and not already at the end of ctx.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })

@@ -35,12 +35,13 @@ type Metrics struct {
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
 type MetricsOptions struct {
-	// Prefix of the names of sparkoperator.k8s.io; hyphens become underscores. Names with sparkoperator_ have no prefix.
+	// Prefix is the prefix of the metrics of sparkoperator.k8s.io; hyphens become underscores. It is not added to names
+	// that begin with sparkoperator_.
 	Prefix string
-	// Labels of those metrics: label keys of applications, and "namespace".
+	// Labels are the labels of the metrics that have the prefix: label keys of applications, and "namespace".
 	Labels []string
-	// SubmitBuckets and StartBuckets are the ascending upper bounds, in seconds, of the two latency histograms. Empty
-	// means DefaultSubmitBuckets and DefaultStartBuckets.
+	// SubmitBuckets and StartBuckets are the ascending upper bounds, in seconds, of the two latency histograms. If
+	// empty, DefaultSubmitBuckets and DefaultStartBuckets apply.
 	SubmitBuckets, StartBuckets []float64
 }
 

@@ -155,7 +155,7 @@ func TestEnds(t *testing.T) {
 		},
 		Next: lifecycle.Memory{SubmittedAt: at.Add(time.Second), EndedAt: at.Add(100 * time.Second)},
 	})
-	// The status has neither the start of the phase nor the time of the end.
+	// The status contains neither the start of the phase nor the time of the end.
 	m.Stored(subject, Standing{}, lifecycle.Plan{Transitions: []lifecycle.Transition{
 		{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: at},

@@ -12,7 +12,7 @@ import (
 
 // elsewhere holds reasons that are not wait reasons: the reasons of conditions other than Ready and Degraded.
 var elsewhere = map[string]bool{
-	// Exposed
+	// The first reasons are those of the condition Exposed.
 	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true,
 	"SetBySpark": true,                                                                    // FieldsOverwritten
 	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired

@@ -30,13 +30,13 @@ type Standing struct {
 	Phase lifecycle.Phase
 	// State is the API's name for the state; empty before the first pass.
 	State string
-	// Since is when the phase was entered; zero if the status does not contain it.
+	// Since is when the phase began; zero if the status does not contain that time.
 	Since time.Time
-	// Waits is the wait reason, a CamelCase word; empty if it does not wait.
+	// Waits is the wait reason, a CamelCase word; empty if the custom resource does not wait.
 	Waits string
 	// Attempt is the number of the current or last attempt.
 	Attempt int32
-	// The attempt's executors: how many run now, and how many succeeded and failed so far.
+	// These are the counts of the attempt's executors: how many run now, and how many have succeeded and failed so far.
 	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
 }
 
@@ -52,7 +52,8 @@ type entry struct {
 	Standing
 	labels, executorLabels []string // values; nil if noApplication
 	noApplication          bool
-	// The largest counts of ended executors in this attempt. A status may decrease, a counter may not.
+	// completed and failed are the largest counts of ended executors in this attempt. A status may decrease its counts,
+	// but a counter must not decrease.
 	completed, failed int32
 }
 

@@ -33,11 +33,11 @@ type Traces struct {
 
 // TracesOptions configure the export of spans.
 type TracesOptions struct {
-	// Endpoint is the collector's URL. The default path is /v1/traces.
+	// Endpoint is the collector's URL. If it has no path, the path is /v1/traces.
 	Endpoint string
 	// SamplingRatio is the share of passes that are traced, 0 to 1.
 	SamplingRatio float64
-	// Version of the operator, an attribute of the spans' resource.
+	// Version is the version of the operator, which becomes an attribute of the spans' resource.
 	Version string
 }
 

@@ -32,7 +32,7 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 	}
 	objects := kept.objects()
 	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}
-	// The client of HTTPClientFor may be shared, so it is not changed.
+	// The client that HTTPClientFor returns may be shared, so it is not changed.
 	return &http.Client{Transport: both, Timeout: client.Timeout}, nil
 }
 

@@ -27,7 +27,8 @@ type gathering struct {
 const (
 	// beginning is how long a new connection is read without pauses, for handshakes and the first lists.
 	beginning = 2 * time.Second
-	// much exceeds the bytes per pause from a few thousand executors that start or end each minute.
+	// much is the number of bytes per pause from which on many bytes arrive. A few thousand executors that start or end
+	// each minute cause fewer bytes.
 	much = 512 << 10
 )
 

@@ -214,7 +214,8 @@ const MaxSpec = 32 << 10
 
 // SpecDropper is a custom resource that can measure its spec and drop it.
 type SpecDropper interface {
-	// DropLargeSpec empties a spec of more than most bytes. It reports true for such a spec, also when called again.
+	// DropLargeSpec empties the spec if it has more than most bytes. It returns true if it has emptied the spec, now or
+	// in an earlier call.
 	DropLargeSpec(most int) bool
 }
 
@@ -277,7 +278,8 @@ const (
 	maxGates      = 8
 	// maxText bounds a name, in bytes.
 	maxText = 512
-	// headSaid and tailSaid bound the start and the end of messages from containers, Kubernetes or Spark.
+	// headSaid and tailSaid are the sizes of the kept start and end of long messages from containers, Kubernetes or
+	// Spark.
 	headSaid, tailSaid = 16 << 10, 2 << 10
 )
 

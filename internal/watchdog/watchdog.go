@@ -22,14 +22,14 @@ import (
 const (
 	// Tick is the interval at which the watchdog measures the age of work.
 	Tick = time.Second
-	// DecodeSlow is how long the decoding of an object or a list may take before it counts as hanging. Decoding waits
-	// for nothing.
+	// DecodeSlow is how long the decoding of an object or a list may take before it counts as hanging. Decoding never
+	// waits for anything.
 	DecodeSlow = time.Minute
-	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. Its requests end with the
-	// limit.
+	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. The requests of a pass
+	// end at its limit.
 	PassSlow = 30 * time.Second
-	// hogAge is a number of ticks. If the process used most of a core for that long, jobs of at least that age are
-	// assumed to be the cause. Most passes and all decodes end long before.
+	// hogAge is a number of ticks. If the process has used most of a core for that many ticks, jobs of at least that
+	// age are assumed to be the cause. Most passes and all decodes end long before.
 	hogAge = 2
 	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
@@ -49,7 +49,8 @@ type Watchdog struct {
 	cpu    func() time.Duration
 	spread func(hogs int)
 	hogs   int
-	// State of the last tick: its time, the CPU time used by then, and for how many ticks the use was most of a core.
+	// at, used and busy are the state of the last tick: its time, the CPU time used by then, and the number of ticks in
+	// a row in which the process used most of a core.
 	at   time.Time
 	used time.Duration
 	busy int

@@ -21,16 +21,16 @@ import (
 // configuration file and takes precedence over it. A flag without a counterpart is accepted and reported.
 type Flags struct {
 	flags []*flag
-	// Properties is the path of a file with properties of the operator of spark.apache.org. It replaces
+	// Properties is the path of a properties file of the operator of spark.apache.org. It takes precedence over
 	// apache.propertiesFile of the configuration file.
 	Properties string
 }
 
 // Unused is a flag or a property that was given and has no effect.
 type Unused struct {
-	// Name of the flag, without hyphens, or of the property.
+	// Name is the name of the flag, without hyphens, or of the property.
 	Name string
-	// Why the flag or property has no effect.
+	// Why is the reason why the flag or property has no effect.
 	Why string
 	// Property is true for a property and false for a flag.
 	Property bool
@@ -46,14 +46,15 @@ type flag struct {
 // known describes a flag of the kubeflow operator: its kind and its effect here.
 type known struct {
 	name string
-	// kind is shown in the help and determines how a value is parsed.
+	// kind is the type of the flag's value. The help shows it, and it determines how the value is parsed.
 	kind kind
 	// field is the path in the configuration file that the flag is an alias of. It is empty if the flag has no effect
-	// or has apply.
+	// or if apply is set.
 	field string
-	// apply sets fields if the path alone is not enough. It may reject a value.
+	// apply sets fields of the configuration file, if a path alone does not describe that. It may reject a value.
 	apply func(overlay, string) error
-	// why is the reason if the flag has no effect. lost returns the reason if a part of a value has no effect.
+	// why is the reason why the flag has no effect; empty if it has one. lost returns the reason why a part of a value
+	// has no effect.
 	why  string
 	lost func(string) string
 }

@@ -20,21 +20,22 @@ import (
 const DefaultPropertiesFile = "/opt/spark-operator/conf/spark-operator.properties"
 
 const (
-	// peerPrefix is the prefix of that operator's own properties.
+	// peerPrefix is the prefix of the properties of the operator of spark.apache.org.
 	peerPrefix = "spark.kubernetes.operator."
-	// watchedNamespaces is the property for the served namespaces. Without it, that operator serves only one.
+	// watchedNamespaces is the property for the served namespaces. Without this property, the operator of
+	// spark.apache.org serves only one namespace.
 	watchedNamespaces = peerPrefix + "watchedNamespaces"
 )
 
 // property describes a property of the operator of spark.apache.org (its class SparkOperatorConf).
 type property struct {
 	key string
-	// dynamic is true if the property may change while that operator runs.
+	// dynamic is true if the property may change while the operator of spark.apache.org runs.
 	dynamic bool
-	// lay sets the value in the file. An error that wraps errRefused stops the start, because the operator must not run
-	// with half of the intended settings. For any other error the value is ignored.
+	// lay sets the value in the configuration file. An error that wraps errRefused stops the start, because the
+	// operator must not run with half of the intended settings. If lay returns any other error, the value is ignored.
 	lay func(overlay, string) error
-	// why is the reason if the property has no effect.
+	// why is the reason why the property has no effect; empty if it has one.
 	why string
 }
 

@@ -93,7 +93,8 @@ func TestEveryProperty(t *testing.T) {
 		{s + "health.sentinelResourceReconciliationDelaySeconds", "30", map[string]string{"apache.sentinels.enabled": "true", "apache.sentinels.delay": "30s"}},
 		{s + "leaderElection.enabled", "false", map[string]string{"leaderElection.enabled": "false"}},
 		{s + "leaderElection.leaseName", "other", map[string]string{"leaderElection.leaseName": "other"}},
-		// One duration of the lease also sets that operator's others.
+		// A property for one duration of the lease also sets the other two, to the defaults of the operator of
+		// spark.apache.org.
 		{s + "leaderElection.leaseDurationSeconds", "200", map[string]string{
 			"leaderElection.leaseDuration": "3m20s", "leaderElection.renewDeadline": "2m0s", "leaderElection.retryPeriod": "5s"}},
 		{s + "leaderElection.renewDeadlineSeconds", "100", map[string]string{
