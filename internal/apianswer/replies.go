@@ -24,10 +24,10 @@ type Question struct {
 
 // Reply is the API server's reply to a question.
 type Reply struct {
-	UID     types.UID // of the custom resource, or of the pod that was asked about
+	UID     types.UID // the UID of the custom resource, or of the pod that the question was about
 	Attempt int32
-	Until   time.Time       // it is not asked again before
-	Cause   lifecycle.Cause // empty where nothing stands in the way
+	Until   time.Time       // the question is not asked again before this time
+	Cause   lifecycle.Cause // empty if nothing is wrong
 }
 
 // Last returns the last reply about an attempt, and whether that reply is still valid.

@@ -34,7 +34,7 @@ type Applier struct {
 
 // Decision is the decision of a pass, with the actions to carry out.
 type Decision struct {
-	Object client.Object // the custom resource with the status that was decided
+	Object client.Object // the custom resource, with the decided status
 	Plan   lifecycle.Plan
 	// Begun is the start of this pass or, if several consecutive passes had to wait, the start of the first of them.
 	// Objects are rendered with this time, so that all these passes render the same objects and a later pass adopts the
@@ -47,10 +47,10 @@ type Fact func(*lifecycle.Observed)
 
 // Outcome is the result of one or several actions.
 type Outcome struct {
-	Fact         Fact              // nil if the decision holds; otherwise the decision is made again with it
+	Fact         Fact              // nil if the decision stays valid; otherwise the decision is made again with the fact
 	Found        dependents.Set    // dependents that the view did not have
-	Created      []client.Object   // created objects
-	Warnings     []string          // of the rendered objects
+	Created      []client.Object   // objects that the actions created
+	Warnings     []string          // warnings about the rendered objects
 	Rejected     *apianswer.Wait   // the API server rejected a deletion or a budget; the other actions were carried out
 	Expired      bool              // the custom resource itself was deleted
 	Started      []runs.StartedRun // runs of this pass, or of an earlier pass that ended before it stored them
@@ -61,8 +61,8 @@ type Outcome struct {
 // Spent is the time that the actions took, by the machine's clock. Only metrics use it.
 type Spent struct {
 	Acting    time.Duration
-	Rendering time.Duration // within Acting
-	Submitted time.Time     // creation of a submission's last object; zero without a submission
+	Rendering time.Duration // a part of Acting
+	Submitted time.Time     // when a submission's last object was created; zero without a submission
 }
 
 // Add returns the combined result of these actions and of the actions that followed them. It keeps the first fact and

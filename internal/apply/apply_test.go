@@ -29,7 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ctrllog.SetLogger(logr.Discard()) // what has no operator's logger, such as an informer
+	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
 	testkit.Main(m)
 }
 

@@ -46,13 +46,13 @@ func TestConfirmRuns(t *testing.T) {
 	left(w, s, "nightly-4", "of-one-that-was-deleted", "nightly")
 	left(w, s, "nightly-5", "", "nightly")
 	left(w, other, "weekly-1", other.UID, "weekly")
-	left(w, s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
+	left(w, s, "manual", s.UID, "") // only the cache finds this run, because it selects by owners
 	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
 	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
 	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
-	for range 2 { // what the first read found is known to the second
+	for range 2 { // the second read knows the runs that the first has found
 		outcome, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
 		if err != nil {
 			t.Fatal(err)

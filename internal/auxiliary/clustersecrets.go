@@ -86,7 +86,7 @@ func (w *work) allMadeFrom(wanted []client.Object) bool {
 		made = append(made, digest)
 	}
 	if len(w.Seen.Members) == 0 && len(made) > 0 {
-		return false // not created yet
+		return false // the pods are not created yet
 	}
 	another := func(generation string) bool { return !slices.Contains(made, generation) }
 	return !slices.ContainsFunc(w.Seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&

@@ -75,7 +75,7 @@ type Outcome struct {
 type work struct {
 	dependents.View
 	Outcome
-	mu            sync.Mutex // guards Check while objects are ensured concurrently
+	mu            sync.Mutex // guards RequeueAfter while objects are ensured concurrently
 	scaled        []string   // the wanted StatefulSets whose number of pods an autoscaler decides
 	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
@@ -333,7 +333,7 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 		return marked, false, err
 	case w.keptAsInherited(object, existing.GetLabels()[lifecycle.ContentLabel]):
 		return existing, false, nil
-	case isInherited(existing): // an apply of ours could not remove the fields that the other operator's apply has set
+	case isInherited(existing): // our apply could not remove the fields that the other operator has applied
 		return nil, false, k.replaceSet(ctx, existing, tree)
 	}
 	old = k.vital(object) && selectsSamePods(tree, existing.Object)

@@ -97,7 +97,7 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	for _, test := range []struct {
 		what      string
 		last      *attempt
-		needsPass []bool // of consecutive deletions
+		needsPass []bool // for each of several consecutive deletions
 		left      int    // number of remembered keys
 	}{
 		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},

@@ -41,7 +41,7 @@ type revision struct {
 	generation int64
 	version    string    // resourceVersion
 	at         time.Time // when the operator overwrote an existing object; zero for an object that it created or found
-	verifiedAt time.Time // when it was read and found correct; zero if it was not
+	verifiedAt time.Time // when the object was read and found correct; zero if it was not
 }
 
 // olderThan reports whether an object may have been changed since this revision. It returns true for an unknown object.
@@ -118,8 +118,8 @@ func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revi
 // attempt is the last try to ensure the auxiliary objects of one owner.
 type attempt struct {
 	uid      types.UID
-	digest   string // DigestOf
-	failures int    // consecutive
+	digest   string // the result of DigestOf
+	failures int    // the number of consecutive failures
 	until    time.Time
 	results  []lifecycle.AuxiliaryObject
 	made     map[string]write // by nameOf

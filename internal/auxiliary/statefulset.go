@@ -124,7 +124,7 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 			left, count = max(left, n+1), count+1
 		}
 	}
-	return min(left, 2*count) // a few may be missing; but a single pod with a high number is somebody's invention
+	return min(left, 2*count) // a few pods may be missing, but a single pod with a high number is a forgery
 }
 
 // inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited StatefulSet that stays as

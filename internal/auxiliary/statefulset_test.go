@@ -116,7 +116,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
-			lost := min(1, len(test.cached)) // the others still belong to the previous set
+			lost := min(1, len(test.cached)) // the other pods still belong to the previous set
 			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
 			first, err := k.objectToCreate(t.Context(), w, object, test.existed)

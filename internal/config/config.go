@@ -207,7 +207,7 @@ func (c Configuration) String() string {
 	}
 	text, err := json.Marshal(c)
 	if err != nil {
-		return err.Error() // none of its types fails
+		return err.Error() // unreachable: all types of the configuration can be encoded
 	}
 	return string(text)
 }

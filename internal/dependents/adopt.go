@@ -23,7 +23,7 @@ const ReasonNameTaken = "NameTaken"
 
 // Creation is the result of creating an object. The zero value means that a suitable object already existed.
 type Creation struct {
-	Made    client.Object    // the object, if it was created
+	Made    client.Object    // the created object; nil if none was created
 	Refused *lifecycle.Cause // why the API server rejects it
 	Older   client.Object    // an object of another attempt with the same name; its kind is set
 }
@@ -82,7 +82,7 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case !identity.BelongsTo(existing, owner):
 		return c.otherOwner(ctx, existing, gvk.Kind, owner)
 	case IsPodGroup(object) && identity.Attempt(existing) == 0:
-		return c.recreate(ctx, owner, object, existing, mount) // another operator's, from before the take-over
+		return c.recreate(ctx, owner, object, existing, mount) // another operator created it before the take-over
 	case identity.Attempt(existing) != identity.Attempt(object):
 		existing.GetObjectKind().SetGroupVersionKind(gvk)
 		return Creation{Older: existing}, nil

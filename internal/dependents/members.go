@@ -46,7 +46,7 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 		switch {
 		case keeper == setOurs:
 			set.Members = append(set.Members, pods[i])
-		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache does not show yet that it has no owner
+		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache does not show yet that the pod has no owner
 			set.Strays = append(set.Strays, strayPod(pods[i]))
 		}
 	}
@@ -64,9 +64,9 @@ func strayPod(pod corev1.Pod) corev1.Pod {
 type setOwner int
 
 const (
-	setOthers setOwner = iota // somebody else's
-	setOurs                   // the custom resource's
-	setGone                   // nobody's, since it does not exist any more
+	setOthers setOwner = iota // another owner
+	setOurs                   // the custom resource
+	setGone                   // none, because the StatefulSet does not exist any more
 )
 
 // setOwnerOf returns which kind of owner a StatefulSet has. It reads the StatefulSet live if the cache lacks it: the
@@ -105,7 +105,7 @@ func (c Client) SweepStrays(ctx context.Context, key types.NamespacedName, empty
 	}
 	switch err := c.Live.Get(ctx, key, empty); {
 	case err == nil:
-		return nil // a new cluster has this name, and takes them over
+		return nil // a new cluster has this name and adopts the pods
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read whether %s still exists: %w", key, err)
 	}

@@ -68,7 +68,7 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 			again = true
 			continue
 		}
-		deleted.DropUID(key, uid) // also if a deletion was rejected: the garbage collector has the right
+		deleted.DropUID(key, uid) // also after a rejected deletion, because the garbage collector has the right
 	}
 	return again, nil
 }

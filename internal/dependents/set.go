@@ -25,8 +25,8 @@ type Set struct {
 	Executors  []corev1.Pod
 	Members    []corev1.Pod                   // the pods of a standalone cluster
 	Strays     []corev1.Pod                   // pods of a standalone cluster whose StatefulSet is being replaced
-	Others     []metav1.PartialObjectMetadata // of Kinds and of optional kinds
-	Runs       []client.Object                // of a kind that creates applications
+	Others     []metav1.PartialObjectMetadata // objects of Kinds and of optional kinds
+	Runs       []client.Object                // the runs, for a kind that creates applications
 	// driverUIDs and setDrivers hold the two ways in which an executor names its driver: by the driver's UID, or by the
 	// id of the Spark application that a StatefulSet or Deployment of executors belongs to.
 	driverUIDs map[types.UID]bool

@@ -15,7 +15,7 @@ type View struct {
 	Owner   client.Object      // the custom resource, as it is stored
 	Set     Set                // its dependents
 	Created []client.Object    // objects that the pass created and that the cache may not show yet
-	Seen    lifecycle.Observed // facts of the dependents, and other facts
+	Seen    lifecycle.Observed // the facts of the dependents, and other facts
 	Now     time.Time          // when the pass began
 }
 

@@ -23,7 +23,7 @@ const allowedHolds = time.Minute
 // Shortage describes executors that a driver wants and that do not exist.
 type Shortage struct {
 	Of      types.NamespacedName // the application
-	UID     types.UID            // of the application
+	UID     types.UID            // the UID of the application
 	Attempt int32
 	Driver  types.UID // empty if the driver was not observed
 	Account string    // the driver's service account

@@ -27,7 +27,7 @@ type PendingPod struct {
 	attempt int32
 	created time.Time
 	grace   time.Duration
-	silent  string // the name of its scheduler, if that reported nothing
+	silent  string // the name of the pod's scheduler, if the scheduler has reported nothing
 }
 
 // Pods returns the pending pods without a wait reason: drivers, pods that submit drivers, at most one executor, and at

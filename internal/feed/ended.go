@@ -42,7 +42,7 @@ type Ended struct {
 
 // endsOf is the key of a group of remembered executors that has a bound of its own.
 type endsOf struct {
-	namespace string // "": all
+	namespace string // "" for all namespaces
 	gone      bool
 }
 
@@ -68,8 +68,8 @@ func (e *Ended) reserve(namespace string, gone bool, more int) {
 // End is an executor that has ended or was deleted.
 type End struct {
 	Pod   corev1.Pod
-	Gone  bool // deleted without having been seen to fail
-	Taken bool // deleted by somebody else while it ran (lifecycle.DeletedWhileRunning)
+	Gone  bool // the executor was deleted, and no event had shown a failure
+	Taken bool // somebody else deleted the executor while it ran (lifecycle.DeletedWhileRunning)
 }
 
 // Note remembers an executor until it is counted. If the executor's failure is already noted, its deletion is not noted

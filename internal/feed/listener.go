@@ -32,7 +32,7 @@ type Listener struct {
 
 	mu           sync.Mutex
 	awaited      int           // shared sources that exist and have not started yet
-	sources      []*Source     // the started ones; complete when awaited is 0
+	sources      []*Source     // shared sources that have started; complete when awaited is 0
 	all          chan struct{} // closed when all sources have started
 	registration toolscache.ResourceEventHandlerRegistration
 	err          error
@@ -49,7 +49,7 @@ type Source struct {
 	shared     bool // whether it shares the informer event handler of the Listener
 	handler    handler.EventHandler
 	predicates []predicate.Predicate
-	synced     chan error // gets one value, once the queue has all objects that existed
+	synced     chan error // gets one value after the handler has received all existing objects
 
 	ctx   context.Context
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -35,8 +35,8 @@ type Hold struct {
 	apianswer.Wait
 	Err    error         // a transient error; nil if nothing failed
 	Since  time.Time     // the start of the first consecutive pass that had to wait, for any reason
-	Waited time.Duration // since then
-	First  bool          // the reason is another than that of the pass before
+	Waited time.Duration // the time since then
+	First  bool          // the reason differs from that of the previous pass
 }
 
 // Lasts reports whether the wait is long enough to be reported.
@@ -61,7 +61,7 @@ func (h *Hold) RecentError() error {
 func (h *Hold) RequeueAfter() time.Duration {
 	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
-		after = min(after, left) // the time at which it is reported
+		after = min(after, left) // repeat the pass when the wait is to be reported
 	}
 	return after
 }
@@ -72,9 +72,9 @@ type Memory struct {
 }
 
 type state struct {
-	begun    time.Time         // of the first consecutive pass that had to wait, for any reason
-	why      [sha256.Size]byte // a digest, since a message of the API server can be long
-	since    time.Time         // of this reason
+	begun    time.Time         // the start of the first consecutive pass that had to wait, for any reason
+	why      [sha256.Size]byte // a digest of the reason, because a message of the API server can be long
+	since    time.Time         // the start of the first consecutive pass that waited for this reason
 	reported time.Time
 }
 

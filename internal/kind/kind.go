@@ -152,7 +152,7 @@ type ExecutorChurn struct {
 
 // Secrets describes which attempts may have Secrets.
 type Secrets struct {
-	Runners bool // attempts that a pod submits
+	Runners bool // attempts that a pod with spark-submit submits may have Secrets
 	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator then needs the right
 	// to delete Secrets.
 	Servers bool

@@ -32,7 +32,7 @@ func Schedules(cfg config.Configuration) kind.Kind {
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
-			NoApplication: true, // its runs are counted as applications
+			NoApplication: true, // the runs of a schedule are counted as applications
 		},
 		Runs: &kind.Runs{
 			New:     func() client.Object { return &v1beta2.SparkApplication{} },

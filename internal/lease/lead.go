@@ -22,8 +22,8 @@ var ErrOver = errors.New("the right to act on this object is over: the replica's
 // another replica may have led in between.
 type Leadership struct {
 	mu    sync.Mutex
-	term  *term  // nil before the first
-	terms uint64 // that there were
+	term  *term  // nil before the first term
+	terms uint64 // the number of terms that have begun
 }
 
 // Extend makes the current term last until end. If no term lasts, it begins a new one.

@@ -39,7 +39,7 @@ func TestLead(t *testing.T) {
 		if _, _, given := lead.Begin(t.Context()); given {
 			t.Error("a pass begins before there is a right to it")
 		}
-		lead.End() // of nothing
+		lead.End() // no term has begun
 		lead.Extend(time.Now().Add(length))
 		pass, done, given := lead.Begin(t.Context())
 		defer done()

@@ -247,7 +247,7 @@ func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 // objects lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if c == nil {
-		return nil, nil // a reconciler in a test
+		return nil, nil // only the reconciler in a test has no caches
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()

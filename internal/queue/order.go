@@ -37,8 +37,8 @@ type order[T comparable] struct {
 	patience time.Duration
 	turns    int          // total number of turns so far
 	last     [classes]int // each class's last turn
-	workers  quota        // held by items in work
-	fresh    quota        // held by Fresh items in work
+	workers  quota        // places of the items in work
+	fresh    quota        // places of the Fresh items in work
 }
 
 // open reports whether any ready item may be taken now.
@@ -102,7 +102,7 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	class := o.next(s, now)
 	l := &o.lanes[class]
 	at := l.turns.Front()
-	for !s.admits(class, at.Value.(*tenant).name) { // at most two are skipped
+	for !s.admits(class, at.Value.(*tenant).name) { // at most two tenants are skipped
 		at = at.Next()
 	}
 	owner := at.Value.(*tenant)

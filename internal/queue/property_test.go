@@ -17,7 +17,7 @@ import (
 type model struct {
 	t       *testing.T
 	waits   map[string]*waiting // ready, by key
-	working map[string]Class    // the class at the hand-out
+	working map[string]Class    // the class with which the item was handed out
 	again   map[string]claim    // added while in work
 	later   map[string]late
 	workers int          // limit of items in work; 0 means any number

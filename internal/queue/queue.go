@@ -53,8 +53,8 @@ type Queue[T comparable] struct {
 	doubt   time.Duration
 
 	mu      sync.Mutex
-	more    *sync.Cond           // an item may be taken, or the queue is shut down
-	idle    *sync.Cond           // no item is in work
+	more    *sync.Cond           // signals that an item may be taken, or that the queue is shut down
+	idle    *sync.Cond           // signals that no item is in work
 	entries map[T]*entry[T]      // items to be worked on, now or later
 	working map[T]work           // items in work
 	ready   order[T]             // entries that a worker can take
@@ -70,18 +70,18 @@ type entry[T comparable] struct {
 	key        T
 	tenant     string
 	class      Class
-	classified time.Time // when it got its class
+	classified time.Time // when the item got its class
 	state      state
 	since      time.Time // when it started to wait for a worker
-	claim      Class     // in state isDoubted: the highest class it was added with
-	place      place     // in the ready items
-	due        due       // in the timetable
+	claim      Class     // in state isDoubted: the highest class with which the item was added
+	place      place     // the entry's position in the ready items
+	due        due       // the entry's position in the timetable
 }
 
 // work describes an item in work.
 type work struct {
 	since  time.Time
-	class  Class // its class when it was handed out
+	class  Class // the item's class when it was handed out
 	tenant string
 }
 
@@ -89,8 +89,8 @@ type state int
 
 const (
 	isReady   state = iota
-	isHeld          // it is in work, and comes again after that
-	isDoubted       // its turn has come, and its class is computed again
+	isHeld          // the item is in work, and becomes ready after that
+	isDoubted       // it is the item's turn, and its class is computed again
 	isLater
 )
 

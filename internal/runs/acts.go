@@ -23,14 +23,14 @@ import (
 type Client struct {
 	Dependents dependents.Client
 	Kind       *kind.Runs
-	Owner      client.Object   // as it is stored
-	Known      []client.Object // the runs that were seen, or made, so far
+	Owner      client.Object   // the owner, as it is stored
+	Known      []client.Object // the runs that were found or created so far
 }
 
 // Created is the result of a request to create a run.
 type Created struct {
 	Run     client.Object    // the existing run; nil if the API server rejected it
-	Since   time.Time        // when it was created
+	Since   time.Time        // when the run was created
 	Refused *lifecycle.Cause // why there is no run
 }
 
@@ -151,5 +151,5 @@ func (a Client) Delete(ctx context.Context, name string) error {
 // StartedRun is a run that this pass started, or that an earlier pass started without storing that.
 type StartedRun struct {
 	Name    string
-	Due, At time.Time // when it was to start (zero if somebody requested it), and when it was created
+	Due, At time.Time // when the run was due (zero if somebody requested it), and when it was created
 }

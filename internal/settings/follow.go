@@ -37,11 +37,11 @@ func podNamespace() (string, error) {
 type follower struct {
 	live      *Live
 	config    config.DynamicConfig
-	namespace string // of the ConfigMaps
+	namespace string // the namespace of the ConfigMaps
 	selector  labels.Selector
-	reader    client.Reader // of the API server
+	reader    client.Reader // reads from the API server
 	log       logr.Logger
-	logged    string // the last message, see logOnce
+	logged    string // the last message (logOnce)
 	// open creates the cache of the ConfigMaps.
 	open func() (cache.Cache, error)
 }

@@ -83,7 +83,7 @@ type unwritten struct {
 	since   time.Time // when the debounce began
 	changed time.Time // when the content last changed
 	content uint64    // digest of the content to write
-	first   bool      // it waits for the first initial executor
+	first   bool      // the write waits for the first initial executor
 }
 
 // digests is the seed of the digests, which are valid in this process only.
@@ -92,7 +92,7 @@ var digests = maphash.MakeSeed()
 // Window is how long a write is debounced: until the content has not changed for Quiet, and at most for Max.
 type Window struct {
 	Quiet, Max time.Duration
-	First      bool // waits for the first initial executor; the next pause then counts from its own start
+	First      bool // the write waits for the first initial executor; a later wait begins anew
 }
 
 // Delay returns how long a write of this content must still wait; 0 means that it is written now. The wait is longer

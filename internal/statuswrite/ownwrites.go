@@ -21,7 +21,7 @@ type OwnWrites struct {
 type ownWrite struct {
 	uid     types.UID
 	version string
-	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero if it was not older
+	behind  time.Time // since when the cache is known to be older, or when it was last doubted; zero if not older
 }
 
 // maxBehind is the time for which the cache may be older than the operator's write before CacheIsStale reports a doubt.

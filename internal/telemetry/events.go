@@ -213,7 +213,7 @@ func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
 	var stored corev1.Event
 	if err := r.reader.Get(ctx, client.ObjectKeyFromObject(event), &stored); err != nil {
 		if apierrors.IsNotFound(err) {
-			return r.writer.Create(ctx, event.DeepCopy()) // it expired between the two calls
+			return r.writer.Create(ctx, event.DeepCopy()) // the Event expired between the two calls
 		}
 		return err
 	}

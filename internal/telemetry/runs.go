@@ -4,13 +4,13 @@ import "time"
 
 // These are the results of a schedule's run, as values of the label result.
 const (
-	RunStarted   = "started"   // at its scheduled time
+	RunStarted   = "started"   // started at its scheduled time
 	RunAsked     = "asked"     // started on request
 	RunSkipped   = "skipped"   // not started: another run was active, or its deadline had passed
-	RunRefused   = "refused"   // its application could not be created
+	RunRefused   = "refused"   // the run's application could not be created
 	RunReplaced  = "replaced"  // deleted while active, in favour of the next run
-	RunSucceeded = "succeeded" // its application succeeded
-	RunFailed    = "failed"    // its application ended without success
+	RunSucceeded = "succeeded" // the run's application succeeded
+	RunFailed    = "failed"    // the run's application ended without success
 )
 
 var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}

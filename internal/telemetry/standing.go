@@ -79,7 +79,7 @@ type (
 // wait sums up the custom resources that wait for the same reason.
 type wait struct {
 	count int
-	since time.Time // since when the longest waits
+	since time.Time // since when the one that has waited longest waits
 }
 
 // counted holds the numbers of executors that have ended since the last record.
@@ -119,7 +119,7 @@ func (s *standings) record(subject Subject, now Standing) counted {
 	defer s.mu.Unlock()
 	last, known := s.all[key]
 	switch {
-	case !known: // the process before this one counted what the status contains at the start
+	case !known: // the previous process counted the executors that the status contains at the start
 	case last.Attempt == now.Attempt:
 		next.completed, next.failed = max(next.completed, last.completed), max(next.failed, last.failed)
 		ended.completed, ended.failed = next.completed-last.completed, next.failed-last.failed
@@ -201,7 +201,7 @@ func (t sums) set(labels []string) *setSum {
 func (s *standings) sum() sums {
 	t := sums{sets: map[string]*setSum{}, states: map[stateKey]int{}, waits: map[waitKey]wait{}}
 	for _, labels := range s.sets.all() {
-		t.set(labels) // a combination stays, at 0: readers of these names expect it
+		t.set(labels) // a combination keeps its series, with 0, because dashboards for these names expect that
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

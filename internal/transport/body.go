@@ -15,7 +15,7 @@ type frames struct {
 	from  io.Reader
 	event *Message
 	in    []byte
-	out   []byte // the event without the fields that were left out
+	out   []byte // the event, reduced to the kept fields
 	left  []byte // the unread part of out
 }
 
@@ -48,7 +48,7 @@ func (f *frames) next() error {
 		return fmt.Errorf("an event of %d bytes, which is more than %d", size, maxFrame)
 	}
 	if size <= keptFrame && cap(f.in) > keptFrame {
-		f.in, f.out = nil, nil // do not hold the memory of one large event as long as the watch lasts
+		f.in, f.out = nil, nil // do not keep the memory of one large event as long as the watch lasts
 	}
 	if int(size) > cap(f.in) {
 		f.in = make([]byte, size)

@@ -21,7 +21,7 @@ import (
 // watch. That Work is notified when the decoding of the bytes that were read begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
-	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's own
+	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's dialer
 	if own.Dial != nil {
 		dial = own.Dial
 	}
@@ -63,7 +63,7 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	work := workOf(request.Context())
 	if work != nil {
-		work.End() // of the previous try
+		work.End() // the work of the previous try
 	}
 	response, err := next.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK {

@@ -17,7 +17,7 @@ type gathering struct {
 	net.Conn
 	pause   time.Duration
 	begun   time.Time
-	drained bool      // by the last read
+	drained bool      // the last read has read all bytes that had arrived
 	read    time.Time // time of the last read
 
 	since          time.Time // when the counted bytes began to arrive

@@ -54,7 +54,7 @@ func TestTrimBoundsOwners(t *testing.T) {
 	if grown := heap() - before; grown > most {
 		t.Errorf("%d objects take %d MiB", len(kept), grown>>20)
 	}
-	runtime.KeepAlive(kept) // until here
+	runtime.KeepAlive(kept) // the objects are in use until here
 	if grown := heap() - before; grown > most {
 		t.Errorf("objects that are gone leave %d MiB", grown>>20)
 	}

@@ -68,10 +68,10 @@ type job struct {
 	owner    *Watchdog
 	what     string // "pass" or "decode"
 	kind     string
-	key      types.NamespacedName // for passes
-	slow     int64                // ticks after which it hangs
-	begun    atomic.Int64         // tick in which it began, from 1; 0 means idle
-	reported bool                 // reported; guarded by the watchdog's mutex
+	key      types.NamespacedName // the custom resource, for a pass
+	slow     int64                // ticks after which the job counts as hanging
+	begun    atomic.Int64         // tick in which the job began, from 1; 0 means idle
+	reported bool                 // the job was reported as hanging; guarded by the watchdog's mutex
 }
 
 // newJob adds an idle job and returns it. The caller must call Drop.

@@ -125,7 +125,7 @@ func (k kind) read(value string) (any, error) {
 			return items, nil
 		}
 		for item := range strings.SplitSeq(value, ",") {
-			item = strings.Trim(strings.TrimSpace(item), `"`) // that operator's chart writes the empty name as ""
+			item = strings.Trim(strings.TrimSpace(item), `"`) // the kubeflow chart writes the empty name as ""
 			if k == texts {
 				items = append(items, item)
 				continue

@@ -40,7 +40,7 @@ func TestFlagsAreAliases(t *testing.T) {
 		{"--controller-threads=3", func(c *config.Configuration) { c.Controller.Workers = 3 }},
 		{"--namespaces=a,b", func(c *config.Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
 		{"--namespaces=a --namespaces b", func(c *config.Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
-		{`--namespaces=""`, func(*config.Configuration) {}}, // with the quotes, as that operator's chart passes it
+		{`--namespaces=""`, func(*config.Configuration) {}}, // with the quotes, as the kubeflow chart passes it
 		{"--namespaces=", func(*config.Configuration) {}},
 		{`--namespaces=a,""`, func(*config.Configuration) {}},
 		{"--namespaces=a --namespace-selector=spark=enabled", func(c *config.Configuration) {

@@ -48,7 +48,7 @@ var controllerFlags = []known{
 	{name: "leader-election-renew-deadline", kind: period, field: "leaderElection.renewDeadline"},
 	{name: "leader-election-retry-period", kind: period, field: "leaderElection.retryPeriod"},
 	{name: "metrics-bind-address", kind: text, field: "metrics.bindAddress"},
-	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address, which it can set to "0"
+	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address flag: can set it to "0"
 	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics; that operator ignores this flag too"},
 	{name: "metrics-prefix", kind: text, field: "metrics.prefix"},
 	{name: "metrics-labels", kind: texts, apply: metricsLabels},
@@ -70,7 +70,7 @@ var controllerFlags = []known{
 	{name: "submitter-tls-key-file", kind: text, why: noSubmitter},
 	{name: "submitter-tls-ca-file", kind: text, why: noSubmitter},
 	{name: "feature-gates", kind: texts, apply: featureGates, lost: lostGates},
-	{name: "zap-devel", kind: boolean, apply: developmentLog}, // before the flags that set the same fields
+	{name: "zap-devel", kind: boolean, apply: developmentLog}, // it must precede the flags that set the same fields
 	{name: "zap-encoder", kind: text, apply: logEncoder},
 	{name: "zap-log-level", kind: text, apply: logLevel},
 	{name: "zap-stacktrace-level", kind: text, why: fixedLog},
@@ -162,7 +162,7 @@ func featureGates(_ overlay, value string) error {
 
 // lostGates returns, as one text, the gates that are switched on and have no counterpart, with the reasons.
 func lostGates(value string) string {
-	on, _ := gatesOn(value) // featureGates returned the error
+	on, _ := gatesOn(value) // featureGates has reported the error
 	var why []string
 	for _, name := range on {
 		switch name {
