@@ -21,7 +21,7 @@ import (
 // watch. That Work is notified when the decoding of the bytes that were read begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
-	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's dialer
+	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as in client-go
 	if own.Dial != nil {
 		dial = own.Dial
 	}
