@@ -283,8 +283,8 @@ func TestHasDuplicates(t *testing.T) {
 	}
 }
 
-// TestImmutableSpec checks that only the rejected change of an immutable field leads to the replacement of a
-// StatefulSet.
+// TestImmutableSpec checks that an update counts as rejected for an immutable field only if the API server says so of
+// the whole spec. Only then is the StatefulSet replaced.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))

@@ -33,12 +33,13 @@ const (
 // edited reports whether somebody else may have changed an auxiliary object since the operator wrote or last read it.
 // Edits from a time when no operator ran are not detected.
 //
-// The generation of an Ingress or route shows an edit. The operator reverses such edits at most once in EditInterval,
-// so that two parties that disagree do not keep each other busy. The generation of a StatefulSet shows an edit too, and
-// a read shows whether an autoscaler made that edit.
+// For an Ingress or a route, a higher generation shows an edit. The operator reverses such edits at most once in
+// EditInterval, so that two parties that disagree do not keep each other busy. For a StatefulSet, a higher generation
+// shows an edit too, and a read then shows whether an autoscaler made that edit.
 //
-// A changed resourceVersion of a vital object (Kind.Auxiliary.Vital) shows that it may have been edited. A vital object
-// that this process has not written or read may have been edited too. A read decides (correct).
+// For a vital object (Kind.Auxiliary.Vital), a newer resourceVersion shows that the object may have been edited. A
+// vital object that this process has not written or read may have been edited too. A read decides whether it was
+// (correct).
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration

@@ -63,8 +63,8 @@ func (m *Memory) verified(key types.NamespacedName, object client.Object, now ti
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets forgets that Secrets exist, except those in the list but (by nameOf). The forgotten Secrets are about
-// to be deleted, and have to be created again if they are wanted again.
+// forgetSecrets forgets that Secrets exist, except the Secrets whose nameOf is in the list. The forgotten Secrets are
+// about to be deleted, and have to be created again if they are wanted again.
 func (m *Memory) forgetSecrets(key types.NamespacedName, but []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map

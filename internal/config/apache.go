@@ -53,7 +53,7 @@ type Apache struct {
 	PropertiesFile string `json:"propertiesFile,omitempty"`
 }
 
-// Values of ApacheClusters.MasterClients.
+// These are the values of ApacheClusters.MasterClients.
 const (
 	MasterClientsDrivers   = "Drivers"
 	MasterClientsNamespace = "Namespace"

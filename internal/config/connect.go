@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Values of Connect.NetworkPolicy.
+// These are the values of Connect.NetworkPolicy.
 const (
 	PolicyAnywhere  = "Anywhere"
 	PolicyNamespace = "Namespace"

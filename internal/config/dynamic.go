@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Values of DynamicConfig.Source.
+// These are the values of DynamicConfig.Source.
 const (
 	SourceConfigMap = "ConfigMap"
 	SourceFile      = "File"

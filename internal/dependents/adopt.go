@@ -49,18 +49,19 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 	return Creation{Refused: cause}, err
 }
 
-// adopt handles an existing object of the name, by a live read of it. The object may belong to:
+// adopt decides what happens if an object with the wanted name already exists. It reads that object live. The object
+// may belong to:
 //
 //	nobody any more       wait a moment, then create again
 //	somebody else         reject, and name that object; it is never changed
-//	  but being deleted   wait until it is gone
-//	a deleted namesake    wait until it is gone: its custom resource had this name and was deleted before
-//	a pod that ends       wait until it is gone: another operator makes the driver pod the owner of the driver's objects
+//	  but being deleted   wait until it is deleted
+//	a deleted namesake    wait until it is deleted: its custom resource had this name and was deleted before
+//	a pod that ends       wait until it is deleted: another operator makes the driver pod the owner of its objects
 //	another operator      replace it, if this custom resource is its controller
-//	another operator      replace it, if it is a PodGroup that the other operator left for this application
-//	another attempt       a fact: the decision did not know that it still exists
+//	another operator      replace it, if it is a PodGroup that the other operator created for this application
+//	another attempt       return it as a fact: the decision did not know that it still exists
 //	this very attempt     adopt it: an earlier pass created it and stored nothing
-//	  but being deleted   wait until it is gone
+//	  but being deleted   wait until it is deleted
 //	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //
 // A Secret is not read: see recreateSecret.

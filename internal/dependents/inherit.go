@@ -54,8 +54,8 @@ func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectM
 	return existing, nil
 }
 
-// WithIdentities returns pods that were read live, after it has given an identity to those that another operator
-// created for the owner. It does not change pods that have our labels, or pods of somebody else.
+// WithIdentities returns pods that were read live. If another operator created a pod for the owner, WithIdentities
+// gives that pod an identity. It does not change pods that have our labels, or pods of other owners.
 func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
 	if in.Adopt == nil {
 		return pods

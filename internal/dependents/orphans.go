@@ -121,9 +121,9 @@ func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error
 	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 }
 
-// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. The
-// next sweep would not find the object, because the caches no longer show its driver. Executors that wait for a node
-// change often.
+// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. It
+// must not leave the object to the next sweep, which would not find it, because the caches no longer show its driver. A
+// change is likely, because executors that wait for a node change often.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
 	conflict := c.deleteUnchanged(ctx, object)
 	if !apierrors.IsConflict(conflict) {

@@ -44,7 +44,8 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPo
 	return pods
 }
 
-// drivers returns those pending drivers, and those pending pods that submit drivers, that have no wait reason.
+// drivers returns the pending drivers without a wait reason, and the pending pods without a wait reason that submit
+// drivers.
 func drivers(seen *lifecycle.Observed) []PendingPod {
 	var pods []PendingPod
 	for i := range seen.Drivers {

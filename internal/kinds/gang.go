@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// gangKinds returns the kinds of the pod groups of those batch schedulers that the configuration switches on.
+// gangKinds returns the kinds of the pod groups of the batch schedulers that the configuration switches on.
 func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	if !cfg.BatchScheduler.Enabled {
 		return nil

@@ -302,10 +302,11 @@ func (m *model) done(key string) {
 	}
 }
 
-// TestProperty performs random operations on a queue and compares it with the model. No item is lost or is at two
-// workers. Classes come in order, except that overdue classes get turns. Tenants share the turns, and each has at most
-// half of the workers while others wait. An item whose class has become lower is not handed out before items that are
-// more urgent by now.
+// TestProperty performs random operations on a queue and compares the queue with the model. It checks that no item is
+// lost or in work at two workers, and that items are handed out in the order of their classes, except that overdue
+// classes get turns. It checks that tenants share the turns, and that each has at most half of the workers while others
+// wait. It also checks that an item whose class has become lower is not handed out before items that are more urgent by
+// now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64

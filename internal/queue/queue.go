@@ -1,7 +1,7 @@
 // Package queue is the work queue of a controller. It keeps the contract of client-go's workqueue: an item is queued
-// once, is never at two workers, and is queued again if it is added while it is in work. It orders items by class, is
-// fair between tenants, and bounds how long a class waits. A tenant has at most half of the workers while others wait.
-// docs/decisions/0014-queue.md gives the reasons.
+// once, is never in work at two workers, and is queued again if it is added while it is in work. The queue orders items
+// by class, is fair between tenants, and bounds how long a class waits. A tenant has at most half of the workers while
+// others wait. docs/decisions/0014-queue.md gives the reasons.
 package queue
 
 import (

@@ -64,11 +64,12 @@ func verify(run, owner client.Object, action lifecycle.Action) error {
 	return nil
 }
 
-// adopt handles an existing object with a run's name, by a live read of it. The object may belong to:
+// adopt decides what happens if an object with the run's name already exists. It reads that object live. The object may
+// belong to:
 //
 //	nobody any more     wait a moment, then create again
-//	the same owner      an earlier pass created it and stored nothing; whatever happened to it since does not matter
-//	a deleted namesake  wait until it is gone: its owner had this owner's name and was deleted
+//	the same owner      adopt it: an earlier pass created it and stored nothing; later changes of it do not matter
+//	a deleted namesake  wait until it is deleted: its owner had this owner's name and was deleted
 //	somebody else       reject, and name that object; it is never changed
 func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 	existing, gvk, err := a.Dependents.ReadLive(ctx, run)

@@ -120,7 +120,7 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 }
 
 // WindowOf returns the debounce window of a pass. The window is long if more changes are likely: after a minor
-// transition, if an application that needs executors has none left, and while executors start or end.
+// transition, if an application that needs executors has none any more, and while executors start or end.
 func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	switch next := plan.Next; {
 	case len(plan.Transitions) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):

@@ -126,8 +126,9 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 	return kept
 }
 
-// containerNames returns the first maxContainers containers and those with the given names, with no other field than
-// the name. A container takes half a kilobyte in memory, however short it is in the encoded pod.
+// containerNames returns the first maxContainers containers and the containers with the given names, with only the
+// field Name set. The number is bounded because a container takes half a kilobyte in memory, however short it is in the
+// encoded pod.
 func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {

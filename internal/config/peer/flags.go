@@ -71,7 +71,7 @@ const (
 	document kind = "JSON"
 )
 
-// AddController adds the flags to those of "controller start".
+// AddController adds the flags of the kubeflow operator to the flags of the command "controller start".
 func (f *Flags) AddController(to *pflag.FlagSet) {
 	for _, k := range controllerFlags {
 		added := &flag{known: k}

@@ -320,8 +320,8 @@ application: {timeouts: {runSeconds: 4}}
 	}
 }
 
-// FuzzProperties checks that any properties file is either rejected or lets the operator start, and that its dynamic
-// properties never lead to a configuration that could not have been read from a file.
+// FuzzProperties checks that any properties file is either rejected or lets the operator start. It also checks that the
+// dynamic properties in the file never produce a configuration that the operator would reject in a configuration file.
 func FuzzProperties(f *testing.F) {
 	for _, p := range properties {
 		f.Add(p.key + "=1\n")
