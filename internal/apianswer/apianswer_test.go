@@ -283,8 +283,8 @@ func TestHasDuplicates(t *testing.T) {
 	}
 }
 
-// TestImmutableSpec checks that an update counts as rejected for an immutable field only if the API server says so of
-// the whole spec. Only then is the StatefulSet replaced.
+// TestImmutableSpec checks that ImmutableSpec returns true only if the API server forbids the change of the spec as a
+// whole, and not for a fault in one of its fields.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))

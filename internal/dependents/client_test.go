@@ -73,8 +73,8 @@ func (p *pager) List(_ context.Context, list client.ObjectList, options ...clien
 	return nil
 }
 
-// TestLivePagesAreGivenBack checks that all pages of a list are read, and that each page is released before the next is
-// read.
+// TestLivePagesAreGivenBack checks that all pages of a list are read, and that at most livePages pages are in memory at
+// a time.
 func TestLivePagesAreGivenBack(t *testing.T) {
 	const n = 3*LivePage + 1
 	from := &pager{pods: n}
