@@ -18,9 +18,9 @@ import (
 )
 
 // A standalone cluster may have a Secret among its objects. The operator reads no Secrets (dependents/secrets.go), so
-// it relies on the name, which contains a digest of the content: an existing Secret of the name is correct. The
-// operator checks that it still exists by creating it from time to time. Other content means another Secret. The
-// previous one is deleted when no pod is left that was created to mount it.
+// it relies on the Secret's name, which contains a digest of the content: an existing Secret with that name is correct.
+// The operator checks that the Secret still exists by creating it from time to time. If the content changes, another
+// Secret is created. The previous Secret is deleted when no pod remains that was created to mount it.
 
 // ensureSecret creates a Secret unless this process has found recently that it exists.
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {

@@ -26,9 +26,9 @@ import (
 )
 
 // The StatefulSets of a standalone cluster are ensured like all auxiliary objects (ensure.go), with three exceptions,
-// since their pods live on. An autoscaler may decide the number of pods. A field that cannot be changed is changed by a
-// new StatefulSet of the same name that adopts the pods. And an inherited StatefulSet stays as it is until somebody
-// edits the cluster.
+// because their pods must continue to run. An autoscaler may decide the number of pods. To change a field that cannot
+// be changed in place, a new StatefulSet of the same name replaces the old one and adopts its pods. And an inherited
+// StatefulSet stays as it is until somebody edits the cluster.
 
 // autoscaler is the kind that scales StatefulSets of standalone clusters.
 var autoscaler = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")

@@ -16,10 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// Another operator of the same API leaves pods without our labels, and other objects that only an owner reference
-// identifies. The pods are in the same cache as ours, indexed by the label with the name of their custom resource. The
-// dialect gives them an identity (kind.Inherited.Adopt). The other objects are found by their names: an object of ours
-// replaces one that the custom resource controls. The rest is deleted with the custom resource.
+// When this operator takes over from another operator of the same API, pods without our labels exist, and other objects
+// that only an owner reference identifies. The pods are in the same cache as our pods, indexed by the label that names
+// their custom resource. The dialect gives them an identity (kind.Inherited.Adopt). The other objects are found by
+// their names: an object of ours replaces an object that the custom resource controls. All others are deleted with the
+// custom resource.
 
 // Inherited returns the pods in the cache that another operator created for a custom resource, with the identity that
 // the dialect gives them.

@@ -18,9 +18,9 @@ import (
 // StatefulSet is the kind of the objects that own the pods of a standalone cluster.
 var StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 
-// The pods of a standalone cluster are created by its StatefulSets, and each has one of these as its only owner. They
-// are found by their labels, as all pods are. But only the StatefulSet proves that a pod belongs to the cluster, since
-// anybody who may create pods can set a label.
+// The StatefulSets of a standalone cluster create its pods, and each pod has one of these StatefulSets as its only
+// owner. The pods are found by their labels, as all pods are. But only the StatefulSet proves that a pod belongs to the
+// cluster, because anybody who may create pods can set a label.
 
 // AddMembers adds pods of a standalone cluster to a set. It adds the pods that a StatefulSet of the custom resource
 // owns to the members, and keeps the pods that have lost their StatefulSet separate from them.

@@ -14,8 +14,8 @@ import (
 )
 
 // The operator creates Secrets for pods that run spark-submit and for Connect servers, and deletes them by the labels
-// that identify their owner. It never reads a Secret, and has no right to. Since a name does not prove whose a Secret
-// is, no decision depends on it (docs/decisions/0005-spark-submit-in-a-pod.md).
+// that identify their owner. It never reads a Secret, and has no right to read one. A name does not prove who owns a
+// Secret, so no decision depends on a Secret's name (docs/decisions/0005-spark-submit-in-a-pod.md).
 
 // DeleteSecrets deletes the Secrets of an attempt by their labels.
 func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt int32) error {

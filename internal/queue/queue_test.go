@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// In these tests an item is "tenant/name". Its class is the one that the test set last. Time is that of the synctest
-// bubble.
+// In these tests an item is "tenant/name". Its class is the class that the test has set last. The time is the time of
+// the synctest bubble.
 
 type classesOf struct {
 	mu      sync.Mutex

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// The caches of a new leader may be behind the writes of the leader before it. A pass on such a cache could revert the
-// result of an edit with writes that the object's resourceVersion does not guard.
+// The caches of a new leader may lack the last writes of the previous leader. A pass on such a cache could revert the
+// result of an edit, with writes that the object's resourceVersion does not guard.
 
 // catchUpPage is the number of custom resources that a leader lists with one request.
 const catchUpPage = 100

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
-// The messages below specify the decoded part of incoming dependents: the fields that Pod, Child and Metadata read, by
-// their numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks them.
+// The messages below specify which part of incoming dependents is decoded: the fields that Pod, Child and Metadata
+// read, by their numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks the numbers.
 
 // parts maps the numbers of a message's kept fields to what is kept of each.
 type parts = map[protowire.Number]*transport.Message

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// The flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go).
+// This file lists the flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go).
 
 const (
 	notLimited  = "requests are not limited; the API server's priority and fairness decides"
