@@ -14,8 +14,7 @@ import (
 const (
 	// MaxNamespaces is the largest number of values that the label app_namespace has at a time.
 	MaxNamespaces = 100
-	// MaxLabelSets is the largest number of combinations of the configured labels' values that the process
-	// distinguishes in its lifetime.
+	// MaxLabelSets bounds the combinations of the configured labels' values that the process distinguishes.
 	MaxLabelSets = 500
 	// maxStates bounds the number of values of the label state. The APIs have fewer states.
 	maxStates = 40
@@ -58,8 +57,7 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets returns the values of the configured labels of applications, and bounds the number of combinations. A
-// combination never loses its place, because its counters would lose their counts.
+// labelSets returns the values of the configured labels. A combination keeps its place, or counters would lose counts.
 type labelSets struct {
 	names []string
 

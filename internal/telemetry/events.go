@@ -24,18 +24,15 @@ const Component = "spark-operator"
 const (
 	eventWorkers = 2
 	eventQueue   = 8192 // per worker: 16 MiB at most
-	// eventShare is the largest number of events of one namespace that may wait in a worker's queue. The rest of the
-	// queue serves other namespaces.
+	// eventShare bounds the waiting events of one namespace in a worker's queue. The rest serves other namespaces.
 	eventShare   = eventQueue / 2
 	eventTries   = 4
 	drainTimeout = 5 * time.Second
-	// maxMessage is the length limit that the API server sets for the notes of events.k8s.io. Readers of the core API
-	// expect the same limit.
+	// maxMessage is the length limit of the API server for events.k8s.io. Readers of the core API expect it too.
 	maxMessage = 1024
 )
 
-// Recorder writes core/v1 Events in the background. Its method Event never blocks: if the queue is full, the recorder
-// drops and counts Events.
+// Recorder writes core/v1 Events in the background. It never blocks: if the queue is full, it drops and counts Events.
 //
 // client-go's recorder is not used. Its spam filter drops the 26th Event of an object. Its single worker sleeps during
 // a failing write while the queue overflows, and queued Events are lost when the process ends. Recorder derives the
@@ -58,8 +55,7 @@ type waiter struct {
 	namespace string
 }
 
-// NewRecorder returns a recorder that writes Events with writer and reads existing Events with reader, which must not
-// be a cache.
+// NewRecorder returns a recorder that writes with writer and reads existing Events with reader (not from a cache).
 func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
 	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics, waiting: map[waiter]int{}}
 	for i := range r.shards {
@@ -88,8 +84,7 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 	}
 }
 
-// enter counts a waiting event of a namespace. It returns false, and does not count the event, if the namespace has
-// used its share of the queue.
+// enter counts a waiting event of a namespace. It returns false if the namespace has used its share of the queue.
 func (r *Recorder) enter(who waiter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,8 +194,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// worthRetrying reports whether err is transient. The error of a terminating namespace or of a missing permission is
-// not, because it does not change.
+// worthRetrying reports whether err is transient. A terminating namespace or a missing permission does not change.
 func worthRetrying(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }

@@ -35,8 +35,7 @@ type Metrics struct {
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
 type MetricsOptions struct {
-	// Prefix is the prefix of the metrics of sparkoperator.k8s.io; hyphens become underscores. It is not added to names
-	// that begin with sparkoperator_.
+	// Prefix of the metrics of sparkoperator.k8s.io; hyphens become underscores. Names with sparkoperator_ have none.
 	Prefix string
 	// Labels are the labels of the metrics that have the prefix: label keys of applications, and "namespace".
 	Labels []string
@@ -45,12 +44,10 @@ type MetricsOptions struct {
 	SubmitBuckets, StartBuckets []float64
 }
 
-// DefaultSubmitBuckets returns the default buckets for the seconds from creation to the first submission: 62.5 ms to
-// 256 s.
+// DefaultSubmitBuckets returns the buckets for the seconds from creation to the first submission: 62.5 ms to 256 s.
 func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
 
-// DefaultStartBuckets returns the default buckets for the seconds from creation to the first running driver: 1 s to
-// 1024 s.
+// DefaultStartBuckets returns the buckets for the seconds from creation to the first running driver: 1 s to 1024 s.
 func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
 // These are the results of a status write, as values of the label result.
@@ -66,12 +63,10 @@ const (
 	partAPI      = "api"
 )
 
-// phaseBuckets are the buckets for the seconds in a phase. They range from transient phases to an application that runs
-// for a day.
+// phaseBuckets are the buckets for the seconds in a phase, from transient phases to an application that runs for a day.
 var phaseBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 
-// NewMetrics registers the metrics with reg and returns them. It panics if they are already registered, as the
-// Prometheus client does.
+// NewMetrics registers the metrics with reg and returns them. It panics if they are registered, as prometheus does.
 func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	m := &Metrics{sets: newLabelSets(options.Labels)}
 	m.registerPeers(reg, options)
@@ -192,8 +187,7 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 	}
 }
 
-// entered counts a transition of an application. If an application returns to a phase because its node was lost and
-// came back, that is not counted as a launch or a start.
+// entered counts a transition of an application. The loss and return of a node count neither as launch nor as start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
@@ -234,8 +228,7 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 	}
 }
 
-// between returns the seconds between two times. The result is never negative, although the clocks of several machines
-// differ.
+// between returns the seconds between two times. It is never negative, although the clocks of several machines differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
 // RecordFirst records the standing of a custom resource if none was recorded since the operator started.
@@ -271,8 +264,7 @@ func (m *Metrics) Submitted(kind string, total, api time.Duration) {
 	m.submissionSeconds.WithLabelValues(kind, partAPI).Observe(api.Seconds())
 }
 
-// Lag counts the time from a change of a driver's container until the status with the phase that shows the change was
-// stored.
+// Lag counts the time from a change of a driver's container to the stored status that shows the change.
 func (m *Metrics) Lag(kind string, phase lifecycle.Phase, happened, stored time.Time) {
 	m.lagSeconds.WithLabelValues(kind, phaseValue(phase)).Observe(between(happened, stored))
 }

@@ -57,8 +57,7 @@ func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter,
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath
 	}
-	// The transport uses the process's proxies and root certificates. A redirect is an error, because it could lead to
-	// an address without TLS.
+	// The transport uses the process's proxies and root certificates. A redirect is an error: it could leave TLS.
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &exporter{endpoint: u.String(), client: client, log: log, metrics: metrics}, nil
@@ -149,8 +148,7 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 	return nil
 }
 
-// requestFor returns the request that exports the spans. All spans come from one process, so the request has one
-// resource.
+// requestFor returns the request that exports the spans. It has one resource, because all spans come from one process.
 func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	byScope := map[string]*tracepb.ScopeSpans{}
 	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
@@ -206,8 +204,7 @@ func keyValues(attributes []attribute.KeyValue) []*common.KeyValue {
 	return out
 }
 
-// anyValue converts an attribute's value to its protobuf form. It supports the types that the operator's spans use and
-// converts other types to text.
+// anyValue converts a value of an attribute. Types that the operator's spans do not use become text.
 func anyValue(value attribute.Value) *common.AnyValue {
 	switch value.Type() {
 	case attribute.BOOL:

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// resources are the resources that the operator requests. They are the values of the label resource; any other resource
-// becomes Other.
+// resources are the values of the label resource: the resources that the operator requests. Any other becomes Other.
 var resources = map[string]bool{
 	"sparkapplications": true, "sparkapplications/status": true, "scheduledsparkapplications": true, "scheduledsparkapplications/status": true, "sparkconnects": true, "sparkconnects/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
 	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
 	"namespaces": true, "localsubjectaccessreviews": true,
 }
 
-// Transport returns a transport that measures the duration of requests to the API server. Watches are not measured,
-// because they stay open.
+// Transport returns a transport that measures the duration of requests, except watches, because they stay open.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return timed{next, m} }
 
 type timed struct {

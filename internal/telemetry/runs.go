@@ -15,16 +15,14 @@ const (
 
 var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
 
-// ExpectRuns creates the counters of a kind's runs with the value 0. Without that, Prometheus' increase() would miss
-// the first event.
+// ExpectRuns creates the counters of a kind's runs with 0. Otherwise Prometheus' increase() would miss the first event.
 func (m *Metrics) ExpectRuns(kind string) {
 	for _, result := range runResults {
 		m.runs.WithLabelValues(kind, result)
 	}
 }
 
-// RunStarted counts a started run and its delay. The argument due is zero for a run that a user requested, which has no
-// delay.
+// RunStarted counts a started run and its delay from due. For a run that a user requested, due is zero.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {
 		m.Run(kind, RunAsked)

@@ -40,8 +40,7 @@ type Standing struct {
 	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
 }
 
-// subjectKey identifies a custom resource by kind, namespace and name. Custom resources of different kinds can have the
-// same name.
+// subjectKey identifies a custom resource. Custom resources of different kinds can have the same key.
 type subjectKey struct {
 	kind string
 	key  types.NamespacedName
@@ -52,13 +51,11 @@ type entry struct {
 	Standing
 	labels, executorLabels []string // values; nil if noApplication
 	noApplication          bool
-	// completed and failed are the largest counts of ended executors in this attempt. A status may decrease its counts,
-	// but a counter must not decrease.
+	// The largest counts of ended executors in this attempt. A count in a status may decrease, but a counter must not.
 	completed, failed int32
 }
 
-// standings holds the state of every custom resource and collects the gauges. The gauges are summed up at the scrape,
-// so that they cannot drift from the state.
+// standings holds the state of every custom resource. The gauges are summed at the scrape, so that they cannot drift.
 type standings struct {
 	sets *labelSets
 	now  func() time.Time
@@ -232,8 +229,7 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs in a phase and Kubernetes confirms it. In the phase Unknown, Kubernetes does not
-// confirm it.
+// runs reports whether a driver runs and Kubernetes confirms that, which excludes the phase Unknown.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:
