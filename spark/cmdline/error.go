@@ -16,7 +16,7 @@ func fieldError(field, format string, args ...any) error {
 	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// asError converts an error of a typed read into a *submit.Error.
+// asError converts the *conf.Error of a typed read into a *submit.Error, and returns every other error unchanged.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}
@@ -24,8 +24,9 @@ func asError(err error) error {
 	return err
 }
 
-// onlyByJVM records an error that spark-submit's own clients would not return. Parse continues, since an error that
-// spark-submit returns too takes precedence. Without such an error Parse returns the first recorded one.
+// onlyByJVM records an error for a file that spark-submit's own file system clients could read. Parse continues after
+// it, because an error that spark-submit would return too takes precedence. If there is no such error, Parse returns
+// the first error that onlyByJVM recorded.
 func (p *parser) onlyByJVM(err error) {
 	if wrong, ok := errors.AsType[*submit.Error](err); ok && p.notNative == nil {
 		wrong.NotNative = true

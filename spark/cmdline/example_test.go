@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
-// A command line of spark-submit becomes a Request. The caller sets IDs and times; then Build accepts it.
+// ExampleParse parses a command line of spark-submit into a Request. The caller adds the IDs and the submission time;
+// then Build accepts the Request.
 func ExampleParse() {
 	r, warnings, err := cmdline.Parse([]string{
 		"--master", "k8s://https://cluster.example.org", "--deploy-mode", "cluster", "--name", "spark-pi",

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// files reads the files of the submitter into the Request.
+// files reads the files that the line names on the submitter's machine, and puts their contents into the Request.
 func (p *parser) files() error {
 	for _, part := range []func() error{p.templates, p.credentials, p.kerberos, p.podGroup, p.hadoopConf, p.confFiles} {
 		if err := part(); err != nil {
@@ -37,8 +37,9 @@ func (p *parser) templates() error {
 	return err
 }
 
-// template reads a pod template and converts it to JSON; fields that no pod has stay. If only spark-submit's own
-// clients could read the file, the result is nil and the key stays.
+// template reads the pod template that key names and converts it to JSON. The JSON keeps fields that a Pod does not
+// have. If only spark-submit's own clients could read the file, template returns nil and keeps the key in the
+// configuration.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
@@ -71,8 +72,8 @@ func (p *parser) template(key string) ([]byte, error) {
 	return data, nil
 }
 
-// templatePath returns the path of a pod template. Unlike other files it may be given as a URI. The path is empty if
-// the URI does not name a local file.
+// templatePath returns the path of the pod template that key names. A pod template, unlike other files, may be given as
+// a URI. The path is empty if the URI does not name a local file.
 func (p *parser) templatePath(key string) (string, error) {
 	text, err := p.conf.String(key, "")
 	if err != nil {
@@ -150,7 +151,8 @@ func (p *parser) kerberos() error {
 	return nil
 }
 
-// podGroup reads Volcano's PodGroup. Without Spark's feature step the key has no effect, and Build warns of it.
+// podGroup reads the file of Volcano's PodGroup if the configuration lists Spark's feature step for Volcano. Without
+// this step the key has no effect, and Build warns about it.
 func (p *parser) podGroup() error {
 	steps, err := p.conf.List("spark.kubernetes.driver.pod.featureSteps", nil)
 	if err != nil || !slices.Contains(steps, volcanoClass) {
@@ -222,7 +224,7 @@ func (p *parser) confFiles() error {
 	return nil
 }
 
-// readText reads a file that becomes text in a ConfigMap.
+// readText reads a file whose content becomes text in a ConfigMap.
 func (p *parser) readText(file string) ([]byte, error) {
 	data, err := p.readFile(file)
 	if err != nil {
@@ -231,7 +233,8 @@ func (p *parser) readText(file string) ([]byte, error) {
 	return p.text(p.absolute(file), data)
 }
 
-// text returns content as text. Spark up to 4.0 decodes bytes that are not UTF-8 as U+FFFD; 4.1 and later reject them.
+// text returns the content of file as text. Spark up to 4.0 decodes bytes that are not UTF-8 as U+FFFD; Spark 4.1 and
+// later reject such bytes.
 func (p *parser) text(file string, data []byte) ([]byte, error) {
 	if utf8.Valid(data) {
 		return data, nil
@@ -257,7 +260,7 @@ func (p *parser) readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// readDir reads the files of a directory that an environment variable names. Without a name there are none.
+// readDir reads the files of dir, whose path comes from the environment variable. If dir is empty, it returns no files.
 func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	if dir == "" || p.submitter.ReadDir == nil {
 		return nil, nil

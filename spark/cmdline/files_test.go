@@ -40,8 +40,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestBlanksInAnOptionsList: blanks in an option's list are part of the names, as in spark-submit; TestRefusedLines has
-// those before a URL.
+// TestBlanksInAnOptionsList checks that blanks in an option's list become parts of the file names, as in spark-submit.
+// TestRefusedLines checks blanks before a URL.
 func TestBlanksInAnOptionsList(t *testing.T) {
 	got, _ := quietly(t, here(nil), line("--files", "a, b, ,,local:///c")).Conf.Get("spark.files")
 	if want := "file:/case/a,file:/case/%20b,local:///c"; got != want {
@@ -59,8 +59,8 @@ func TestWorkingDirectory(t *testing.T) {
 	}
 }
 
-// TestFiles: each file of the submitter is read from where Spark reads it and put into its field, and its key is
-// removed.
+// TestFiles checks that Parse reads each file of the submitter from the place where Spark reads it, puts the content
+// into the file's field of the Request, and removes the file's key.
 func TestFiles(t *testing.T) {
 	const template = "spec:\n  containers: [{name: c, resizePolicyOfTheFuture: 9007199254740993}]\n"
 	const asJSON = `{"spec":{"containers":[{"name":"c","resizePolicyOfTheFuture":9007199254740993}]}}`
@@ -130,8 +130,8 @@ func TestHadoopConfDir(t *testing.T) {
 	}
 }
 
-// TestTextOfLines: in text for a ConfigMap, bytes that are not UTF-8 are replaced up to Spark 4.0 and rejected from 4.1
-// on. Contents of Secrets are not changed.
+// TestTextOfLines checks that bytes that are not UTF-8, in text for a ConfigMap, are replaced for Spark up to 4.0 and
+// rejected from Spark 4.1 on. Contents of Secrets are not changed.
 func TestTextOfLines(t *testing.T) {
 	const latin, replaced = "\xe4\xf6 \xff", "\ufffd\ufffd \ufffd"
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})
@@ -194,7 +194,7 @@ func TestSparkConfDir(t *testing.T) {
 	}
 }
 
-// TestTemplatesKeepWhatIsUnknown: a template reaches Build whole, including unknown fields.
+// TestTemplatesKeepWhatIsUnknown checks that a pod template reaches Build with all its fields, including unknown ones.
 func TestTemplatesKeepWhatIsUnknown(t *testing.T) {
 	s := here(map[string]string{"/case/t": "spec:\n  ofTheFuture: {a: [1, 2.5, \"x\", null, true]}\n"})
 	r := quietly(t, s, line("-c", "spark.kubernetes.driver.podTemplateFile=t"))

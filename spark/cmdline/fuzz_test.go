@@ -11,7 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// rendered returns a command line that parses to r, if r names no files of a submitter.
+// rendered returns a command line that Parse parses to r. It leaves out the contents of the submitter's files, because
+// a command line cannot express them.
 func rendered(r submit.Request) []string {
 	args := []string{"--master", r.Master, "--deploy-mode", "cluster", "--name", r.AppName, "--conf", namespaceKey + "=" + r.Namespace}
 	if r.DriverPodName != "" {
@@ -33,9 +34,9 @@ func rendered(r submit.Request) []string {
 	return append(append(args, resource), r.Arguments...)
 }
 
-// FuzzParse checks for any line, with files and an environment: nothing panics, an error is a *submit.Error with a key
-// or a field, nothing that looks like a password is shown, and an accepted line parses to the same Request when it is
-// written out again.
+// FuzzParse parses any command line, with files and an environment. It checks that Parse does not panic and does not
+// change the line, that each error is a *submit.Error with a key or a field, and that an accepted line parses to the
+// same Request when it is parsed again and when it is written out again.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
@@ -79,7 +80,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// stable checks that r, written out as a line, parses to r again, as far as a line alone can express it.
+// stable checks that r, written out as a command line, parses to r again. It ignores the fields that a command line
+// alone cannot express.
 func stable(t *testing.T, r submit.Request) {
 	t.Helper()
 	again := here(nil)

@@ -1,6 +1,6 @@
 package cmdline
 
-// Keys that have a field in submit.Request.
+// The configuration keys whose values have a field of their own in submit.Request.
 const (
 	masterKey     = "spark.master"
 	deployModeKey = "spark.submit.deployMode"
@@ -9,7 +9,7 @@ const (
 	podNameKey    = "spark.kubernetes.driver.pod.name"
 )
 
-// Keys that name files of the submitter.
+// The configuration keys that name files of the submitter.
 const (
 	credentialsPrefix = "spark.kubernetes.authenticate.driver."
 	kerberosPrefix    = "spark.kubernetes.kerberos."
@@ -19,7 +19,7 @@ const (
 // volcanoClass is the feature step that reads the file of volcanoFileKey.
 const volcanoClass = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 
-// noResource is the resource of an application without a file of its own.
+// noResource is the primary resource on the command line of an application that has no file of its own.
 const noResource = "spark-internal"
 
 // fileLists are the keys whose values are lists of files.

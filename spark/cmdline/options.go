@@ -74,8 +74,8 @@ var options = []option{
 	{name: "--version", toggle: true, special: printsText},
 }
 
-// shells are resources, classes and first words of Spark's own scripts that need the submitter's terminal or serve many
-// users. The value ends the message.
+// shells maps resources, main classes and first words of Spark's own scripts to the end of an error message. These
+// programs need the submitter's terminal or serve many users, so they cannot run in cluster mode.
 var shells = map[string]string{
 	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
 	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",
@@ -86,11 +86,11 @@ var shells = map[string]string{
 	"org.apache.spark.sql.connect.service.SparkConnectServer":  "the Spark Connect server",
 }
 
-// withEqual matches an option with its value in one word. As in Java's patterns, a dot does not match a line end; a
-// word with one is not an option.
+// withEqual matches a word that holds an option and its value ("--name=value"). As in Java's patterns, a dot does not
+// match a line end, so a word that contains a line end does not match.
 var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$`)
 
-// scan parses the line up to the primary resource.
+// scan parses the command line up to the primary resource.
 func (p *parser) scan(args []string) error {
 	if len(args) > 0 && args[0] == "run-example" {
 		return fieldError("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
@@ -132,12 +132,12 @@ func optionOf(word string) *option {
 	return nil
 }
 
-// in reports whether a Spark line has the option.
+// in reports whether Spark major.minor has the option.
 func (o *option) in(major, minor int) bool {
 	return major > o.major || major == o.major && minor >= o.minor
 }
 
-// take records one option.
+// take records one option and its value.
 func (p *parser) take(o *option, value string) error {
 	switch {
 	case o.name == "--conf":
@@ -165,7 +165,7 @@ func (p *parser) take(o *option, value string) error {
 	return nil
 }
 
-// resource records the first word that is not an option.
+// resource records the primary resource: the first word that is neither an option nor an option's value.
 func (p *parser) resource(word string) error {
 	if err := p.checkShell(word); err != nil {
 		return err
@@ -187,7 +187,8 @@ func (p *parser) resource(word string) error {
 	return nil
 }
 
-// checkShell rejects programs that cannot run in cluster mode.
+// checkShell rejects programs that cannot run in cluster mode. The word is the primary resource, or empty if the line
+// has none.
 func (p *parser) checkShell(word string) error {
 	for _, f := range [...][2]string{{"MainClass", p.r.MainClass}, {"Resource", word}} {
 		if what := shells[f[1]]; what != "" {

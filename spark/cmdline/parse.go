@@ -1,6 +1,7 @@
 // Package cmdline parses spark-submit's command line. Parse returns the submit.Request of an application in Kubernetes'
 // cluster mode. It reads the options, the properties files and the environment in spark-submit's order. It reads the
-// files that the line names through the functions of a Submitter: the package itself does not access a file system.
+// files that the line names only through the functions of a Submitter, because the package itself does not access a
+// file system.
 package cmdline
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Submitter is the environment of a command line: what spark-submit would find on its machine, as data, and functions
-// that read the caller's files.
+// Submitter is the environment of a command line: the data that spark-submit would find on its machine, and functions
+// that read the files of that machine.
 type Submitter struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It determines the valid options, and goes
 	// into the Request.
@@ -80,7 +81,7 @@ func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 	return p.r, p.warns.All(), nil
 }
 
-// parser is the state that the parts of Parse build up, one after the other.
+// parser is the state of Parse, which its steps fill in one after the other.
 type parser struct {
 	submitter Submitter
 	// major and minor are the numbers of the Spark line.
@@ -100,8 +101,8 @@ type parser struct {
 	notNative *submit.Error
 }
 
-// settings sets the values of options and environment over the properties
-// (SparkSubmitArguments.loadEnvironmentArguments).
+// settings sets the values of options, which override properties, and of environment variables, which set only keys
+// without a value (SparkSubmitArguments.loadEnvironmentArguments).
 func (p *parser) settings() error {
 	for _, o := range options {
 		value, ok := p.options[o.name]
@@ -134,8 +135,8 @@ func (p *parser) settings() error {
 	return nil
 }
 
-// systemProperties sets the keys that no other source sets. Master, deploy mode and name are determined before: a JVM's
-// properties do not count for them.
+// systemProperties sets the keys that no other source sets. The master, the deploy mode and the name are determined
+// before, because a JVM's system properties do not affect them.
 func (p *parser) systemProperties() error {
 	name, _ := p.conf.Get(appNameKey)
 	if name == "" {
@@ -153,7 +154,7 @@ func (p *parser) systemProperties() error {
 	return nil
 }
 
-// request sets the fields that come from the configuration, and removes the keys that have a field.
+// request sets the fields of the Request that come from the configuration, and removes the keys that have such a field.
 func (p *parser) request() error {
 	s, r := p.submitter, &p.r
 	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]

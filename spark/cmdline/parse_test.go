@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// here returns a Submitter whose working directory is /case and whose files are the given ones, by absolute path.
+// here returns a Submitter whose working directory is /case and whose machine has the given files. The keys of files
+// are absolute paths.
 func here(files map[string]string) Submitter {
 	return Submitter{
 		SparkVersion:     "4.3.0",
@@ -44,12 +45,13 @@ func here(files map[string]string) Submitter {
 	}
 }
 
-// line returns a whole command line: what every submission needs, the given words, and a resource.
+// line returns a complete command line: the options that every submission needs, then words, then a resource.
 func line(words ...string) []string {
 	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"}, words, []string{"local:///x.jar"})
 }
 
-// plain returns the Request of line().
+// plain returns the Request that Parse returns for line(), with the given configuration pairs and after the changes of
+// the function change.
 func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	r := submit.Request{
 		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B", MainClass: "a.B", Resource: "local:///x.jar",
@@ -64,7 +66,8 @@ func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	return r
 }
 
-// compareRequests compares configurations by their pairs, and treats an empty environment as none.
+// compareRequests makes cmp compare configurations by their pairs, and treat empty maps and slices as equal to nil
+// ones.
 var compareRequests = cmp.Options{
 	cmp.Transformer("pairs", func(c *conf.Conf) map[string]string { return c.Map() }),
 	cmp.FilterValues(func(a, b map[string]string) bool { return len(a)+len(b) == 0 }, cmp.Ignore()),
@@ -152,7 +155,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestAnOptionIsItsKey: an option and the key with the same meaning give the same Request, however the key is set.
+// TestAnOptionIsItsKey checks that an option and the configuration key with the same meaning give the same Request,
+// from whichever source the key is set.
 func TestAnOptionIsItsKey(t *testing.T) {
 	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster", "spark.driver.memory": "3g", "spark.executor.memory": "2g",
 		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3", "spark.kerberos.keytab": "local:///k"}
@@ -197,7 +201,8 @@ func TestAnOptionIsItsKey(t *testing.T) {
 	}
 }
 
-// TestTheOrderOfOptions: the order of options does not matter, except among --conf and its forms.
+// TestTheOrderOfOptions checks that the order of options does not matter, except among --conf and the options that are
+// forms of --conf.
 func TestTheOrderOfOptions(t *testing.T) {
 	pieces := [][]string{{"--name", "n"}, {"-c", "spark.a=1"}, {"--driver-memory=1g"}, {"--properties-file", "/p"}, {"--executor-cores", "2"}, {"--supervise"},
 		{"--jars", "local:///a.jar"}, {"--load-spark-defaults"}, {"--proxy-user", "u"}}
@@ -228,7 +233,8 @@ func backward[T any](s []T) func(func(T) bool) {
 	}
 }
 
-// TestPrecedence adds the sources of a setting one by one, starting with the weakest: each overrides all before it.
+// TestPrecedence adds the sources of a setting one by one, starting with the weakest, and checks that each source
+// overrides all the sources before it.
 func TestPrecedence(t *testing.T) {
 	const key = "spark.executor.memory"
 	s := here(map[string]string{
@@ -256,7 +262,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestDefaults: spark-defaults.conf is read if there is no properties file, or if an option asks for it.
+// TestDefaults checks that spark-defaults.conf is read only if there is no properties file or if an option requests it.
 func TestDefaults(t *testing.T) {
 	s := here(map[string]string{
 		"/case/p": "spark.a=p", "/case/e": "spark.b=e", "/opt/spark/conf/spark-defaults.conf": "spark.a d\nspark.c: d", "/case/cf/spark-defaults.conf": "spark.d=cf",
@@ -285,8 +291,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestPropertiesText: values in files are trimmed like Spark trims them, and bytes that are not UTF-8 are decoded like
-// a JVM decodes them.
+// TestPropertiesText checks that values in properties files are trimmed as Spark trims them, and that bytes that are
+// not UTF-8 are decoded as a JVM decodes them.
 func TestPropertiesText(t *testing.T) {
 	s := here(map[string]string{"/case/p": "# spark.no=1\n  spark.a =  x y \t\nspark.b=\\u0020 \\n\\t z\\u0001\nspark.c\nspark.d=\\\n  e\nspark.latin=\xe4\n"})
 	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e", "spark.latin": "\ufffd"}
@@ -295,8 +301,7 @@ func TestPropertiesText(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a missing option differs from an empty one: an environment variable sets only what no other source
-// sets.
+// TestEnvironment checks that an environment variable sets only the keys that no other source sets.
 func TestEnvironment(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"MASTER": "k8s://env", "DEPLOY_MODE": "cluster", "SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g",
@@ -342,8 +347,8 @@ func TestSubmittingUser(t *testing.T) {
 	}
 }
 
-// TestSystemProperties: a JVM's properties set only what no other source sets, and never the master, the deploy mode or
-// the name.
+// TestSystemProperties checks that a JVM's system properties set only the keys that no other source sets, and never the
+// master, the deploy mode or the name.
 func TestSystemProperties(t *testing.T) {
 	s := here(nil)
 	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",
@@ -383,8 +388,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestBuildTakesWhatParseGives: Build accepts the result of Parse, no warning occurs twice, and the configuration ends
-// up where Spark puts it.
+// TestBuildTakesWhatParseGives checks that Build accepts the result of Parse, that no warning occurs twice, and that
+// the configuration ends up where Spark puts it.
 func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}

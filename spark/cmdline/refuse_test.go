@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// refusedArgs checks that Parse rejects a line with an error that names a key or field and contains text, and returns
-// nothing else.
+// refusedArgs checks that Parse rejects a command line with an error that names the key or field name and contains
+// text, and that Parse returns a Request only if the error is NotNative. It returns the error.
 func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
 	r, warnings, err := Parse(args, s)
@@ -135,7 +135,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// TestOptionsOfLines: an earlier Spark line rejects the options of later ones.
+// TestOptionsOfLines checks that a Spark version rejects the options that only later versions have.
 func TestOptionsOfLines(t *testing.T) {
 	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
 	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
@@ -156,7 +156,7 @@ func TestOptionsOfLines(t *testing.T) {
 	}
 }
 
-// TestRefusedEnvironment: the error for a value that is not on the line names the variable that holds it.
+// TestRefusedEnvironment checks that the error for a value from an environment variable names that variable.
 func TestRefusedEnvironment(t *testing.T) {
 	for _, c := range []struct{ variable, value, key, text string }{
 		{"MASTER", "yarn", "spark.master", "MASTER"},
@@ -233,8 +233,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutItsTemplates: the Request lacks only the files that need a store's client, and a caller that has
-// them may add them.
+// TestRequestWithoutItsTemplates checks that Parse returns a complete Request except for the files that only a store's
+// client can read, so that a caller that has these files can add them.
 func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
@@ -275,7 +275,7 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "no files can be read here")
 }
 
-// TestOptions: the table has each option once, in order, and each word has one meaning.
+// TestOptions checks that the table of options is sorted, contains each option once, and gives each word one meaning.
 func TestOptions(t *testing.T) {
 	seen := map[string]bool{}
 	for i, o := range options {

@@ -12,8 +12,8 @@ import (
 
 const defaultsFile = "spark-defaults.conf"
 
-// properties reads the properties files, those with the highest priority first, and drops keys that are not Spark
-// configuration.
+// properties reads the properties files, beginning with the file of the highest priority, and drops keys that are not
+// Spark configuration.
 func (p *parser) properties() error {
 	for _, file := range slices.Backward(p.extra) {
 		if err := p.propertiesFile("--extra-properties-file", file); err != nil {
@@ -58,7 +58,7 @@ func (p *parser) defaults() error {
 	return p.fillIn(defaultsFile, path.Join(dir, defaultsFile), data)
 }
 
-// fillIn adds the properties of a file that no source with a higher priority has set.
+// fillIn sets the properties of a file that no source with a higher priority has set.
 func (p *parser) fillIn(field, file string, data []byte) error {
 	// A JVM decodes bytes that are not UTF-8 as U+FFFD.
 	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))
@@ -72,7 +72,8 @@ func (p *parser) fillIn(field, file string, data []byte) error {
 	return nil
 }
 
-// confDir returns the directory in which spark-submit's script finds its configuration, or an empty string.
+// confDir returns the directory in which spark-submit's script finds its configuration, or an empty string if the
+// environment names no directory.
 func (p *parser) confDir() string {
 	env := p.submitter.Environment
 	if dir := env["SPARK_CONF_DIR"]; dir != "" {
@@ -84,8 +85,8 @@ func (p *parser) confDir() string {
 	return ""
 }
 
-// validate rejects what the launcher and SparkSubmitArguments.validateSubmitArguments reject. Values are raw:
-// references are not replaced yet.
+// validate returns an error for a command line that the launcher or SparkSubmitArguments.validateSubmitArguments would
+// reject. It checks raw values, in which references are not replaced yet.
 func (p *parser) validate() error {
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		if err := p.checkJavaOptions(key); err != nil {
@@ -131,7 +132,8 @@ func (p *parser) checkNumbers() error {
 	return nil
 }
 
-// from returns the source of a value that is not on the command line, as the end of a message.
+// from returns the source of a value that comes from an environment variable, as the end of a message. For other values
+// it returns an empty string.
 func (p *parser) from(key string) string {
 	if name := p.origin[key]; name != "" {
 		return " (it comes from the environment: " + name + ")"
@@ -139,14 +141,15 @@ func (p *parser) from(key string) string {
 	return ""
 }
 
-// positive parses like Scala's toInt: a sign is allowed, blanks are not.
+// positive reports whether text is a positive 32-bit integer by the rules of Scala's toInt: a sign is allowed, blanks
+// are not.
 func positive(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return err == nil && n > 0
 }
 
-// checkJavaOptions rejects a heap size beside spark.driver.memory. Messages never show the options: they may contain
-// passwords.
+// checkJavaOptions rejects a heap size among the Java options of key, because spark.driver.memory sets the heap size.
+// Messages never show the options, which may contain passwords.
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
 	words, ok := conf.SplitJavaOptions(text)
@@ -207,7 +210,7 @@ func (p *parser) master(key, raw string) (string, error) {
 	return raw, nil
 }
 
-// redactedAddress returns an address without its password, for a message.
+// redactedAddress returns an address without its password, for use in a message.
 func redactedAddress(key, address string) string {
 	if strings.Contains(address, "@") {
 		if u, err := url.Parse(address); err == nil {

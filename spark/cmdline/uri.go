@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// lists resolves the files of the lists. Like Spark, it keeps blanks around the items of an option, and trims the items
-// of a key.
+// lists resolves the files in the values of fileLists. Like Spark, it keeps blanks around the items of an option, and
+// trims the items of a key.
 func (p *parser) lists() error {
 	byOption := map[string]bool{}
 	for _, o := range options {
@@ -40,9 +40,9 @@ func (p *parser) lists() error {
 	return nil
 }
 
-// resolve converts a path or URI to a URI (Utils.resolveURI). Text without a scheme, or that is not a URI by Java's
-// rules, is a file of the submitter. If such text has the form of a URL, Spark looks for a file below the working
-// directory; here it is an error.
+// resolve converts a path or URI to a URI (Utils.resolveURI). A text without a scheme, or a text that is not a URI by
+// Java's rules, is the path of a file of the submitter. If such a text has the form of a URL, resolve returns a
+// problem, whereas Spark looks for a file below the working directory.
 func (p *parser) resolve(key, text string) (uri, problem string) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	odd := conf.NotURI(text)
@@ -67,7 +67,8 @@ func (p *parser) resolve(key, text string) (uri, problem string) {
 
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// absolute returns the absolute path of a name below the working directory, without "." and "..".
+// absolute returns the absolute path of name, without "." and "..". A relative name is resolved against the working
+// directory.
 func (p *parser) absolute(name string) string {
 	if !path.IsAbs(name) {
 		name = path.Join("/", p.submitter.WorkingDirectory, name)
@@ -75,8 +76,8 @@ func (p *parser) absolute(name string) string {
 	return path.Clean(name)
 }
 
-// fileURI works like java.io.File.toURI: it escapes characters that a path must not have; letters beyond ASCII are
-// allowed.
+// fileURI returns the file: URI of a path like java.io.File.toURI: it escapes characters that a URI's path must not
+// contain, and keeps letters beyond ASCII.
 func fileURI(name string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHideAddresses: no message shows the credentials in an address.
+// TestHideAddresses checks that HideAddresses removes the credentials from the addresses in a message.
 func TestHideAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                     "",
@@ -36,8 +36,8 @@ func TestHideAddresses(t *testing.T) {
 	}
 }
 
-// TestShortenLongTexts: only the beginning of a long text is searched, and the result equals that of a search of the
-// whole text.
+// TestShortenLongTexts checks that Shorten searches only the beginning of a long text for addresses, with the same
+// result as a search of the whole text.
 func TestShortenLongTexts(t *testing.T) {
 	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
 		long := strings.Repeat(unit, 2*searchedLimit/len(unit))

@@ -17,7 +17,7 @@ type Conf struct {
 	system map[string]string
 }
 
-// entry is the value of a key and the key's index in Conf.keys.
+// entry is the value of a key, and the index of the key in Conf.keys.
 type entry struct {
 	value string
 	at    int
@@ -49,7 +49,8 @@ func (c *Conf) Set(key, value string) {
 	c.values[key] = e
 }
 
-// SetIfMissing sets key unless it has a value, and reports whether it set it. An empty value counts as a value.
+// SetIfMissing sets key to value unless key already has a value, and reports whether it set the value. An empty value
+// counts as a value.
 func (c *Conf) SetIfMissing(key, value string) bool {
 	if _, ok := c.Get(key); ok {
 		return false
@@ -58,7 +59,7 @@ func (c *Conf) SetIfMissing(key, value string) bool {
 	return true
 }
 
-// Get returns the raw text of key: no aliases, no substitution.
+// Get returns the raw text of key, without looking up old names of the key and without substitution.
 func (c *Conf) Get(key string) (string, bool) {
 	if c == nil {
 		return "", false
@@ -94,7 +95,7 @@ func (c *Conf) Len() int {
 	return len(c.values)
 }
 
-// Keys returns the keys in order. The caller owns the slice.
+// Keys returns the keys in order. The slice is a copy, which the caller may change.
 func (c *Conf) Keys() []string {
 	if c == nil {
 		return nil
@@ -109,8 +110,8 @@ func (c *Conf) Keys() []string {
 // All yields keys and raw values in order.
 func (c *Conf) All() iter.Seq2[string, string] { return c.WithPrefix("") }
 
-// WithPrefix yields the keys that begin with prefix, without the prefix, and their raw values, in order. Spark reads
-// families of keys such as spark.kubernetes.driver.label.* this way.
+// WithPrefix yields the keys that begin with prefix, with the prefix cut off, and their raw values, in order. Spark
+// reads groups of keys such as spark.kubernetes.driver.label.* this way.
 func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if c == nil {
@@ -140,8 +141,8 @@ func (c *Conf) Map() map[string]string {
 	return m
 }
 
-// Equal reports whether both have the same pairs in the same order, and the same environment and system properties. A
-// nil Conf equals only nil.
+// Equal reports whether c and other have the same pairs in the same order, and the same environment and system
+// properties. A nil Conf equals only nil.
 func (c *Conf) Equal(other *Conf) bool {
 	if c == nil || other == nil {
 		return c == other
@@ -149,7 +150,8 @@ func (c *Conf) Equal(other *Conf) bool {
 	return slices.Equal(c.Keys(), other.Keys()) && maps.Equal(c.Map(), other.Map()) && maps.Equal(c.env, other.env) && maps.Equal(c.system, other.system)
 }
 
-// Clone returns an independent copy, including environment and system properties. The clone of a nil Conf is empty.
+// Clone returns an independent copy of c, including its environment and system properties. The clone of a nil Conf is
+// an empty Conf.
 func (c *Conf) Clone() *Conf {
 	if c == nil {
 		return New()
@@ -168,16 +170,17 @@ func (c *Conf) Sorted() *Conf {
 	return out
 }
 
-// WithEnvironment returns a copy whose typed reads replace "${env:NAME}" from env. Otherwise such a reference stays
-// unchanged: a configuration never reads the environment of the process.
+// WithEnvironment returns a copy whose typed reads replace "${env:NAME}" by the variable NAME of env. If env does not
+// have NAME, the reference stays unchanged: a configuration never reads the environment of the process.
 func (c *Conf) WithEnvironment(env map[string]string) *Conf {
 	out := c.Clone()
 	out.env = maps.Clone(env)
 	return out
 }
 
-// WithSystemProperties returns a copy whose typed reads replace "${system:NAME}" from properties, those of the
-// submitting JVM. Otherwise such a reference stays unchanged.
+// WithSystemProperties returns a copy whose typed reads replace "${system:NAME}" by the property NAME of properties,
+// which are the system properties of the submitting JVM. If properties does not have NAME, the reference stays
+// unchanged.
 func (c *Conf) WithSystemProperties(properties map[string]string) *Conf {
 	out := c.Clone()
 	out.system = maps.Clone(properties)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pairs returns a configuration from alternating keys and values.
+// pairs returns a configuration with the given keys and values, which alternate in kv.
 func pairs(kv ...string) *Conf {
 	c := New()
 	for i := 0; i < len(kv); i += 2 {
@@ -37,7 +37,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDeleteMany: deleting many keys takes linear time; otherwise a large configuration would take minutes.
+// TestDeleteMany deletes many keys at once, which must take linear time: with quadratic time a large configuration
+// would take minutes.
 func TestDeleteMany(t *testing.T) {
 	c, want := New(), []string{}
 	var odd []string

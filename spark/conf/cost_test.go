@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// TestCostIsLinear: no operation grows faster than the configuration.
+// TestCostIsLinear checks that the cost of no operation grows faster than the size of the configuration.
 func TestCostIsLinear(t *testing.T) {
 	many := func(n int) *Conf {
 		c := New()
@@ -50,8 +50,8 @@ func TestCostIsLinear(t *testing.T) {
 	})
 }
 
-// TestDeletedKeysAreGone deletes few of many keys, which are only marked then, and many of them, which are removed from
-// the list.
+// TestDeletedKeysAreGone deletes all keys one by one and checks the remaining keys after each deletion. While few keys
+// are deleted, Delete only marks them; when many are deleted, it removes them from the list.
 func TestDeletedKeysAreGone(t *testing.T) {
 	c := New()
 	want := map[string]string{}
@@ -97,7 +97,8 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
-// TestExpandAllIsBounded expands many references to one long value: 40 KB of keys once became 1.3 GB.
+// TestExpandAllIsBounded checks that expanding many references to one long value stays within the limit: 40 KB of keys
+// once became 1.3 GB.
 func TestExpandAllIsBounded(t *testing.T) {
 	c := New()
 	c.Set("spark.big", strings.Repeat("x", 100<<10))
@@ -115,7 +116,7 @@ func TestExpandAllIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLooksSecret compares the search for words with Spark's own pattern.
+// FuzzLooksSecret checks that looksSecret, which searches for words, agrees with Spark's own pattern.
 func FuzzLooksSecret(f *testing.F) {
 	pattern := regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
 	for _, seed := range []string{"", "spark.x", "my.SECRET.key", "AccessKey", "fs.s3a.access.key", "access..key", "acceſſkey", "to\u212aen", "toKEN", "credentia", "İtoken", "\xfftoken", "paſsword"} {

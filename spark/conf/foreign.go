@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// DropForeign deletes keys that are not Spark configuration, as spark-submit does, and returns one warning for all of
-// them, or an empty string.
+// DropForeign deletes keys that are not Spark configuration, as spark-submit does. It returns one warning that covers
+// all deleted keys, or an empty string if it deleted none.
 func (c *Conf) DropForeign() (warning string) {
 	foreign := slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })
 	if len(foreign) == 0 {

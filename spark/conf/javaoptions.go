@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// SplitJavaOptions splits text much as a shell would (CommandBuilderUtils.parseOptionString). Blanks separate words,
-// quotation marks keep them together, and a backslash escapes the next character except inside single quotes. ok is
-// false if a quotation mark or a backslash is open at the end.
+// SplitJavaOptions splits text into words much as a shell would (CommandBuilderUtils.parseOptionString). Blanks
+// separate words, quotation marks keep them together, and a backslash escapes the next character except inside single
+// quotes. The result ok is false if text ends inside quotation marks or after a backslash.
 func SplitJavaOptions(text string) (words []string, ok bool) {
 	var word strings.Builder
 	var open rune

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestFloat: Float accepts what java.lang.Double.parseDouble accepts after Spark's trim.
+// TestFloat checks that Float accepts the same texts as java.lang.Double.parseDouble after Spark's trim.
 func TestFloat(t *testing.T) {
 	for text, want := range map[string]float64{
 		"0.10": 0.1, " 1 ": 1, "1.": 1, ".5": 0.5, "1e3": 1000, "-2E-1": -0.2, "+3": 3, "0.2f": 0.2, "0.2D": 0.2, "7d": 7, "1e400": math.Inf(1),
@@ -26,7 +26,8 @@ func TestFloat(t *testing.T) {
 	}
 }
 
-// TestTrimIsJavas: Java trims all characters up to the blank and no others.
+// TestTrimIsJavas checks that trim removes the same characters as Java's String.trim: all characters up to the blank
+// (U+0020), and no others.
 func TestTrimIsJavas(t *testing.T) {
 	c := pairs("spark.i", "\x01\t7\x1f", "spark.b", "\x00true ", "spark.s", "\x02 1g\r\n", "spark.t", "\x02 1s\r\n", "spark.l", "\x01a\x01, \u00a0")
 	if n, err := c.Int("spark.i", 0); n != 7 || err != nil {
@@ -58,7 +59,7 @@ func TestTrimIsJavas(t *testing.T) {
 	}
 }
 
-// FuzzParseDuration checks that a sign negates a time, and that case and surrounding blanks do not matter.
+// FuzzParseDuration checks that a minus sign negates the duration, and that case and surrounding blanks do not matter.
 func FuzzParseDuration(f *testing.F) {
 	for _, text := range []string{"1s", "-5min", "- 5", "2d", "9223372036854775807", "1.5s", "", "106751d"} {
 		f.Add(text)

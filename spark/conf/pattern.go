@@ -6,15 +6,16 @@ import (
 	"regexp/syntax"
 )
 
-// Bounds of a pattern. The work of a match grows with the length of the pattern's program times the length of the text.
+// The limits of a user's pattern. The work of a match grows with the length of the compiled program times the length of
+// the text.
 const (
 	maxPattern     = 4 << 10
 	maxSteps       = 2000    // instructions of the program, each of which takes memory; the default pattern has some 60
 	maxPatternWork = 8 << 20 // some 100 ms; the default pattern over 100 KB of configuration
 )
 
-// boundedPattern compiles a pattern that will be matched with all keys and values of a configuration. It returns an
-// error if that is too much work.
+// boundedPattern compiles a pattern that is to be matched against all keys and values of c. It returns an error if
+// compiling or matching the pattern would be too much work.
 func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)
@@ -40,7 +41,8 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// steps estimates the length of an expression's program. It stops counting a little beyond maxSteps.
+// steps estimates how many instructions the compiled program of an expression has. It stops counting soon after the
+// estimate exceeds maxSteps.
 func steps(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {

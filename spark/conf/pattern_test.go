@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A pattern of some hundred bytes once took 64 MB, because its repetitions are expanded in memory.
+// TestPatternWithManyRepetitionsIsNotCompiled checks that a pattern with many repetitions is rejected before it is
+// compiled. A pattern of some hundred bytes once took 64 MB, because its repetitions are expanded in memory.
 func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	for pattern, fits := range map[string]bool{
 		"(?i)secret|password|token|access[.]?key|credential": true, "(?i)mine": true, "[a-z]{1,40}_key": true,
@@ -17,8 +18,8 @@ func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	}
 }
 
-// TestTooExpensivePatternMakesEverythingSecret: if the configuration's own pattern is too expensive, everything looks
-// secret and the error says why.
+// TestTooExpensivePatternMakesEverythingSecret checks that everything looks secret if the configuration's own pattern
+// is too expensive, and that the error gives the reason.
 func TestTooExpensivePatternMakesEverythingSecret(t *testing.T) {
 	pattern := strings.Repeat("(a?){30}", 6)
 	for size, fits := range map[int]bool{1 << 10: true, 1 << 20: false} {

@@ -26,11 +26,12 @@ func MarshalProperties(c *Conf, comments ...string) string {
 	return b.String()
 }
 
-// commentLines turns every further line of a comment into a comment line.
+// commentLines adds a "#" after each line break inside a comment, so that each of its lines is a comment line.
 var commentLines = strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#")
 
-// escapeProperty writes text so that Properties.load returns it unchanged. A blank would end a key, and load skips
-// blanks only before a value.
+// escapeProperty writes text to b in a form that Properties.load reads as the same text. It escapes every blank of a
+// key, because a blank would end the key, but only the first blank of a value, because load skips only blanks before a
+// value.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
 	for i := range len(text) {
 		switch ch := text[i]; ch {
@@ -76,8 +77,8 @@ func UnmarshalProperties(text string) (*Conf, error) {
 	return c, nil
 }
 
-// logicalLines yields the lines without leading blanks, comments and empty lines, and joins continued lines. A comment
-// is never continued, but a continued line may begin with "#".
+// logicalLines yields the lines of a properties file: it removes leading blanks, omits comments and empty lines, and
+// joins continued lines. A comment is never continued, but the continuation of a line may begin with "#".
 func logicalLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var joined strings.Builder
@@ -120,8 +121,8 @@ func trailingBackslashes(line string) int {
 	return len(line) - len(strings.TrimRight(line, `\`))
 }
 
-// splitProperty finds the end of the key and the start of the value. The first unescaped "=", ":" or blank ends the
-// key; blanks and at most one "=" or ":" precede the value.
+// splitProperty returns the index at which the key ends and the index at which the value starts. The first unescaped
+// "=", ":" or blank ends the key; blanks and at most one "=" or ":" precede the value.
 func splitProperty(line string) (keyEnd, valueStart int) {
 	for keyEnd < len(line) && !strings.ContainsRune("=: \t\f", rune(line[keyEnd])) {
 		if line[keyEnd] == '\\' {
@@ -141,7 +142,8 @@ func skipBlanks(line string, i int) int {
 	return len(line) - len(strings.TrimLeft(line[i:], " \t\f"))
 }
 
-// unescapeProperty resolves backslash escapes; a backslash before any other character is dropped.
+// unescapeProperty replaces backslash escapes by the characters that they stand for. It drops a backslash that does not
+// begin a known escape.
 func unescapeProperty(text string) (string, error) {
 	if !strings.Contains(text, `\`) {
 		return text, nil
@@ -178,8 +180,9 @@ func unescapeProperty(text string) (string, error) {
 	return b.String(), nil
 }
 
-// unicodeEscape reads \uXXXX, or two of them that form one character above U+FFFF, and returns the number of bytes
-// read. Half of such a pair alone becomes U+FFFD, since a Go string cannot hold it.
+// unicodeEscape reads a \uXXXX escape, or a pair of such escapes that stands for one character above U+FFFF, and
+// returns the character and the number of bytes read. An escape that is only half of such a pair becomes U+FFFD, since
+// a Go string cannot hold it.
 func unicodeEscape(text string) (rune, int, error) {
 	first, err := hex4(text)
 	if err != nil {

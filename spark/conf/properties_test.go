@@ -38,7 +38,7 @@ func TestMarshalProperties(t *testing.T) {
 	}
 }
 
-// TestUnmarshalProperties: the expected values are those of java.util.Properties.load.
+// TestUnmarshalProperties compares UnmarshalProperties with results of java.util.Properties.load.
 func TestUnmarshalProperties(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -92,7 +92,7 @@ func TestUnmarshalBrokenEscape(t *testing.T) {
 	}
 }
 
-// FuzzProperties checks that every text survives writing and reading.
+// FuzzProperties checks that every text is the same after it is written as a property and read again.
 func FuzzProperties(f *testing.F) {
 	f.Add("spark.a", "b", "c d", " = #!\\\n\t\r\f:")
 	f.Add("", "", "\\", "\\u0041")
@@ -113,8 +113,8 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalProperties checks that no text makes the parser panic, and that parsed properties stay the same when
-// they are written and parsed again.
+// FuzzUnmarshalProperties checks that no text makes the parser panic, and that parsed properties do not change if they
+// are written and parsed again.
 func FuzzUnmarshalProperties(f *testing.F) {
 	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=", "a=\\\n\n b=c"} {
 		f.Add(text)

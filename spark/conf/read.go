@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Error describes a value that cannot be parsed.
+// Error is the error of a typed read: the value of a key cannot be parsed.
 type Error struct {
 	// Key is the configuration key as the user wrote it, which may be an old name.
 	Key string
@@ -24,8 +24,8 @@ func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// aliases are the old names that Spark's typed reads still accept, newest first (the withAlternative of its config
-// entries).
+// aliases maps a key to its old names, newest first. Spark's typed reads still accept these names (withAlternative of
+// Spark's config entries).
 var aliases = map[string][]string{
 	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
 	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
@@ -35,8 +35,8 @@ var aliases = map[string][]string{
 	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
 }
 
-// Lookup returns the raw text of key or, if key has no value, of one of its old names. It also returns the name that
-// held the text.
+// Lookup returns the raw text of key or, if key has no value, the text of the first of its old names that has one. It
+// also returns the name under which it found the text.
 func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	if v, ok := c.Get(key); ok {
 		return key, v, true
@@ -49,9 +49,9 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	return key, "", false
 }
 
-// read implements all typed reads: look up the key and its old names, substitute, parse. A key without a value returns
-// def. The error of parse shows the value as shown returns it, as the user wrote it, because the replacement of a
-// reference may be the secret of another key.
+// read implements all typed reads: it looks up the key and its old names, replaces references, and parses. It returns
+// def if the key has no value. The function shown returns the value as the user wrote it, for use in errors of parse,
+// because the replacement of a reference may be the secret of another key.
 func read[T any](c *Conf, key string, def T, parse func(text string, shown func() string) (T, error)) (T, error) {
 	name, raw, ok := c.Lookup(key)
 	if !ok {
@@ -68,7 +68,8 @@ func read[T any](c *Conf, key string, def T, parse func(text string, shown func(
 	return zero, &Error{Key: name, Err: err}
 }
 
-// String returns the text of key after substitution. An error means that references cannot be replaced (see Expand).
+// String returns the text of key after substitution. The error is that of Expand, for references that cannot be
+// replaced.
 func (c *Conf) String(key, def string) (string, error) {
 	return read(c, key, def, func(s string, _ func() string) (string, error) { return s, nil })
 }
@@ -84,8 +85,9 @@ func (c *Conf) Int(key string, def int) (int, error) {
 	})
 }
 
-// Float reads a floating-point number as Spark's double entries do: what java.lang.Double accepts, including a suffix d
-// or f, but no hexadecimal digits. "NaN" and "Infinity" are numbers; a number that is too large is infinite.
+// Float reads a floating-point number like Spark's double entries: it accepts the texts that java.lang.Double accepts,
+// including a suffix d or f, but no hexadecimal digits. "NaN" and "Infinity" are valid numbers; a number that is too
+// large becomes infinite.
 func (c *Conf) Float(key string, def float64) (float64, error) {
 	return read(c, key, def, func(s string, shown func() string) (float64, error) {
 		text := trim(s)
@@ -104,7 +106,7 @@ func (c *Conf) Float(key string, def float64) (float64, error) {
 	})
 }
 
-// Bool reads "true" or "false" in any case, with optional blanks around it.
+// Bool reads "true" or "false" in upper, lower or mixed case. Blanks around the word are allowed.
 func (c *Conf) Bool(key string, def bool) (bool, error) {
 	return read(c, key, def, func(s string, shown func() string) (bool, error) {
 		switch strings.ToLower(trim(s)) {
@@ -118,7 +120,7 @@ func (c *Conf) Bool(key string, def bool) (bool, error) {
 }
 
 // Size reads an amount of memory and returns it in multiples of unit, rounded down as Spark does (1000k in MiB is 0). A
-// number without suffix is in multiples of unit, and so is def.
+// number without suffix counts multiples of unit, and so does def.
 func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
 	return read(c, key, def, func(s string, shown func() string) (int64, error) {
 		n, err := parseSize(s, shown, unit)
@@ -126,17 +128,18 @@ func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
 	})
 }
 
-// Duration reads a time. A number without suffix is in multiples of unit; def is a plain duration.
+// Duration reads a duration. A number without suffix counts multiples of unit. The default def is an ordinary
+// time.Duration.
 func (c *Conf) Duration(key string, def, unit time.Duration) (time.Duration, error) {
 	return read(c, key, def, func(s string, shown func() string) (time.Duration, error) { return parseDuration(s, shown, unit) })
 }
 
-// maxItems is the maximum number of items in a list, the same as for the values of a whole spec. Spark has no limit,
-// but the text is a tenant's and the memory is not.
+// maxItems is the maximum number of items in a list. It equals the limit for the values of a whole spec. Spark has no
+// limit, but tenants write the text, and all tenants share the operator's memory.
 const maxItems = 10_000
 
-// List reads comma-separated text: every item trimmed, empty items dropped. An error means more than 10,000 items,
-// empty ones included.
+// List reads comma-separated text. It trims every item and drops empty items. It returns an error if the text has more
+// than 10,000 items, including empty ones.
 func (c *Conf) List(key string, def []string) ([]string, error) {
 	return read(c, key, def, func(s string, _ func() string) ([]string, error) {
 		if n := strings.Count(s, ",") + 1; n > maxItems {
@@ -146,8 +149,8 @@ func (c *Conf) List(key string, def []string) ([]string, error) {
 	})
 }
 
-// trim works like java.lang.String.trim: it removes all characters up to the blank (U+0020), and no blanks beyond
-// ASCII.
+// trim works like java.lang.String.trim: it removes leading and trailing characters up to the blank (U+0020), but no
+// blanks beyond ASCII.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 }
@@ -169,11 +172,11 @@ func SplitList(text string) []string {
 	return items
 }
 
-// errCycle means that a reference leads back to itself.
+// errCycle is the error for a reference that leads back to itself.
 var errCycle = errors.New("the reference leads back to itself")
 
-// Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys,
-// each referring twice to the one before it, expand to a terabyte.
+// The limits of a substitution. Spark has none, but here tenants write the text, and all tenants share the operator's
+// memory: forty short keys, each of which refers twice to the key before it, expand to a terabyte.
 const (
 	maxExpanded   = 256 << 10
 	maxReferences = 4096 // in one text
@@ -184,20 +187,23 @@ const (
 // first character. This is Spark's own pattern.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
 
-// Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (including old names,
-// and Spark's defaults for the keys that a submission reads), "${env:NAME}" by the declared environment (see
-// WithEnvironment), "${system:name}" by the declared system properties (see WithSystemProperties). A reference that
-// cannot be resolved stays unchanged. References inside a replacement are replaced too.
+// Expand replaces references in text as Spark's typed reads do. It replaces "${spark.x}" by the value of the key
+// spark.x (including old names of the key, and Spark's defaults for the keys that a submission reads), "${env:NAME}" by
+// the variable NAME of the declared environment (see WithEnvironment), and "${system:name}" by the declared system
+// property (see WithSystemProperties). A reference that cannot be resolved stays unchanged. References inside a
+// replacement are replaced too.
 //
 // Expand returns an error for a cycle, for replacements nested more than 32 deep, for more than 4,096 references in a
-// text, and for more than 256 KiB of replacements: Linux allows at most 128 KiB for one argument or variable.
+// text, and for more than 256 KiB of replacements. The last limit is no loss, because Linux allows at most 128 KiB for
+// one argument or variable.
 func (c *Conf) Expand(text string) (string, error) {
 	room := maxExpanded
 	return c.expand(text, nil, &room)
 }
 
-// ExpandAll expands all values for which wanted returns true. A value with an error stays unchanged, and so do all
-// values after 1 MiB of replacements: together they would not fit into a ConfigMap.
+// ExpandAll expands the values of all keys for which wanted returns true. A value stays unchanged if its expansion
+// fails. After 1 MiB of replacements all further values stay unchanged, because together they would not fit into a
+// ConfigMap.
 func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	total := 1 << 20
 	for key, value := range c.All() {
@@ -213,9 +219,9 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	}
 }
 
-// expand replaces the references in text; path holds the references that led here. The length of every value is
-// subtracted from room before its own references are replaced, so that room bounds the work too: references that end in
-// empty values produce no text, but as much work.
+// expand replaces the references in text. The argument path lists the references that led to text. The length of every
+// value is subtracted from room before the value's own references are replaced, so that room also limits the work:
+// references that end in empty values produce no text, but cause as much work.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -258,7 +264,7 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 }
 
 // Unresolved returns the references to environment variables or system properties that remain in the value of key
-// because nothing declares them, as the user wrote them.
+// because nothing declares the variables or properties. It returns the references as the user wrote them.
 func (c *Conf) Unresolved(key string) []string {
 	text, err := c.String(key, "")
 	if err != nil {
@@ -273,8 +279,8 @@ func (c *Conf) Unresolved(key string) []string {
 	return refs
 }
 
-// defaults are the values of "${key}" for keys that are not set. Only keys with a default that matter to a submission
-// are in it.
+// defaults maps keys to Spark's default values, which replace "${key}" if the key is not set. It contains only keys
+// whose defaults matter to a submission.
 var defaults = map[string]string{
 	"spark.driver.cores":                                        "1",
 	"spark.driver.memory":                                       "1g",
@@ -297,7 +303,7 @@ var defaults = map[string]string{
 	"spark.kubernetes.submission.waitAppCompletion":             "true",
 }
 
-// fallbacks are the keys whose default is the value of another key (Spark's FallbackConfigEntry).
+// fallbacks maps a key to the key whose value is its default (Spark's FallbackConfigEntry).
 var fallbacks = map[string]string{
 	"spark.driver.blockManager.port":                                     "spark.blockManager.port",
 	"spark.dynamicAllocation.initialExecutors":                           "spark.dynamicAllocation.minExecutors",

@@ -135,7 +135,8 @@ func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// bomb returns n keys, each of which refers twice to the one before; the first one has the value last.
+// bomb returns a configuration with n keys. Each key refers twice to the key before it; the first key has the value
+// last.
 func bomb(n int, last string) *Conf {
 	c := pairs("spark.a0", last)
 	for i := range n {
@@ -144,7 +145,8 @@ func bomb(n int, last string) *Conf {
 	return c
 }
 
-// TestExpandIsBounded: a few short keys must not cause much text or much work in a process that many tenants share.
+// TestExpandIsBounded checks that a few short keys cannot cause much text or much work, because many tenants share the
+// process.
 func TestExpandIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf *Conf
@@ -174,7 +176,8 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-// TestListIsBounded: a list with as many items as the limit is accepted; with one more, the error names the limit.
+// TestListIsBounded checks that a list with as many items as the limit is accepted, and that the error for one item
+// more names the limit.
 func TestListIsBounded(t *testing.T) {
 	most := strings.Repeat("a,", maxItems-1) + "a"
 	if items, err := pairs("spark.jars", most).List("spark.jars", nil); err != nil || len(items) != maxItems {

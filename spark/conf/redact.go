@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Redacted replaces a value that must not be shown.
+// Redacted is the text that is shown instead of a secret value.
 const Redacted = "*********(redacted)"
 
-// sensitive is Spark's default of spark.redaction.regex.
+// sensitive is Spark's default for spark.redaction.regex.
 var sensitive = regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
 
-// secretWords are the words that sensitive matches, in lower case.
+// secretWords are the words that the pattern sensitive matches, in lower case.
 var secretWords = []string{"secret", "password", "token", "accesskey", "access.key", "credential"}
 
-// looksSecret reports whether sensitive matches a text. The pattern takes some 50 ns for each byte, and every value of
-// a configuration is checked; searching for the words takes a fiftieth of that.
+// looksSecret reports whether the pattern sensitive matches text. It searches for the words instead, which takes a
+// fiftieth of the time: the pattern takes some 50 ns for each byte, and every value of a configuration is checked.
 func looksSecret(text string) bool {
 	// Two letters beyond ASCII are equal to k and s if case is ignored.
 	if strings.Contains(text, "\u212a") || strings.Contains(text, "\u017f") {
@@ -27,8 +27,8 @@ func looksSecret(text string) bool {
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(lower, word) })
 }
 
-// Redact returns value, or Redacted if key or value looks like a secret by Spark's default spark.redaction.regex. It is
-// for logs and messages; values in spark.properties are never redacted.
+// Redact returns value, or Redacted if key or value looks like a secret by Spark's default for spark.redaction.regex.
+// It is for logs and messages; values in spark.properties are never redacted.
 func Redact(key, value string) string {
 	if looksSecret(key) || looksSecret(value) {
 		return Redacted
@@ -36,12 +36,14 @@ func Redact(key, value string) string {
 	return value
 }
 
-// RedactionKey sets the configuration's own pattern for secrets, in addition to Spark's.
+// RedactionKey is the key of the configuration's own pattern for secrets, which is used in addition to Spark's default
+// pattern.
 const RedactionKey = "spark.redaction.regex"
 
-// Secrets returns a function that reports whether a pair of a configuration looks secret: by Spark's own pattern, or by
-// the configuration's. If the operator cannot use the latter, because only Java supports it or because it is too much
-// work, everything looks secret and the error says why.
+// Secrets returns a function that reports whether a key or value of a configuration looks like a secret, by Spark's
+// default pattern or by the configuration's own pattern. The operator cannot use a pattern that only Java supports, or
+// one that is too much work. If the configuration has such a pattern, the function returns true for everything and the
+// error gives the reason.
 func Secrets(c *Conf) (func(key, value string) bool, error) {
 	text, ok := c.Get(RedactionKey)
 	if !ok {
@@ -59,13 +61,13 @@ func Secrets(c *Conf) (func(key, value string) bool, error) {
 // shownLimit is the maximum length in bytes of a text in a message.
 const shownLimit = 200
 
-// searchedLimit is the length in bytes of the part of a text that is searched for URIs before it is shortened: a value
-// may have half a megabyte of them.
+// searchedLimit is how many bytes of a text are searched for URIs before the text is shortened, because a value may
+// contain half a megabyte of URIs.
 const searchedLimit = 4 << 10
 
-// Quote returns value in quotes for a message about key. It redacts a value that looks like a secret (see Redact) and
-// shortens it (see Shorten). A message may become a condition or an event, which everybody in the namespace can read
-// and whose length is limited.
+// Quote returns value in quotes, for a message about key. It returns Redacted for a value that looks like a secret (see
+// Redact), and shortens a long value (see Shorten). The reason is that a message may become a condition or an event,
+// which everybody in the namespace can read and whose length is limited.
 func Quote(key, value string) string {
 	if shown := Redact(key, value); shown != value {
 		return shown
@@ -73,9 +75,9 @@ func Quote(key, value string) string {
 	return strconv.Quote(Shorten(value))
 }
 
-// Quote returns text for a message: redacted, shortened and in quotes. Text is a part of key's value after references
-// are replaced. If the user did not write the text, Quote returns the raw value instead, since a reference may bring
-// the secret of another key.
+// Quote returns text in quotes for a message about key, redacted and shortened like the function Quote. The text is a
+// part of key's value after references are replaced. If text does not occur in the value as the user wrote it, Quote
+// uses the raw value instead, because the replacement of a reference may be the secret of another key.
 func (c *Conf) Quote(key, text string) string {
 	if _, raw, ok := c.Lookup(key); ok && !strings.Contains(raw, text) {
 		text = raw
@@ -83,13 +85,15 @@ func (c *Conf) Quote(key, text string) string {
 	return Quote(key, text)
 }
 
-// addresses matches the URIs in a text: the schemes, of which k8s://https:// has two, and the rest.
+// addresses matches the URIs in a text. Its first group is the scheme or schemes (k8s://https:// has two), and its
+// second group is the rest of the URI.
 var addresses = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*://)+)([^\s,"'<>]*)`)
 
-// afterAddress are the characters that end a URI in addresses.
+// afterAddress contains the characters that end a URI in the pattern addresses.
 const afterAddress = " \t\n\f\r,\"'<>"
 
-// HideAddresses removes user, password and query from all URIs in a text: signed URLs carry their signature there.
+// HideAddresses removes user, password and query from all URIs in a text. The query is removed because a signed URL has
+// its signature there.
 func HideAddresses(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -116,8 +120,8 @@ func HideAddresses(text string) string {
 	})
 }
 
-// Shorten cuts a text to 200 bytes for a message, and appends three dots if it cut. It removes users and queries from
-// URIs (HideAddresses).
+// Shorten cuts a text to 200 bytes for a message, and appends three dots if it cut the text. It also removes users,
+// passwords and queries from URIs (HideAddresses).
 func Shorten(text string) string {
 	head, cut := text, false
 	if len(text) > searchedLimit {

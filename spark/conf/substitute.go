@@ -8,11 +8,11 @@ import (
 // MaxImage is the maximum length of an image's name in bytes. Registries accept 255 for the name and 128 for the tag.
 const MaxImage = 4096
 
-// VersionMarker is replaced by the version of Spark in the names of images.
+// VersionMarker is the text in names of images that is replaced by the version of Spark.
 const VersionMarker = "{{SPARK_VERSION}}"
 
-// Substitute replaces every marker in a text. It computes the length of the result first and returns an error if that
-// exceeds limit, in bytes. A text without markers is returned unchanged, whatever its length.
+// Substitute replaces every marker in text by value. It computes the length of the result first and returns an error if
+// that length exceeds limit, in bytes. It returns a text without markers unchanged, whatever its length.
 func Substitute(text, marker, value string, limit int) (string, error) {
 	n := strings.Count(text, marker)
 	if n == 0 {

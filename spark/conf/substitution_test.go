@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReferencesAreThoseOfSpark: the expected values follow Spark's own pattern, ConfigReader.REF_RE. It matches from
-// "${" to the next "}" that leaves a name of at least one character and no blanks.
+// TestReferencesAreThoseOfSpark checks that references are recognized as by Spark's own pattern, ConfigReader.REF_RE.
+// The pattern matches from "${" to the next "}" that leaves a name of at least one character without blanks.
 func TestReferencesAreThoseOfSpark(t *testing.T) {
 	c := pairs("spark.a", "A", "spark.a:b", "colon", "spark.kubernetes.container.image", "img", "spark.blank", "").
 		WithEnvironment(map[string]string{"HOME": "/h", "A:B": "both", "EMPTY": ""}).
@@ -67,8 +67,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// FuzzExpand checks that no text makes Expand panic or exceed its limit, and that text without references and
-// references that cannot be resolved stay unchanged.
+// FuzzExpand checks that no text makes Expand panic or exceed its limit, and that texts without references, and
+// references that cannot be resolved, stay unchanged.
 func FuzzExpand(f *testing.F) {
 	f.Add("${spark.a}", "${spark.b}", "${env:E}")
 	f.Add("${spark.a}${spark.b}", "${spark.a}", "x")

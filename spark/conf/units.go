@@ -11,7 +11,7 @@ import (
 // Unit is an amount of memory in bytes.
 type Unit int64
 
-// The units of Spark's size strings; all are powers of 1024 (org.apache.spark.network.util.ByteUnit).
+// The units of Spark's sizes. All are powers of 1024 (org.apache.spark.network.util.ByteUnit).
 const (
 	Byte Unit = 1
 	KiB  Unit = 1 << 10
@@ -30,14 +30,14 @@ var timeSuffixes = map[string]time.Duration{
 	"d": 24 * time.Hour,
 }
 
-// ParseSize parses a Spark size such as "512m" or "2GB" and returns bytes. A number without suffix is in multiples of
-// unit. Case and blanks around the text do not matter. Fractions, negative numbers and more than 2^63-1 bytes are
-// errors (JavaUtils.byteStringAs). The error quotes text, shortened if it is long.
+// ParseSize parses a Spark size such as "512m" or "2GB" and returns it in bytes. A number without suffix counts
+// multiples of unit. Case and blanks around the text do not matter. Fractions, negative numbers and sizes above 2^63-1
+// bytes are errors (JavaUtils.byteStringAs). The error quotes text, shortened if it is long.
 func ParseSize(text string, unit Unit) (int64, error) {
 	return parseSize(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseSize is ParseSize with the text that an error shows.
+// parseSize implements ParseSize. Its error contains the result of shown instead of text.
 func parseSize(text string, shown func() string, unit Unit) (int64, error) {
 	digits, suffix := splitNumber(text)
 	if suffix != "" {
@@ -60,14 +60,14 @@ func sizeError(shown string) error {
 	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %s", shown)
 }
 
-// ParseDuration parses a Spark time such as "30s" or "5min". A number without suffix is in multiples of unit. Suffixes
-// are us, ms, s, m or min, h and d; fractions are errors (JavaUtils.timeStringAs). The error quotes text, shortened if
-// it is long.
+// ParseDuration parses a Spark duration such as "30s" or "5min". A number without suffix counts multiples of unit. The
+// suffixes are us, ms, s, m or min, h and d; fractions are errors (JavaUtils.timeStringAs). The error quotes text,
+// shortened if it is long.
 func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
 	return parseDuration(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseDuration is ParseDuration with the text that an error shows.
+// parseDuration implements ParseDuration. Its error contains the result of shown instead of text.
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	amount, negative := strings.CutPrefix(trim(text), "-")
 	digits, suffix := splitNumber(amount)
@@ -96,7 +96,7 @@ func parseDuration(text string, shown func() string, unit time.Duration) (time.D
 	return time.Duration(n) * unit, nil
 }
 
-// splitNumber separates leading digits from the rest, after trimming and lowering.
+// splitNumber trims text, converts it to lower case, and separates its leading digits from the rest.
 func splitNumber(text string) (digits, suffix string) {
 	text = strings.ToLower(trim(text))
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })

@@ -63,8 +63,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// FuzzParseSize checks that a size is never negative, that case and blanks do not matter, and that a bare number is a
-// multiple of the unit.
+// FuzzParseSize checks that a size is never negative, that case and blanks do not matter, and that a number without
+// suffix counts multiples of the unit.
 func FuzzParseSize(f *testing.F) {
 	for _, text := range []string{"1g", "2048", "1.5g", "", "9223372036854775807", "  3tb ", "-1", "8192p"} {
 		f.Add(text)

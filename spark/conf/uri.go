@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// NotURI returns the part of text that java.net.URI rejects, or an empty string. Spark treats such text as the path of
-// a file (Utils.resolveURI) and would not find that file.
+// NotURI returns the part of text that java.net.URI rejects, or an empty string if java.net.URI accepts text. Spark
+// treats a text that is not a URI as the path of a file (Utils.resolveURI) and would not find that file.
 func NotURI(text string) string {
 	path := true
 	for i, r := range text {
@@ -35,7 +35,7 @@ func neverInURI(r rune) bool {
 
 func isHex(b byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", b) >= 0 }
 
-// IllegalURI returns a message that says why part cannot be in uri.
+// IllegalURI returns a message that says why part must not occur in uri.
 func IllegalURI(uri, part string) string {
 	return fmt.Sprintf("%q: %q cannot be part of a URI; write it as %%XX, such as %%20 for a blank", Shorten(uri), part)
 }

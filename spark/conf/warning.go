@@ -2,7 +2,7 @@ package conf
 
 import "fmt"
 
-// Warning describes a setting that has no effect or may be wrong, although the objects are built.
+// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
 type Warning struct {
 	// Key is the key of the configuration, or else Field the field of the request, that the warning is about.
 	Key, Field string
@@ -10,7 +10,7 @@ type Warning struct {
 	Text string
 }
 
-// String returns the key or field, then the text.
+// String returns the key or field of the warning, then its text.
 func (w Warning) String() string {
 	if w.Key != "" {
 		return Shorten(w.Key) + ": " + w.Text
@@ -18,10 +18,11 @@ func (w Warning) String() string {
 	return w.Field + ": " + w.Text
 }
 
-// MaxWarnings is the maximum number of Warnings: they become events, and a user's text can cause many.
+// MaxWarnings is the maximum number of warnings that are kept. Warnings become events, and a user's text can cause many
+// of them.
 const MaxWarnings = 20
 
-// Warnings are the first 20 warnings; later ones are dropped. The zero value is empty.
+// Warnings is a list of warnings that keeps the first 20 and drops later ones. The zero value is empty.
 type Warnings []Warning
 
 // OfKey adds a warning about a key of the configuration.
@@ -40,13 +41,13 @@ func (w *Warnings) add(warning Warning) {
 	}
 }
 
-// Messages are warnings as text: the first 20, and the number of the others. The zero value is empty.
+// Messages collects warnings as text. It keeps the first 20 and counts the others. The zero value is empty.
 type Messages struct {
 	first []string
 	more  int
 }
 
-// Add formats one more warning. If Messages are full, it only counts the warning.
+// Add formats and adds a warning. If m is full, Add only counts the warning.
 func (m *Messages) Add(format string, args ...any) {
 	if m.Full() {
 		m.more++
@@ -55,10 +56,11 @@ func (m *Messages) Add(format string, args ...any) {
 	m.first = append(m.first, fmt.Sprintf(format, args...))
 }
 
-// Full reports whether the text of another warning would be dropped. Callers whose text is expensive check it first.
+// Full reports whether the text of another warning would be dropped. Callers for which the text is expensive to compute
+// check Full first.
 func (m *Messages) Full() bool { return len(m.first) == MaxWarnings }
 
-// All returns the first warnings, and a line with the number of the others.
+// All returns the kept warnings and, if there are others, a line with their number.
 func (m *Messages) All() []string {
 	if m.more == 0 {
 		return m.first

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWarnings: each warning names its key or field, and only the first ones are kept.
+// TestWarnings checks that each warning names its key or field, and that only the first warnings are kept.
 func TestWarnings(t *testing.T) {
 	var w Warnings
 	w.OfKey("spark.a", "has %s", "no effect")

@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// expand does with an argument what the kubelet does according to the API (Container.args): "$(NAME)" becomes the
-// variable, or stays if there is none; "$$" becomes "$", so that "$$(NAME)" becomes "$(NAME)"; other dollars stay. Like
-// the kubelet it works on bytes.
+// expand replaces variables in an argument as the kubelet does (documented at Container.args of the API): "$(NAME)"
+// becomes the value of the variable, or stays if there is no such variable; "$$" becomes "$", so that "$$(NAME)"
+// becomes "$(NAME)"; other dollar signs stay. Like the kubelet, expand works on bytes.
 func expand(text string, env map[string]string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -63,8 +63,8 @@ func TestExpandIsKubernetes(t *testing.T) {
 	}
 }
 
-// run executes the command of a server's Spark container on this machine, after the kubelet's expansion, with a
-// spark-submit that prints its arguments. It returns them.
+// run executes the command of a server's Spark container on this machine, after it has expanded the arguments as the
+// kubelet does. The spark-submit of home prints its arguments, and run returns them.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
 	// A variable that an argument may name by accident or on purpose.
@@ -87,7 +87,7 @@ func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// sparkHome returns a directory with a spark-submit that prints each argument and a NUL.
+// sparkHome returns a directory whose spark-submit prints each of its arguments, followed by a NUL byte.
 func sparkHome(t testing.TB) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
@@ -100,8 +100,8 @@ func sparkHome(t testing.TB) string {
 	return home
 }
 
-// received returns the effective configuration of spark-submit, from its arguments and the file that they name, as
-// Spark reads them.
+// received returns the configuration that spark-submit would use: from its arguments and from the file that they name,
+// read as Spark reads them.
 func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -138,7 +138,7 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	return got
 }
 
-// difficult are values that a component on the way could misread.
+// difficult maps keys to values that a component between the Request and the JVM could misread.
 var difficult = map[string]string{
 	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
 	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $(POD_IP) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
@@ -188,7 +188,8 @@ func TestTheAddressOfThePod(t *testing.T) {
 	}
 }
 
-// TestTheServerTakesThePlaceOfBash: signals of the kubelet reach the JVM, because no shell stays in between.
+// TestTheServerTakesThePlaceOfBash checks that the script's process is replaced by the server, so that the kubelet's
+// signals reach the JVM and not a shell.
 func TestTheServerTakesThePlaceOfBash(t *testing.T) {
 	home := sparkHome(t)
 	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\necho $$\n"), 0o755); err != nil {

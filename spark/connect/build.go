@@ -10,16 +10,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// MainClass is the main class of the server (spark-connect, org.apache.spark.sql.connect.service).
+// MainClass is the main class of a Connect server (spark-connect, org.apache.spark.sql.connect.service).
 const MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
-// DefaultMaster is spark.master if the Request has none: the API server's address inside a cluster.
+// DefaultMaster is the value of spark.master for a Request without a master: the API server's address inside a cluster.
 const DefaultMaster = submit.DefaultMaster
 
 // RoleServer is the value of the label spark-role of a server's pod.
 const RoleServer = "connect-server"
 
-// Keys of the ConfigMap. Each existing key is mounted as a file in mountDir.
+// The keys of the server's files. Each key that exists is mounted as a file in mountDir.
 const (
 	// TemplateKey is the key of the executors' pod template.
 	TemplateKey = "executor-pod-template.yaml"
@@ -37,13 +37,16 @@ const (
 // maxConfigMap is the maximum size of a ConfigMap in bytes (corev1.MaxSecretSize).
 const maxConfigMap = 1 << 20
 
-// Build returns the objects of one server. The error is a *submit.Error that names the configuration key or the field
-// of Request.
+// Build returns the objects of one Connect server. The error is a *submit.Error that names the configuration key or the
+// field of Request.
 //
-// The pod is the template with these changes. Build sets name, namespace, owner and restart policy (Never: the caller
-// creates the next server), the command line, the labels spark-role and spark-version and those of the Request, POD_IP
-// and SPARK_NO_DAEMONIZE. It sets the image if the template names none. It adds ports, and those of probes, service
-// account, pull policy, pull secrets and resources that the template leaves open.
+// The pod is the Request's template with these changes:
+//   - Build sets the name, the namespace, the owner, the restart policy (Never, because the caller creates the next
+//     server), the command line, the labels spark-role and spark-version, the labels of the Request, POD_IP and
+//     SPARK_NO_DAEMONIZE.
+//   - Build sets the image if the template names none.
+//   - Build adds ports. It also adds probes, the service account, the pull policy, pull secrets and resources if the
+//     template does not set them.
 //
 // Build sets these keys of the configuration and warns if the user set another value: the namespace, the pod's name,
 // the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host, spark.driver.bindAddress
@@ -97,9 +100,9 @@ func Build(r Request) (Objects, error) {
 	return out, nil
 }
 
-// secret makes the Secret with the properties file. Its name contains a digest of the owner's UID, so it is neither the
-// name of a user's Secret nor that of an orphan of a deleted server with the same name. The caller therefore need not
-// read the Secret to know its owner.
+// secret returns the Secret with the properties file. Its name contains a digest of the owner's UID, so the name
+// differs from the names of users' Secrets and of orphans of a deleted server with the same name. The caller therefore
+// need not read the Secret to know its owner.
 func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -111,7 +114,7 @@ func (d *draft) secret(properties string) *corev1.Secret {
 	}
 }
 
-// config makes the ConfigMap. Every server has one, because it identifies an attempt.
+// config returns the ConfigMap. Every server has one, because the ConfigMap identifies an attempt.
 func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	labels := map[string]string{}
 	maps.Copy(labels, d.r.ObjectLabels)
@@ -126,7 +129,7 @@ func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	}
 }
 
-// owners returns the owner as the controller, or nil if it has no UID.
+// owners returns the owner reference, marked as the controller, or nil if the owner has no UID.
 func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil

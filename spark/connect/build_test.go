@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// minimal returns a minimal server.
+// minimal returns the Request of a minimal server, with the given configuration pairs.
 func minimal(pairs ...string) Request {
 	c := conf.New()
 	for i := 0; i < len(pairs); i += 2 {
@@ -34,7 +34,7 @@ func minimal(pairs ...string) Request {
 	}
 }
 
-// full returns a request that uses everything.
+// full returns a Request that uses every feature.
 func full() Request {
 	r := minimal(
 		"spark.driver.cores", "2",
@@ -118,7 +118,7 @@ func build(t *testing.T, r Request) Objects {
 	return o
 }
 
-// container returns the Spark container of a server.
+// container returns the container of the server's pod that has the given name.
 func container(t *testing.T, o Objects, name string) *corev1.Container {
 	t.Helper()
 	for i := range o.Server.Spec.Containers {
@@ -130,7 +130,7 @@ func container(t *testing.T, o Objects, name string) *corev1.Container {
 	return nil
 }
 
-// refused returns the *submit.Error of a function of this package.
+// refused returns err as a *submit.Error, and fails the test if err is not one.
 func refused(t *testing.T, err error) *submit.Error {
 	t.Helper()
 	wrong, ok := errors.AsType[*submit.Error](err)

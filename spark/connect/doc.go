@@ -5,9 +5,10 @@
 //
 // # The command line
 //
-// The container runs bash with a constant script, which does the only thing that needs the running pod, finding the
-// address for executors, and then executes spark-submit. Every option follows as an argument of its own: no text of the
-// user is part of a script. Kubernetes expands "$(NAME)" and "$$" in arguments, so those are escaped.
+// The container runs bash with a constant script. The script finds the address for executors, which is the only thing
+// that requires the running pod, and then executes spark-submit. Every option is an argument of its own after the
+// script, so no text of the user is part of a script. Kubernetes expands "$(NAME)" and "$$" in arguments, so these are
+// escaped.
 //
 // Sources: org.apache.spark.sql.connect.service.SparkConnectServer, sbin/start-connect-server.sh,
 // org.apache.spark.deploy.SparkSubmitArguments, org.apache.spark.scheduler.cluster.k8s; the API of Kubernetes

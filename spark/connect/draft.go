@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// draft is the state that Build builds up.
+// draft is the state of Build, to which its steps add.
 type draft struct {
 	r Request
 	// conf is the user's configuration without the keys that users cannot set.
@@ -23,7 +23,7 @@ type draft struct {
 	warns conf.Warnings
 }
 
-// newDraft checks the fields that every object needs, and reads the ports.
+// newDraft returns a draft of r. It checks the fields that every object needs, and reads the ports.
 func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r, conf: r.Conf.Clone()}
 	// The Service has this name, and the rules for Service names are the strictest.
@@ -53,8 +53,8 @@ func newDraft(r Request) (*draft, error) {
 	return d, err
 }
 
-// dropForeign removes keys that are not Spark configuration, as spark-submit does, and rejects text that an object
-// cannot hold.
+// dropForeign removes keys that are not Spark configuration, as spark-submit does. It returns an error for a key or
+// value that is not UTF-8, because a Kubernetes object cannot hold it.
 func (d *draft) dropForeign() error {
 	for _, key := range d.conf.Keys() {
 		value, _ := d.conf.Get(key)
@@ -92,7 +92,7 @@ func fieldError(field, format string, args ...any) error {
 	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// asError converts an error of a typed read into a *submit.Error.
+// asError converts the *conf.Error of a typed read into a *submit.Error, and returns every other error unchanged.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}

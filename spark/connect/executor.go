@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// executorTemplate is the pod template of the executors as the server reads it.
+// executorTemplate is the executors' pod template in the form that the server reads.
 type executorTemplate struct {
 	// text is empty if the Request has no template.
 	text string
@@ -27,7 +27,8 @@ type executorTemplate struct {
 	image string
 }
 
-// executors parses the executors' template and completes it for Spark: a Pod, with the defaults of every pod.
+// executors parses the executors' pod template and completes it: Spark requires a whole Pod, and setPodDefaults adds
+// the defaults of every pod.
 func (d *draft) executors() (executorTemplate, error) {
 	t, err := podtemplate.Read(d.r.ExecutorTemplate)
 	if err != nil {
@@ -68,16 +69,16 @@ func (d *draft) executors() (executorTemplate, error) {
 	return executorTemplate{text: string(text) + "\n", image: image}, nil
 }
 
-// warnDropped warns of fields of a template that were dropped.
+// warnDropped adds a warning for each field of a template that was dropped.
 func (d *draft) warnDropped(field string, left []string) {
 	for _, name := range left {
 		d.warns.OfField(field, "%s is left out: it is not the template's to say", name)
 	}
 }
 
-// setPodDefaults sets what every pod should have unless its template says otherwise: no environment variables for the
-// namespace's Services, some of which Spark's scripts would read, and the end of the log as the message of a container
-// that failed without a message.
+// setPodDefaults sets two defaults of every pod unless the pod's template sets them. The pod gets no environment
+// variables for the namespace's Services, because Spark's scripts would read some of these variables. If a container
+// fails without a message, the end of its log becomes its message.
 func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
@@ -87,13 +88,13 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	}
 }
 
-// Executor returns the pod that the server of a Request creates for the executor with this ID, counted from 1. Server
-// is the UID of the server's pod, which owns the executor; if empty, the pod has no owner. Only servers create
-// executors: this pod is for asking the API server whether it would accept it (a server-side dry run). The errors are
-// those of submit.Executor.
+// Executor returns the pod that the server of r would create for the executor with this ID. IDs begin at 1. The
+// argument server is the UID of the server's pod, which owns the executor; if server is empty, the pod has no owner.
+// The operator does not create this pod, since only servers create executors: it sends the pod to the API server in a
+// dry run, to find out whether the API server would accept it. The errors are those of submit.Executor.
 //
-// Some values have a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
-// invalid without the replacement, the pod is built with Spark's default for its key.
+// A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
+// invalid without the replacement, the pod is built with Spark's default for the value's key.
 func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -132,11 +133,11 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
-// maxTries is the number of keys that Executor removes one by one.
+// maxTries is how many invalid keys Executor removes one by one before it removes all remaining ones together.
 const maxTries = 8
 
-// executorKeys are the prefixes of the keys that determine an executor's pod. A submission in cluster mode would reject
-// other keys that a server may have, such as files of its own image.
+// executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops other keys, because a
+// submission in cluster mode would reject some keys that a server may have, such as files of its own image.
 var executorKeys = []string{
 	"spark.executor.", "spark.executorEnv.", "spark.kubernetes.executor.", "spark.kubernetes.container.image", "spark.kubernetes.node.selector.",
 	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.memoryOverheadFactor",
@@ -144,9 +145,9 @@ var executorKeys = []string{
 	"spark.dynamicAllocation.", "spark.decommission.", "spark.blockManager.port", "spark.app.name",
 }
 
-// executorConf returns the part of a configuration that determines an executor's pod. It omits the template's file,
-// since the template is passed by itself. References are replaced here, where Spark replaces them, because the keys to
-// which they refer may be missing from this part.
+// executorConf returns the part of a configuration that determines an executor's pod. It omits the key of the
+// template's file, since the template is passed separately. It replaces references in the values in which Spark
+// replaces them, because the keys to which they refer may be missing from this part.
 func executorConf(c *conf.Conf) *conf.Conf {
 	out, refer := conf.New(), false
 	for key, value := range c.All() {
@@ -175,8 +176,8 @@ func isVerbatim(key string) bool {
 	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// isServerKey reports whether the value of a key has references that Spark replaces with values of the server's
-// process: its environment, its system properties, and keys that Spark sets itself.
+// isServerKey reports whether the value of a key contains references that Spark replaces with values of the server's
+// process: environment variables, system properties, and keys that Spark sets itself.
 func isServerKey(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
 	if !strings.Contains(text, "${") || isVerbatim(key) {
