@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// template returns the executors' template as the server reads it.
+// template returns the executors' pod template from o's ConfigMap, as the server reads it.
 func template(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -132,8 +132,8 @@ func TestExecutorRefusals(t *testing.T) {
 	}
 }
 
-// FuzzTemplates checks that no template makes Build panic, and that no template overrides what Build sets on the
-// server.
+// FuzzTemplates checks that no template makes Build panic, and that no template overrides a field of the server's pod
+// that Build sets.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{", "spec: 3", "a: &a [*a]",
 		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,

@@ -2,9 +2,9 @@ package connect
 
 import "strings"
 
-// ineffectiveKeys are the prefixes of keys from which a submission in cluster mode makes the driver's pod
-// (KubernetesDriverBuilder and its feature steps). A server's pod is made from its template, so these keys have no
-// effect on it; advice names the alternative.
+// ineffectiveKeys are the prefixes of keys that determine the driver's pod of a submission in cluster mode
+// (KubernetesDriverBuilder and its feature steps). A server's pod is built from its template, so these keys have no
+// effect on it. The field advice names the alternative.
 var ineffectiveKeys = []struct {
 	prefix, advice string
 	// executorsOnly is true if the key still has an effect on executors.
@@ -26,8 +26,8 @@ var ineffectiveKeys = []struct {
 	{prefix: "spark.kubernetes.submission.", advice: "remove it: nobody waits for a server's submission"},
 }
 
-// warnIneffective warns of keys that have no effect on the server's pod, once for each kind of key, and of an image
-// that no pod runs.
+// warnIneffective adds a warning for each prefix of ineffectiveKeys that the configuration uses, a warning for each
+// device of the driver, and a warning for an image that no pod runs.
 func (d *draft) warnIneffective() {
 	for _, entry := range ineffectiveKeys {
 		first, more := "", 0

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestKeysWithoutEffectWarn: each key that only a submission in cluster mode reads causes a warning with the
-// alternative, and no other key does.
+// TestKeysWithoutEffectWarn checks that each key that only a submission in cluster mode reads causes a warning with the
+// alternative, and that no other key causes a warning.
 func TestKeysWithoutEffectWarn(t *testing.T) {
 	for key, says := range map[string]string{
 		"spark.kubernetes.driverEnv.A":                             "has no effect: a Connect server's pod is made from its template; set env",
@@ -62,7 +62,8 @@ func TestKeysWithoutEffectWarn(t *testing.T) {
 	}
 }
 
-// TestWarningsNameTheirKey, even if the key looks like something else.
+// TestWarningsNameTheirKey checks that a warning names its key, even if the key is empty or looks like an option or a
+// sentence.
 func TestWarningsNameTheirKey(t *testing.T) {
 	o := build(t, minimal("--jars", "a", "", "b", "a: b", "c"))
 	var keys []string
@@ -84,7 +85,8 @@ func TestWarningsNameTheirKey(t *testing.T) {
 	}
 }
 
-// TestServiceWarnings: the user's settings without effect cause a warning, and nothing else does.
+// TestServiceWarnings checks that each setting of the user's Service that has no effect causes a warning, and that no
+// other setting does.
 func TestServiceWarnings(t *testing.T) {
 	port := func(p corev1.ServicePort) corev1.Service {
 		return corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{p}}}
@@ -131,8 +133,8 @@ func TestServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestMarksOfTheService: labels that identify pods and attempts are rejected, because the Service would be deleted with
-// a pod or an attempt, or never.
+// TestMarksOfTheService checks that the user's Service cannot have labels or annotations that identify pods and
+// attempts. With such a label the Service would be deleted together with a pod or an attempt, or never.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
 	r.Reserved = "example.com/"
@@ -158,7 +160,7 @@ func TestMarksOfTheService(t *testing.T) {
 	}
 }
 
-// TestProtocolOfTheUser: the user's appProtocol reaches a Gateway that reads it.
+// TestProtocolOfTheUser checks that the Service keeps the user's appProtocol, which a Gateway reads.
 func TestProtocolOfTheUser(t *testing.T) {
 	s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: ServerPortName, Port: ServerPort, AppProtocol: new("kubernetes.io/h2c")}}}})
 	got := map[string]string{}

@@ -7,14 +7,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/fence"
 )
 
-// executorBlockKey sets the port on which executors listen for block transfers. For the server, the driver's own key
-// overrides it.
+// executorBlockKey is the key of the port on which executors listen for block transfers. For the server, the key of the
+// driver's block manager overrides it.
 const executorBlockKey = "spark.blockManager.port"
 
-// Policy returns the NetworkPolicy of a server and its executors. Their RPC port and block managers are reachable only
-// from pods of the same server. All other ports (clients, web UI, those that the templates add) are reachable from
-// anywhere, or with namespaceOnly only from pods of the namespace. If executors use a random port for block transfers,
-// that port stays open. The error is a *submit.Error.
+// Policy returns the NetworkPolicy of a server and its executors. The RPC port and the block managers are reachable
+// only from pods of the same server. All other ports (of clients, of the web UI, and ports that the templates add) are
+// reachable from anywhere or, if namespaceOnly is true, from all pods of the namespace. If executors use a random port
+// for block transfers, that port stays open. The error is a *submit.Error.
 func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -48,7 +48,8 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	}, nil
 }
 
-// clientPorts returns the ports of the server that are not only for executors.
+// clientPorts returns the server's ports for the web UI and for clients: all ports except those that only executors
+// use.
 func clientPorts(ports []port) []int32 {
 	return []int32{uiPort(ports).number, serverPort(ports)}
 }

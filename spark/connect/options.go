@@ -26,8 +26,8 @@ const (
 	deployModeKey    = "spark.submit.deployMode"
 )
 
-// serverConf returns the configuration of a server: defaults, the user's values, and the keys that users cannot set, in
-// this order.
+// serverConf returns the configuration of a server. It contains, in this order, defaults, the user's values, and the
+// keys that users cannot set.
 func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	if err := d.dropForeign(); err != nil {
 		return nil, err
@@ -83,7 +83,8 @@ func (d *draft) override(c *conf.Conf, key, value string) {
 	c.Set(key, value)
 }
 
-// drop removes a key that users cannot set, and warns if the user set another value than the actual one.
+// drop removes a key that users cannot set. It warns if the user set another value than instead, the value that the
+// server gets.
 func (d *draft) drop(key, instead string) {
 	if given, ok := d.conf.Get(key); ok && given != instead {
 		d.warns.OfKey(key, "%s has no effect, it is %s", conf.Quote(key, given), instead)
@@ -97,12 +98,12 @@ func (d *draft) setDefault(c *conf.Conf, key, value string) {
 	}
 }
 
-// executorPrefixLimit is the length that Spark allows for the prefix of executors' names: a DNS label without "-exec-"
-// and a number of ten digits (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
+// executorPrefixLimit is the maximum length that Spark allows for the prefix of executors' names: the length of a DNS
+// label without "-exec-" and a number of ten digits (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
 const executorPrefixLimit = 47
 
-// executorPrefix returns the prefix of executors' names: the server's name, or if that is too long its beginning and
-// digits of its digest.
+// executorPrefix returns the prefix of executors' names. It is the server's name or, if that name is too long, the
+// beginning of the name and a digest of the whole name.
 func executorPrefix(name string) string {
 	if len(name) <= executorPrefixLimit {
 		return name
@@ -110,19 +111,19 @@ func executorPrefix(name string) string {
 	return strings.TrimRight(name[:executorPrefixLimit-9], "-") + "-" + digest(name)
 }
 
-// commandLine divides a configuration into arguments of spark-submit and a properties file that spark-submit reads too.
-// Each has its limits:
+// commandLine divides a configuration into arguments of spark-submit and a properties file, which spark-submit reads
+// too. Both have limits:
 //
 //   - An argument passes bin/spark-class, which removes carriage returns, and the JVM, which decodes it in the locale
-//     of the container: characters beyond ASCII survive only if the image has a UTF-8 locale. It ends at the first NUL,
-//     and the kernel accepts at most 128 KiB.
+//     of the container: characters beyond ASCII survive only if the image has a UTF-8 locale. An argument ends at the
+//     first NUL, and the kernel accepts at most 128 KiB.
 //   - A value in the file loses the blanks at its ends (Utils.getPropertiesFromFile).
 //
-// Plain values become arguments, where people look for them; the others go into the file. The file is empty if all
-// values are plain.
+// Plain values become arguments, because people look for them there; the other values go into the file. The file is
+// empty if all values are plain.
 //
-// Values that look like secrets always go into the file, which is then in a Secret: everybody who may read pods can
-// read their arguments.
+// Values that look like secrets always go into the file, because everybody who may read pods can read their arguments.
+// If there is such a value, the result secret is true and the file belongs into a Secret.
 func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret bool, err error) {
 	inFile := conf.New()
 	var pairs []string
@@ -164,8 +165,9 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, secret, nil
 }
 
-// secrets returns a function that reports whether a pair looks like a secret. Keys below spark.kubernetes. are exempt:
-// they describe pods, which show them, or refer to Secrets. Names of files with secrets are exempt too.
+// secrets returns a function that reports whether a key or its value looks like a secret. Keys below spark.kubernetes.
+// are exempt, because they describe pods, which show the values anyway, or refer to Secrets. Names of files with
+// secrets are exempt too.
 func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	looks, err := conf.Secrets(c)
 	if err != nil {
@@ -183,8 +185,8 @@ func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 // argumentLimit is half of the kernel's limit for one argument (MAX_ARG_STRLEN), since escapes may double the length.
 const argumentLimit = 64 << 10
 
-// trimmed are the characters that Spark removes from the ends of values in a file: all up to the blank except line
-// ends.
+// trimmed contains the characters that Spark removes from the ends of values in a file: all characters up to the blank
+// (U+0020) except line ends.
 var trimmed = func() string {
 	var b strings.Builder
 	for c := byte(0); c <= ' '; c++ {
@@ -195,13 +197,14 @@ var trimmed = func() string {
 	return b.String()
 }()
 
-// plain reports whether text survives as an argument with every image: ASCII without NUL and carriage return, and not
-// too long.
+// plain reports whether text reaches Spark unchanged as an argument, whatever the image is. Such a text is ASCII
+// without NUL and carriage return, and is not too long.
 func plain(text string) bool {
 	return len(text) < argumentLimit && strings.IndexFunc(text, func(r rune) bool { return r == 0 || r == '\r' || r > 0x7e }) < 0
 }
 
-// readsFile reports whether this Spark can read a properties file together with the image's spark-defaults.conf (4.0).
+// readsFile reports whether the server's Spark version (4.0 or later) can read a properties file together with the
+// image's spark-defaults.conf.
 func (d *draft) readsFile() bool {
 	return !strings.HasPrefix(strings.TrimPrefix(d.r.SparkVersion, "v"), "3.")
 }
@@ -213,7 +216,8 @@ case $host in *:*) host="[$host]" ;; esac
 exec "${SPARK_HOME:-/opt/spark}/bin/spark-submit" --conf "` + hostKey + `=$host" "$@"
 `
 
-// arguments returns the arguments of bash -c: the script, the name that it has in messages, and the unchanged options.
+// arguments returns the arguments of bash -c: the script, the name of the script in error messages, and the options
+// unchanged.
 func arguments(options []string) []string {
 	args := append([]string{script, RoleServer}, options...)
 	for i := range args {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// order returns the keys of the settings in the order of the arguments.
+// order returns the configuration keys among the server's arguments, in the order of the arguments.
 func order(t *testing.T, o Objects) []string {
 	t.Helper()
 	var keys []string
@@ -123,7 +123,8 @@ func TestMaster(t *testing.T) {
 	}
 }
 
-// TestExecutorPrefix: the prefix follows Spark's rule; Spark refuses to start otherwise.
+// TestExecutorPrefix checks that the prefix of executors' names follows Spark's rule. Spark refuses to start with any
+// other prefix.
 func TestExecutorPrefix(t *testing.T) {
 	seen := map[string]string{}
 	for n := 1; n <= 56; n++ {
@@ -143,7 +144,8 @@ func TestExecutorPrefix(t *testing.T) {
 	}
 }
 
-// TestTrimmedIsSparks checks the characters that Utils.trimExceptCRLF removes.
+// TestTrimmedIsSparks checks that trimmed contains the characters that Spark's Utils.trimExceptCRLF removes, and no
+// others.
 func TestTrimmedIsSparks(t *testing.T) {
 	for c := range 256 {
 		want := c <= ' ' && c != '\r' && c != '\n'
@@ -153,7 +155,7 @@ func TestTrimmedIsSparks(t *testing.T) {
 	}
 }
 
-// TestTheScriptIsNotExpanded: Kubernetes expands nothing in the script.
+// TestTheScriptIsNotExpanded checks that the script contains nothing that Kubernetes would expand.
 func TestTheScriptIsNotExpanded(t *testing.T) {
 	args := build(t, minimal()).Server.Spec.Containers[0].Args
 	if args[0] != script || expand(args[0], map[string]string{"POD_IP": "x", "host": "x"}) != script {

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Default ports of a server and their names. The client Service always has ServerPort, and the Service of the web UI
-// always has UIPort, whatever the configuration says.
+// The default ports of a server and their names. The Service for clients always has ServerPort, and the Service of the
+// web UI always has UIPort, whatever ports the configuration sets.
 const (
 	DriverPort       = 7078
 	BlockManagerPort = 7079
@@ -30,7 +30,8 @@ const (
 	serverPortKey       = "spark.connect.grpc.binding.port"
 )
 
-// innerPorts is the number of ports that are only for the server's executors. They come first in portsOf.
+// innerPorts is the number of ports that only the server's executors use. The result of portsOf begins with these
+// ports.
 const innerPorts = 2
 
 // port is one of the four ports of a server.
@@ -46,9 +47,9 @@ type port struct {
 	number int32
 }
 
-// portsOf returns the ports on which a server listens: the user's, else the defaults. Those only for executors come
-// first, then the web UI's and the clients'. It rejects duplicate ports, and zero (any port), which neither a Service
-// nor a probe could find.
+// portsOf returns the ports on which a server listens: the ports that the user set, or the defaults. The result begins
+// with the ports that only executors use, followed by the ports of the web UI and of clients. portsOf returns an error
+// for duplicate ports, and for the port zero (any port), which neither a Service nor a probe could find.
 func portsOf(c *conf.Conf) ([]port, error) {
 	ports := []port{
 		{key: driverPortKey, service: DriverPort, name: DriverPortName, container: DriverPortName, protocol: "tcp"},
@@ -75,7 +76,8 @@ func portsOf(c *conf.Conf) ([]port, error) {
 	return ports, nil
 }
 
-// addPorts adds ports to those that a container declares itself. It uses each number and each name only once.
+// addPorts adds ports to the ports that the container declares itself. It omits a port whose number the container
+// declares already, and omits the name of a port if the name is taken.
 func addPorts(c *corev1.Container, ports []port) {
 	declared, named := map[int32]bool{}, map[string]bool{}
 	for _, p := range c.Ports {
@@ -99,5 +101,5 @@ func addPorts(c *corev1.Container, ports []port) {
 // uiPort returns the port of the web UI.
 func uiPort(ports []port) port { return ports[innerPorts] }
 
-// serverPort returns the port for clients.
+// serverPort returns the number of the port for clients.
 func serverPort(ports []port) int32 { return ports[len(ports)-1].number }

@@ -55,7 +55,7 @@ type Request struct {
 	Annotations map[string]string
 }
 
-// Objects is the result of Build. Create the objects in the order of the fields.
+// Objects is the result of Build. The caller must create the objects in the order of the fields.
 type Objects struct {
 	// Config is the ConfigMap of the server, immutable.
 	Config *corev1.ConfigMap
@@ -72,14 +72,15 @@ type Objects struct {
 	Warnings []Warning
 }
 
-// Warning describes a setting that has no effect or may be wrong, although the objects are built.
+// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
 type Warning = conf.Warning
 
-// ServerName returns the name of a server's pod, and of its Service unless the user names that: "<name>-server".
+// ServerName returns the name of a server's pod, "<name>-server". The server's Service has the same name unless the
+// user names the Service.
 func ServerName(name string) string { return name + "-server" }
 
-// SecretName returns the name of a server's Secret, which depends on the owner's UID: "<name>-conf-" and eight
-// hexadecimal digits.
+// SecretName returns the name of a server's Secret: "<name>-conf-" and eight hexadecimal digits, which depend on the
+// owner's UID.
 func SecretName(name string, owner types.UID) string {
 	return ConfigMapName(name) + "-" + digest(string(owner))
 }

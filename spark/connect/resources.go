@@ -14,9 +14,10 @@ var sizeKeys = []string{
 	"spark.kubernetes.memoryOverheadFactor",
 }
 
-// resources sets the resources that Spark gives a driver in cluster mode, CPU and memory each unless the template sets
-// it: cores as the request, heap and overhead as request and limit. Without them the kubelet of a full node would evict
-// the pod first, and the scheduler would not reserve room for it.
+// resources sets the resources that Spark gives a driver in cluster mode: cores as the CPU request, and heap plus
+// overhead as memory request and limit. It does not change CPU or memory if the template sets it. Without these
+// resources, the kubelet of a full node would evict the pod first, and the scheduler would not reserve room for the
+// pod.
 func (d *draft) resources(s *server) error {
 	size, err := d.size()
 	if err != nil {
@@ -38,7 +39,7 @@ func (d *draft) resources(s *server) error {
 	return nil
 }
 
-// size returns the resources that Spark would set on a driver with this configuration (BasicDriverFeatureStep).
+// size returns the resources that Spark would set on a driver with the server's configuration (BasicDriverFeatureStep).
 func (d *draft) size() (corev1.ResourceRequirements, error) {
 	c := conf.New()
 	c.Set(imageKey, "any")
@@ -61,14 +62,14 @@ func (d *draft) size() (corev1.ResourceRequirements, error) {
 	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources, nil
 }
 
-// mentions reports whether requests or limits contain a resource.
+// mentions reports whether the requests or the limits of res contain the resource.
 func mentions(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	_, requested := res.Requests[name]
 	_, limited := res.Limits[name]
 	return requested || limited
 }
 
-// set copies one resource if from has it.
+// set copies the amount of one resource to list if from has that resource.
 func set(list *corev1.ResourceList, from corev1.ResourceList, name corev1.ResourceName) {
 	amount, ok := from[name]
 	if !ok {

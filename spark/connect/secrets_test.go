@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// theSecret is a value that only a Secret may contain.
+// theSecret is a value that must occur only in a Secret.
 const theSecret = "Xyzzy-42"
 
-// TestSecretsAreInASecretAlone: the value of a key that looks secret is not in the pod, the ConfigMap or a warning, and
-// Spark reads it from the file.
+// TestSecretsAreInASecretAlone checks that a value that looks like a secret is not in the pod, the ConfigMap or a
+// warning, and that Spark reads the value from the Secret's file.
 func TestSecretsAreInASecretAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string
@@ -53,7 +53,8 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 	}
 }
 
-// mounted checks that spark-submit reads the Secret's file, which is the only one of its name.
+// mounted checks that the properties file that spark-submit reads is mounted from the Secret, and that the ConfigMap
+// has no such file.
 func mounted(t *testing.T, o Objects) {
 	t.Helper()
 	spark := o.Server.Spec.Containers[0]
@@ -76,7 +77,8 @@ func mounted(t *testing.T, o Objects) {
 	}
 }
 
-// TestWhatIsNoSecret: without secret values there is no Secret, for which the operator needs a right.
+// TestWhatIsNoSecret checks that Build returns no Secret for values that only look like secrets, because the operator
+// needs a right to create a Secret.
 func TestWhatIsNoSecret(t *testing.T) {
 	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret", "spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
 		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin", "spark.kubernetes.driver.label.secret", "none")
@@ -85,8 +87,8 @@ func TestWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestSecretWithBlanks: a secret with blanks at its ends is rejected, because a file would lose the blanks and an
-// argument would show the secret.
+// TestSecretWithBlanks checks that a secret with blanks at its ends is rejected, because a file would lose the blanks
+// and an argument would show the secret.
 func TestSecretWithBlanks(t *testing.T) {
 	_, err := Build(minimal("spark.my.token", theSecret+" "))
 	if wrong := refused(t, err); wrong.Key != "spark.my.token" || strings.Contains(err.Error(), theSecret) {

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// server is the server's pod while it is built.
+// server is the server's pod while Build builds it.
 type server struct {
 	podtemplate.Template
 	// spark is the index of the Spark container.
@@ -26,7 +26,7 @@ type server struct {
 
 func (s *server) container() *corev1.Container { return &s.Pod.Spec.Containers[s.spark] }
 
-// server builds the pod, except for the command line and the files that it reads.
+// server builds the server's pod, except for the command line and the files that the command line names.
 func (d *draft) server() (*server, error) {
 	t, err := podtemplate.Read(d.r.ServerTemplate)
 	if err != nil {
@@ -48,7 +48,8 @@ func (d *draft) server() (*server, error) {
 	return s, nil
 }
 
-// meta sets the pod's metadata. Labels and annotations that the configuration has for a driver apply to the server.
+// meta sets the pod's metadata. Labels and annotations that the configuration sets for a driver are set on the server's
+// pod too.
 func (d *draft) meta(s *server) error {
 	pod := s.Pod
 	pod.APIVersion, pod.Kind = "v1", "Pod"
@@ -94,7 +95,8 @@ func (d *draft) meta(s *server) error {
 	return nil
 }
 
-// merged merges maps; later ones override earlier ones. The result is nil if there are no entries.
+// merged returns a new map with the entries of all layers; later layers override earlier ones. The result is nil if
+// there are no entries.
 func merged(layers ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, layer := range layers {
@@ -106,8 +108,8 @@ func merged(layers ...map[string]string) map[string]string {
 	return out
 }
 
-// image sets the image: the template's, else the Request's, else the configuration's. Pull policy and pull secrets come
-// from the configuration if the template has none.
+// image sets the image of the Spark container: the template's or, if it has none, the Request's or the configuration's.
+// Pull policy and pull secrets come from the configuration if the template does not set them.
 func (d *draft) image(s *server) error {
 	spark := s.container()
 	firstOf := func(keys ...string) (string, error) {
@@ -157,7 +159,7 @@ func (d *draft) account(s *server) error {
 	return asError(err)
 }
 
-// process sets environment, ports and probes of the Spark container.
+// process sets the environment, the ports and the probes of the Spark container.
 func (d *draft) process(s *server) error {
 	spark := s.container()
 	if len(spark.Command)+len(spark.Args) > 0 {
@@ -191,12 +193,12 @@ func (d *draft) process(s *server) error {
 	return nil
 }
 
-// probe checks whether clients can connect.
+// probe returns a probe that checks whether clients can connect.
 func probe(ports []port) corev1.ProbeHandler {
 	return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(serverPort(ports))}}
 }
 
-// mountFiles mounts the keys of the ConfigMap, and the Secret's file if there is a Secret.
+// mountFiles mounts the keys of the ConfigMap. If there is a Secret, mountFiles also mounts the Secret's file.
 func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []string) error {
 	var items []corev1.KeyToPath
 	for _, key := range keys {
@@ -210,8 +212,8 @@ func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []stri
 	return s.mount(secretVolume, corev1.VolumeSource{Secret: hidden}, []string{PropertiesKey})
 }
 
-// mount mounts keys of a volume in mountDir, each as a single file, so that the mount hides nothing else in that
-// directory. Without keys there is no volume.
+// mount mounts the keys of a volume in mountDir. Each key is mounted as a single file, so that the mount hides no other
+// file of that directory. If there are no keys, mount adds no volume.
 func (s *server) mount(volume string, source corev1.VolumeSource, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -231,8 +233,8 @@ func (s *server) mount(volume string, source corev1.VolumeSource, keys []string)
 	return nil
 }
 
-// keepExtra returns the fields of the template that no type knows, and warns of those that cannot be merged into the
-// pod.
+// keepExtra returns the template's fields that the Go types do not have. It warns about those of the fields that cannot
+// be merged into the pod.
 func (d *draft) keepExtra(s *server) (map[string]any, error) {
 	if len(s.Extra) == 0 {
 		return nil, nil

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// containers returns the names of a pod's containers and marks the server's.
+// containers returns the names of the containers of the server's pod. An asterisk marks the container that runs the
+// server.
 func containers(o Objects) string {
 	var names []string
 	for _, c := range o.Server.Spec.Containers {
@@ -91,7 +92,7 @@ func TestMetadataOfThePod(t *testing.T) {
 		"spark-version is not the template's", "spark.kubernetes.driver.label.example.org/server")
 }
 
-// texts returns the texts of the warnings.
+// texts returns the warnings of o as text.
 func texts(o Objects) (out []string) {
 	for _, warning := range o.Warnings {
 		out = append(out, warning.String())
@@ -99,7 +100,7 @@ func texts(o Objects) (out []string) {
 	return out
 }
 
-// warned checks that each warning contains one of the texts, and that each text is in a warning.
+// warned checks that each warning of o contains one of the texts in want, and that each of these texts is in a warning.
 func warned(t *testing.T, o Objects, want ...string) {
 	t.Helper()
 	in := func(text string) func(string) bool {
@@ -172,7 +173,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// settings returns the settings that spark-submit gets, without the script's.
+// settings returns the configuration that spark-submit gets from the container's arguments, without the setting that
+// the script adds.
 func settings(t *testing.T, o Objects) map[string]string {
 	t.Helper()
 	for _, c := range o.Server.Spec.Containers {

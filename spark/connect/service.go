@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ServiceName returns the name of a server's Service: base's, else ServerName.
+// ServiceName returns the name of a server's Service: the name of base or, if base has none, ServerName.
 func ServiceName(name string, base *corev1.Service) string {
 	if base != nil && base.Name != "" {
 		return base.Name
@@ -24,19 +24,24 @@ func ServiceName(name string, base *corev1.Service) string {
 	return ServerName(name)
 }
 
-// Service returns the Service that reaches the server, built on base, which may be nil and is not changed. It uses
-// names, labels and owner of the Request and the ports that Conf sets. The Service is the same for every attempt and
-// version.
+// Service returns the Service through which clients reach the server. It is built from base, which may be nil and is
+// not changed. It uses the names, labels and owner of the Request and the ports that Conf sets. The Service is the same
+// for every attempt and Spark version.
 //
-// Its port is the clients' port. Executors reach the server at its pod's address, and the web UI has a Service of its
-// own (UIService). So exposing this Service does not expose ports through which a client can run code with the server's
-// rights.
+// The Service has the clients' port. Executors reach the server at its pod's address, and the web UI has a Service of
+// its own (UIService). So exposing this Service does not expose ports through which a client can run code with the
+// server's rights.
 //
-// The Service keeps name, labels, annotations and spec of base, with these exceptions. The selector is the Request's.
-// Of the clients' port, base can set only nodePort and appProtocol; it refers to the port by name or number. Labels of
-// the Request override base's. Ports that lead to the RPC port or the block manager are dropped. Additional ports of
-// base stay; they get a name if they have none, since a Service with several ports needs names. ServiceWarnings reports
-// settings that have no effect. The error is a *submit.Error; its field Service means base.
+// The Service keeps the name, labels, annotations and spec of base, with these exceptions:
+//   - The selector is that of the Request.
+//   - Labels of the Request override labels of base.
+//   - An entry of base for the clients' port, which refers to the port by name or number, can set only nodePort and
+//     appProtocol.
+//   - Ports that lead to the RPC port or the block manager are dropped.
+//   - Additional ports of base without a name get one, since a Service with several ports needs names.
+//
+// ServiceWarnings reports settings that have no effect. The error is a *submit.Error; if base is at fault, its Field is
+// "Service".
 func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -68,8 +73,8 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	return service, nil
 }
 
-// checkMetadata rejects labels and annotations that identify the operator's objects or the pods of an attempt, with
-// which the Service would be deleted.
+// checkMetadata rejects labels and annotations of base that identify the operator's objects or the pods of an attempt,
+// because the Service would be deleted together with these.
 func checkMetadata(r Request, base *corev1.Service) error {
 	for part, marks := range map[string]map[string]string{"labels": base.Labels, "annotations": base.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
@@ -84,8 +89,8 @@ func checkMetadata(r Request, base *corev1.Service) error {
 	return nil
 }
 
-// ServiceWarnings returns warnings about the settings of base that Service drops. All of them are about the field
-// Service.
+// ServiceWarnings returns warnings about the settings of base that Service drops, and about ports that expose more than
+// clients need. The Field of each warning is "Service".
 func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	service, err := Service(r, base)
 	if err != nil || base == nil {
@@ -118,7 +123,8 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	return d.warns
 }
 
-// portWarnings warns of ports of base that have no effect, and of ports that expose more than clients need.
+// portWarnings adds warnings about ports of base that have no effect, and about ports of base that expose more than
+// clients need.
 func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {
@@ -138,18 +144,20 @@ func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	}
 }
 
-// replacesPort reports whether a port of a Service's base stands for one of the server's ports.
+// replacesPort reports whether b, a port of the user's Service, refers to mine, the clients' port, by name or by
+// number.
 func replacesPort(b, mine corev1.ServicePort) bool {
 	return b.Name == mine.Name || b.Port == mine.Port && cmp.Or(b.Protocol, corev1.ProtocolTCP) == mine.Protocol
 }
 
-// overrides reports whether b sets a name, port or targetPort that differs from the server's.
+// overrides reports whether b sets a name, port or targetPort that differs from that of mine, the clients' port.
 func overrides(b, mine corev1.ServicePort) bool {
 	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
 }
 
-// isExecutorPort reports whether a port of a Service's base leads to a port that is only for executors. Manifests for
-// the kubeflow operator may list these ports by their names there, since that operator writes the same ports itself.
+// isExecutorPort reports whether b, a port of the user's Service, leads to a port of the server that only executors
+// use. Manifests for the kubeflow operator may list such ports by name, since that operator writes them into its
+// Service itself.
 func isExecutorPort(ports []port, b corev1.ServicePort) bool {
 	for _, p := range ports[:innerPorts] {
 		if b.Name == p.name || leadsTo(p, b) {
@@ -159,7 +167,7 @@ func isExecutorPort(ports []port, b corev1.ServicePort) bool {
 	return false
 }
 
-// leadsTo reports whether a port of a Service leads to a port of the server.
+// leadsTo reports whether b, a port of a Service, leads to the port p of the server.
 func leadsTo(p port, b corev1.ServicePort) bool {
 	switch target := b.TargetPort; {
 	case cmp.Or(b.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP:
@@ -171,7 +179,8 @@ func leadsTo(p port, b corev1.ServicePort) bool {
 	}
 }
 
-// servicePorts returns the clients' port, followed by the ports of base that are not only for executors.
+// servicePorts returns the clients' port, followed by the additional ports of base that do not lead to a port that only
+// executors use.
 func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	p := d.ports[len(d.ports)-1]
 	mine := corev1.ServicePort{
@@ -200,8 +209,8 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	return append([]corev1.ServicePort{mine}, further...)
 }
 
-// UIService returns the Service of the server's web UI, reachable only inside the cluster, with the given name. It is
-// separate from Service so that the web UI and the clients' port can be exposed independently. The error is a
+// UIService returns the Service of the server's web UI. It has the given name and is reachable only inside the cluster.
+// It is separate from Service so that the web UI and the clients' port can be exposed independently. The error is a
 // *submit.Error.
 func UIService(r Request, name string) (*corev1.Service, error) {
 	d, err := newDraft(r)

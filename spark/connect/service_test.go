@@ -39,8 +39,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestTheServiceFindsTheNextServer: attempt, version and other properties of the pod do not change the Service, and it
-// selects the pod.
+// TestTheServiceFindsTheNextServer checks that the Service does not change with the attempt, the version and other
+// properties of the pod, and that it selects the pod.
 func TestTheServiceFindsTheNextServer(t *testing.T) {
 	first, next := minimal(), full()
 	next.SparkVersion, next.Labels["example.org/attempt"] = "4.3.0", "4"
@@ -156,8 +156,8 @@ func TestServiceFollowsTheServersPorts(t *testing.T) {
 	}
 }
 
-// TestUIService: the Service leads to the same pod as the clients' Service, and is never reachable from outside the
-// cluster.
+// TestUIService checks that the web UI's Service selects the same pod as the clients' Service, and that it is never
+// reachable from outside the cluster.
 func TestUIService(t *testing.T) {
 	ui, err := UIService(minimal(), "sc-server-ui-svc")
 	if err != nil {
@@ -174,8 +174,8 @@ func TestUIService(t *testing.T) {
 	}
 }
 
-// TestServiceWarnsOfExposedPorts: Service warns of dropped ports, and of a web UI that is reachable from outside the
-// cluster.
+// TestServiceWarnsOfExposedPorts checks that ServiceWarnings warns about dropped ports, and about a web UI that is
+// reachable from outside the cluster.
 func TestServiceWarnsOfExposedPorts(t *testing.T) {
 	ports := []corev1.ServicePort{{Name: "driver-rpc", Port: 7078}, {Name: "x", Port: 443, TargetPort: intstr.FromInt32(7079)}, {Name: "web-ui", Port: 4040}}
 	for kind, want := range map[corev1.ServiceType]int{"": 2, corev1.ServiceTypeClusterIP: 2, corev1.ServiceTypeNodePort: 3, corev1.ServiceTypeLoadBalancer: 3} {

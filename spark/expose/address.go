@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Address is an address outside the cluster.
+// Address is the URL of a web UI outside the cluster, in parts.
 type Address struct {
 	// Scheme is http or https.
 	Scheme string
@@ -23,7 +23,7 @@ type Address struct {
 	Path string
 }
 
-// Names are the values of the placeholders in an address's format.
+// Names contains the values of the placeholders in the format of an address.
 type Names struct {
 	// Application is the application's name: {{$appName}}.
 	Application string
@@ -33,21 +33,22 @@ type Names struct {
 	ID string
 }
 
-// labelLimit is the maximum length of a part of a host name (RFC 1035), which the API server does not check.
+// labelLimit is the maximum length of one label of a host name (RFC 1035). The API server does not check this limit.
 const labelLimit = 63
 
-// maxFormat is the maximum length of an address's format. Browsers and proxies accept some 2,000 characters.
+// maxFormat is the maximum length of the format of an address. Browsers and proxies accept some 2,000 characters.
 const maxFormat = 2048
 
-// placeholder matches a placeholder in a format, as users of the sparkoperator.k8s.io API write it.
+// placeholder matches a placeholder in a format, in the form that users of the sparkoperator.k8s.io API write.
 var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
 
-// plainPath matches paths that mean themselves both in a URL and in the regular expression of an Ingress's path.
+// plainPath matches paths without special characters: they have the same meaning in a URL and in a regular expression,
+// which the path of an Ingress may be.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
 
-// ParseAddress replaces the placeholders in a format, a URL such as "{{$appName}}.example.com" or
-// "https://example.com/{{$appNamespace}}/{{$appName}}", and parses the result. The default scheme is http. Only a
-// format that begins with a slash has no host. The error says what is wrong with the format and how to write it.
+// ParseAddress replaces the placeholders in a format, which is a URL such as "{{$appName}}.example.com" or
+// "https://example.com/{{$appNamespace}}/{{$appName}}", and parses the result. The default scheme is http. The address
+// has no host if the format begins with a slash. The error says what is wrong with the format and how to write it.
 func ParseAddress(format string, names Names) (Address, error) {
 	if len(format) > maxFormat {
 		return Address{}, fmt.Errorf("is %d bytes long; the limit is %d bytes", len(format), maxFormat)
@@ -70,8 +71,8 @@ func ParseAddress(format string, names Names) (Address, error) {
 	return a, a.check(text, u)
 }
 
-// ParseIngressAddress is ParseAddress for an Ingress, which needs a host: without a host it would answer requests for
-// every name that leads to its controller.
+// ParseIngressAddress parses an address like ParseAddress, but returns an error if the address has no host. An Ingress
+// without a host would answer requests for every host name that leads to its controller.
 func ParseIngressAddress(format string, names Names) (Address, error) {
 	a, err := ParseAddress(format, names)
 	if err == nil && a.Host == "" {
@@ -80,7 +81,7 @@ func ParseIngressAddress(format string, names Names) (Address, error) {
 	return a, err
 }
 
-// fill replaces the placeholders.
+// fill replaces the placeholders in format by names.
 func fill(format string, names Names) (string, error) {
 	known := map[string]string{"appName": names.Application, "appNamespace": names.Namespace, "appId": names.ID}
 	unknown := ""
@@ -119,7 +120,7 @@ func (a Address) check(text string, u *url.URL) error {
 	return nil
 }
 
-// String returns the address as a browser accepts it, or only the path if there is no host.
+// String returns the address as a URL that a browser accepts, or only the path if there is no host.
 func (a Address) String() string {
 	if a.Host == "" {
 		return a.Path

@@ -72,7 +72,7 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
-// TestParseIngressAddress: an address is accepted for an Ingress if it has a host.
+// TestParseIngressAddress checks that ParseIngressAddress accepts only addresses that have a host.
 func TestParseIngressAddress(t *testing.T) {
 	for format, refused := range map[string]string{
 		"{{$appName}}.example.com": "", "https://example.com/{{$appName}}": "", "*.example.com": "",
@@ -88,7 +88,8 @@ func TestParseIngressAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress: an accepted address parses to itself again, and has only a host and a plain path.
+// FuzzParseAddress checks that an accepted address, written out, parses to the same address, and that it has only a
+// host and a plain path.
 func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")

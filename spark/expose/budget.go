@@ -22,12 +22,13 @@ type Budget struct {
 }
 
 // DriverBudget returns the PodDisruptionBudget that protects a driver pod from voluntary disruptions, such as the
-// draining of its node: one pod must stay available, and there is only one (policy/v1, spec.minAvailable). The Eviction
-// API answers 429 while the pod is ready. The budget does not prevent direct deletions, including the operator's own,
-// nor involuntary disruptions: node pressure, preemption, the loss of the node.
+// draining of its node. The budget requires one available pod, and the driver is the only pod that it selects
+// (policy/v1, spec.minAvailable). So the Eviction API answers 429 while the pod is ready. The budget does not prevent
+// direct deletions, including the operator's own, or involuntary disruptions: node pressure, preemption, the loss of
+// the node.
 //
-// It must be deleted when the driver has ended: while a sidecar still runs, the pod would prevent its node from being
-// drained.
+// The caller must delete the budget when the driver has ended: while a sidecar still runs, the budget would prevent the
+// pod's node from being drained.
 func DriverBudget(b Budget) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},

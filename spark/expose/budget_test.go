@@ -54,7 +54,7 @@ spec: {minAvailable: 1}
 	}
 }
 
-// TestDriverBudgetSharesNothing: the budget shares nothing with its input.
+// TestDriverBudgetSharesNothing checks that the budget shares no memory with its input.
 func TestDriverBudgetSharesNothing(t *testing.T) {
 	b := Budget{Labels: map[string]string{"a": "b"}, Selector: map[string]string{"c": "d"}, Owner: metav1.OwnerReference{UID: "u", Controller: new(true)}}
 	made := DriverBudget(b)

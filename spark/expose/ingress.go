@@ -30,18 +30,19 @@ type Ingress struct {
 	Port    int32
 }
 
-// rewriteTarget sets the path that ingress-nginx requests from the backend. $2 is the second group of the Ingress's
-// path, which is a regular expression then.
+// Values for an Ingress whose address has a path. The annotation rewriteTarget sets the path that ingress-nginx
+// requests from the backend. The path of such an Ingress is a regular expression, and $2 is its second group: the part
+// of the request's path after the address's path.
 const (
 	rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
 	rewriteRest   = "/$2"
 	pathRest      = "(/|$)(.*)"
 )
 
-// DriverIngress returns the Ingress. It removes the address's path before a request reaches the driver: Spark's web UI
-// serves from the root, whatever spark.ui.proxyBase is. The path is written for ingress-nginx, which users of the
-// sparkoperator.k8s.io API have. Other controllers need a host for each application, annotations of their own, or a
-// route of the Gateway API.
+// DriverIngress returns an Ingress that leads to a Service of a driver. The Ingress removes the address's path before a
+// request reaches the driver, because Spark's web UI serves from the root, whatever spark.ui.proxyBase is. The path is
+// written for ingress-nginx, which users of the sparkoperator.k8s.io API have. Users of other controllers need a host
+// for each application, annotations of their own, or a route of the Gateway API.
 func DriverIngress(i Ingress) *networkingv1.Ingress {
 	path, annotations := "/", maps.Clone(i.Annotations)
 	if i.Address.Path != "" {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Files of a metrics ConfigMap.
+// The names of the files in a metrics ConfigMap.
 const (
 	// MetricsPropertiesFile configures Spark's metrics system (spark.metrics.conf).
 	MetricsPropertiesFile = "metrics.properties"
@@ -15,8 +15,8 @@ const (
 	AgentConfigFile = "prometheus.yaml"
 )
 
-// MetricsProperties is the default configuration of Spark's metrics system. Every instance reports all its metrics
-// through JMX (JmxSink), where the exporter reads them; driver and executors also report those of their JVM
+// MetricsProperties is the default configuration of Spark's metrics system. Every Spark process reports all its metrics
+// through JMX (JmxSink), where the exporter reads them. The driver and the executors also report metrics of their JVMs
 // (JvmSource).
 const MetricsProperties = `# All metrics go to JMX, where the Prometheus JMX exporter reads them.
 *.sink.jmx.class=org.apache.spark.metrics.sink.JmxSink
@@ -25,14 +25,14 @@ driver.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 `
 
-// AgentConfig is the default configuration of the JMX exporter: which of Spark's metrics it exposes, and under which
-// names and labels. It requires spark.metrics.namespace to be NAMESPACE.APPLICATION, whose parts become the labels
-// app_namespace and app_id.
+// AgentConfig is the default configuration of the JMX exporter. It selects the metrics of Spark that the exporter
+// exposes, and sets their names and labels. It requires that spark.metrics.namespace is NAMESPACE.APPLICATION, because
+// its two parts become the labels app_namespace and app_id.
 //
-// The names are those that existing dashboards use. Since Spark 3 a metric's JMX name contains its kind (",
-// type=gauges"). In the names of counts, and of metrics of the listener bus and the executors' JVMs, the kind has
-// always appeared as "_type_timers_count", and it stays there. The first five rules omit it: rules without that part
-// never matched these gauges.
+// The names of the exposed metrics are those that existing dashboards use. Since Spark 3 a metric's JMX name contains
+// its kind (", type=gauges"). In the exposed names of counts, and of metrics of the listener bus and the executors'
+// JVMs, the kind has always appeared as "_type_timers_count", and it stays there. The first five rules omit the kind
+// from the exposed names: the rules of existing dashboards, which did not expect the kind, never matched these gauges.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.
@@ -93,9 +93,9 @@ type Metrics struct {
 
 // MetricsConfigMap returns the ConfigMap with the configuration files for the metrics of driver and executors.
 //
-// It is not immutable. Every attempt uses the same name, and a kubelet does not reload an immutable ConfigMap while any
-// pod of its node mounts it: the driver of a new attempt, on the same node as the last executor of the old one, would
-// get the old files.
+// The ConfigMap is not immutable, because every attempt uses the same name. A kubelet does not reload an immutable
+// ConfigMap while any pod of its node mounts it. So if the driver of a new attempt ran on the same node as the last
+// executor of the old attempt, it would get the old files.
 func MetricsConfigMap(m Metrics) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -51,7 +51,8 @@ data: {a: b}
 	}
 }
 
-// TestMetricsProperties: each line is a key and a value, or a comment.
+// TestMetricsProperties checks that each line is a comment or a key with a value, and that the keys are the expected
+// ones.
 func TestMetricsProperties(t *testing.T) {
 	got := map[string]string{}
 	for line := range strings.Lines(MetricsProperties) {
@@ -68,7 +69,7 @@ func TestMetricsProperties(t *testing.T) {
 	}
 }
 
-// agentRules is the part of the JMX exporter's configuration that is used here.
+// agentRules is the part of the JMX exporter's configuration that AgentConfig uses.
 type agentRules struct {
 	LowercaseOutputName bool `json:"lowercaseOutputName"`
 	Rules               []struct {
@@ -79,11 +80,11 @@ type agentRules struct {
 	} `json:"rules"`
 }
 
-// notOfAName matches the characters that the exporter replaces in names of metrics.
+// notOfAName matches the characters that the exporter replaces in the names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown returns the exporter's metric for an attribute of a bean: the first matching rule applies; the name is empty if
-// none does.
+// shown returns the type, name and labels of the metric that the exporter makes from an attribute of a bean. The first
+// matching rule applies; the name is empty if no rule matches.
 func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
@@ -109,9 +110,9 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 	return "", nil
 }
 
-// TestAgentConfig: the beans are those of Spark 4.1 (JmxReporter of Dropwizard 4), and the series are those that
-// exporter 1.0 made from them in a real run. The names with _type_ are known to dashboards from the rules of this API's
-// other operator, which expose no other metrics of these kinds.
+// TestAgentConfig checks which metrics the exporter makes from the beans of Spark 4.1 (JmxReporter of Dropwizard 4).
+// The expected metrics are those that exporter 1.0 made from these beans in a real run. Dashboards know the names with
+// _type_ from the rules of the kubeflow operator, which expose no other metrics of these kinds.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {
@@ -169,7 +170,8 @@ func TestAgentConfig(t *testing.T) {
 	}
 }
 
-// TestAgentRulesAreUsed: each rule uses all groups of its pattern, and the labels are the expected ones.
+// TestAgentRulesAreUsed checks that each rule uses all groups of its pattern, and that the labels of all rules are the
+// expected ones.
 func TestAgentRulesAreUsed(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// compare compares an object with its manifest.
+// compare checks that an object equals its manifest in YAML.
 func compare(t *testing.T, name string, object any, manifest string) {
 	t.Helper()
 	text, err := yaml.Marshal(object)
@@ -136,7 +136,7 @@ spec:
 `)
 }
 
-// TestObjectsShareNothing: the objects share nothing with their inputs.
+// TestObjectsShareNothing checks that the objects share no memory with their inputs.
 func TestObjectsShareNothing(t *testing.T) {
 	text := func() map[string]string { return map[string]string{"a": "b"} }
 	s := Service{Labels: text(), Extra: text(), Annotations: text(), Selector: text(), Owner: *owner.DeepCopy()}

@@ -6,9 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ServiceFault returns the first field of a user's Service that is rejected in every configuration, and a message that
-// says what to write instead. Both are empty for a Service without such a field. An external IP takes over the
-// cluster's traffic to any address, and an external name leads clients out of the cluster: neither reaches a driver.
+// ServiceFault returns the first field of a user's Service that is rejected whatever the operator's configuration is,
+// and a message that says what to write instead. Both results are empty if there is no such field. An external IP takes
+// over the cluster's traffic to an arbitrary address, and an external name leads clients out of the cluster. Neither
+// leads clients to a driver.
 func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {
 	switch {
 	case len(spec.ExternalIPs) > 0:
@@ -26,14 +27,14 @@ func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {
 // IsInternal reports whether a Service of this type is reachable only from within the cluster.
 func IsInternal(t corev1.ServiceType) bool { return t == "" || t == corev1.ServiceTypeClusterIP }
 
-// TypeNotAllowed returns the message for a Service type that the operator's configuration does not allow, and what to
-// do about it.
+// TypeNotAllowed returns the message for a Service type that the operator's configuration does not allow. The message
+// also says what to do.
 func TypeNotAllowed(t corev1.ServiceType) string {
 	return fmt.Sprintf("a Service of type %s would be reachable from outside the cluster, which is not enabled, so it is created as ClusterIP; %s, "+
 		"or remove the type", t, EnableExposure)
 }
 
-// EnableExposure says how to enable what exposure.enabled disables.
+// EnableExposure is the part of a message that says how to enable exposure outside the cluster.
 const EnableExposure = "let the operator's configuration say exposure.enabled: true (chart: controller.exposure.enable=true)"
 
 // externalFields are the fields of a Service's spec that the API server accepts only with the types NodePort and
@@ -42,7 +43,8 @@ var externalFields = []string{
 	"externalTrafficPolicy", "healthCheckNodePort", "loadBalancerIP", "loadBalancerSourceRanges", "loadBalancerClass", "allocateLoadBalancerNodePorts",
 }
 
-// MakeInternal changes a Service's spec to type ClusterIP and removes the fields that only other types have.
+// MakeInternal changes a Service's spec to type ClusterIP and removes the fields that the API server rejects for this
+// type.
 func MakeInternal(spec *corev1.ServiceSpec) {
 	spec.Type = corev1.ServiceTypeClusterIP
 	spec.ExternalTrafficPolicy, spec.HealthCheckNodePort, spec.LoadBalancerIP = "", 0, ""
@@ -52,7 +54,7 @@ func MakeInternal(spec *corev1.ServiceSpec) {
 	}
 }
 
-// MakeInternalTree is Inside for a spec as decoded JSON, which it changes.
+// MakeInternalTree does the same as MakeInternal for a spec that is decoded JSON. It changes its argument.
 func MakeInternalTree(spec map[string]any) {
 	spec["type"] = string(corev1.ServiceTypeClusterIP)
 	for _, field := range externalFields {

@@ -25,8 +25,7 @@ func TestServiceFault(t *testing.T) {
 	}
 }
 
-// TestInside: a Service that is kept inside the cluster has no field that the API server rejects for ClusterIP, in both
-// representations.
+// TestInside checks that MakeInternal and MakeInternalTree remove all fields that the API server rejects for ClusterIP.
 func TestInside(t *testing.T) {
 	spec := corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, HealthCheckNodePort: 30001,

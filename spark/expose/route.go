@@ -6,11 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RouteKind is the kind of DriverRoute's object: an HTTPRoute of the Gateway API, which not every cluster has.
+// RouteKind is the kind of the object that DriverRoute returns: an HTTPRoute of the Gateway API. Not every cluster has
+// this kind.
 var RouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
 
 // Parent is the object to which a route attaches, as in parentRefs of the Gateway API. Empty fields have the API's
-// defaults: a Gateway in the route's namespace, all of its listeners.
+// defaults: the kind Gateway, the route's namespace, all listeners.
 type Parent struct {
 	Group, Kind, Namespace, Name, SectionName string
 	Port                                      int32 // of a listener; 0 for any
@@ -36,7 +37,7 @@ type Route struct {
 	Port    int32
 }
 
-// DriverRoute returns the HTTPRoute for a Service of a driver.
+// DriverRoute returns an HTTPRoute that leads to a Service of a driver.
 func DriverRoute(r Route) *unstructured.Unstructured {
 	path := r.Path
 	if path == "" {

@@ -30,7 +30,7 @@ type Service struct {
 	PortName string
 }
 
-// DriverService returns the Service that reaches a port of a driver. Unlike the Service by which executors find their
+// DriverService returns a Service that reaches one port of a driver. Unlike the Service by which executors find their
 // driver (DriverServiceFeatureStep), it has a cluster IP, so that an Ingress and users can reach it.
 func DriverService(s Service) *corev1.Service {
 	service := &corev1.Service{
@@ -50,7 +50,7 @@ func DriverService(s Service) *corev1.Service {
 	return service
 }
 
-// objectMeta returns metadata in which labels override the extra ones.
+// objectMeta returns the metadata of an object. Its labels are extra and labels; labels overrides extra.
 func objectMeta(namespace, name string, labels, extra, annotations map[string]string, owner metav1.OwnerReference) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: maps.Clone(annotations)}
 	if len(labels)+len(extra) > 0 {

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds of objects that users specify themselves, beside RouteKind. Not every cluster has GRPCRoutes, which belong to
-// the Gateway API.
+// The kinds of objects that users specify themselves, in addition to RouteKind. Not every cluster has GRPCRoutes, which
+// belong to the Gateway API.
 var (
 	ServiceKind   = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
 	IngressKind   = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}
 	GRPCRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}
 )
 
-// UserObject is an object whose spec the user wrote. It is created as written, including fields that no type here
-// knows.
+// UserObject is the input of an object whose spec the user wrote. The object gets the spec as written, including fields
+// that the Go types do not have.
 type UserObject struct {
 	// Kind of the object.
 	Kind schema.GroupVersionKind
@@ -36,7 +36,7 @@ type UserObject struct {
 	Spec map[string]any
 }
 
-// Object returns the object.
+// Object returns the object that g describes.
 func (g UserObject) Object() *unstructured.Unstructured {
 	meta := objectMeta(g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSON(g.Spec), "metadata": metaTree(meta)}}
@@ -44,7 +44,7 @@ func (g UserObject) Object() *unstructured.Unstructured {
 	return object
 }
 
-// metaTree returns metadata as decoded JSON.
+// metaTree returns meta as decoded JSON.
 func metaTree(meta metav1.ObjectMeta) map[string]any {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
 	if err != nil {
@@ -55,7 +55,7 @@ func metaTree(meta metav1.ObjectMeta) map[string]any {
 	return tree
 }
 
-// WithRule returns a spec with the rule added if it has no rules. The argument is not changed.
+// WithRule returns spec if it has rules, else a copy of spec with rule as its only rule. It does not change spec.
 func WithRule(spec, rule map[string]any) map[string]any {
 	if rules, _ := spec["rules"].([]any); len(rules) > 0 {
 		return spec

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestGiven: the object is as the user wrote it, with the caller's labels and owner.
+// TestGiven checks that the object has the spec that the user wrote, and the labels and the owner of the caller.
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
 	object := UserObject{

@@ -1,5 +1,5 @@
-// Package fence builds rules of NetworkPolicies that close a few ports of a pod and leave all others open. Several
-// packages of spark use it.
+// Package fence builds rules of NetworkPolicies that close a few ports of a pod and leave all other ports open. Several
+// packages below spark use it.
 package fence
 
 import (
@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// maxPort is the highest port.
+// maxPort is the highest port number.
 const maxPort = 65535
 
-// PortsExcept returns all ports of all protocols except for closed TCP ports. Ports in named are also listed one by
-// one, because network plugins that do not support ranges (endPort) read only the first port of a range. The result
-// never contains a closed port.
+// PortsExcept returns all ports of all protocols except for the TCP ports in closed. It also lists each of the TCP
+// ports in named separately, because network plugins that do not support ranges (endPort) read only the first port of a
+// range. The result never contains a closed port.
 func PortsExcept(closed, named []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort
@@ -38,7 +38,7 @@ func PortsExcept(closed, named []int32) []networkingv1.NetworkPolicyPort {
 	return ports
 }
 
-// Ports returns TCP ports.
+// Ports returns the TCP ports with the given numbers, as the ports of a NetworkPolicy's rule.
 func Ports(numbers ...int32) []networkingv1.NetworkPolicyPort {
 	var ports []networkingv1.NetworkPolicyPort
 	for _, number := range numbers {
@@ -55,8 +55,8 @@ func portRange(from, to int32) networkingv1.NetworkPolicyPort {
 	return port
 }
 
-// From returns a peer: the pods of the policy's own namespace that have these labels, or all of its pods without
-// labels.
+// From returns the peer of a rule that selects the pods with these labels in the policy's own namespace. If labels is
+// empty, it selects all pods of that namespace.
 func From(labels map[string]string) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 }

@@ -75,7 +75,7 @@ spec: {minMember: 1, minResources: {cpu: 2500m, memory: 4Gi, nvidia.com/gpu: "2"
 	}
 }
 
-// TestPodGroupSharesNothing: a PodGroup shares nothing with its input, and it can be copied, which fails for
+// TestPodGroupSharesNothing checks that a PodGroup shares no memory with its input and can be copied. Copying fails for
 // unstructured objects that contain a Go int.
 func TestPodGroupSharesNothing(t *testing.T) {
 	group := someGroup()

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The PodGroup kinds of the two schedulers.
+// The PodGroup kinds of Volcano and of the coscheduling plugin.
 var (
 	// VolcanoKind is Volcano's PodGroup.
 	VolcanoKind = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}
@@ -49,8 +49,8 @@ func VolcanoName(application string) string { return "spark-" + application + "-
 const maxLabel = 63
 
 // CoschedulingName returns the name of an application's PodGroup for the coscheduling plugin, "<application>-pg". The
-// name is also a label value: if it would be too long, the application's name is cut, and eight digits of its SHA-256
-// keep two names different.
+// name is also a label value. If it would be too long, the application's name is cut, and eight digits of its SHA-256
+// keep different applications' names different.
 func CoschedulingName(application string) string {
 	const suffix = "-pg"
 	if len(application)+len(suffix) <= maxLabel {
@@ -61,8 +61,8 @@ func CoschedulingName(application string) string {
 	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
 }
 
-// Volcano returns the PodGroup with which Volcano schedules an application. It has at least one member. Its phase is
-// Pending, from which Volcano admits a group to its queue; the kind has no status subresource.
+// Volcano returns the PodGroup with which Volcano schedules an application. Its minimum is at least one member. Its
+// phase is set to Pending, from which Volcano admits a group to its queue; the kind has no status subresource.
 func Volcano(g Group) *unstructured.Unstructured {
 	spec := g.spec()
 	if g.Queue != "" {
@@ -76,8 +76,8 @@ func Volcano(g Group) *unstructured.Unstructured {
 	return object
 }
 
-// Coscheduling returns the PodGroup with which kube-scheduler's coscheduling plugin schedules an application. It has at
-// least one member.
+// Coscheduling returns the PodGroup with which kube-scheduler's coscheduling plugin schedules an application. Its
+// minimum is at least one member.
 func Coscheduling(g Group) *unstructured.Unstructured { return g.object(CoschedulingKind, g.spec()) }
 
 func (g Group) spec() map[string]any {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Task is a number of identical pods.
+// Task is a number of pods that have the same spec.
 type Task struct {
 	// Pod is one of the pods, as it will be created. Nil counts as a pod without requests.
 	Pod *corev1.Pod
@@ -15,7 +15,7 @@ type Task struct {
 	Count int32
 }
 
-// Sum returns the requests of all pods of the tasks together. Resources without a request are missing.
+// Sum returns the sum of the requests of all pods of the tasks. It omits resources without a request.
 func Sum(tasks ...Task) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for _, task := range tasks {
@@ -32,11 +32,12 @@ func Sum(tasks ...Task) corev1.ResourceList {
 	return sum
 }
 
-// Requests returns the requests of a pod as a Kubernetes scheduler counts them. They are the sum over its containers
-// and restartable init containers (restartPolicy Always), but at least the request of each init container plus the
-// restartable ones started before it. Requests of the pod as a whole (spec.resources) replace the sum, and
-// spec.overhead, the overhead of the runtime class, is added. If a container has a limit and no request, its limit is
-// its request, as the API server sets it. Zeros are omitted.
+// Requests returns the requests of a pod as a Kubernetes scheduler counts them. For each resource, this is the sum over
+// the pod's containers and restartable init containers (restartPolicy Always). It is at least the request of each init
+// container plus the requests of the restartable init containers that start before it. Requests of the pod as a whole
+// (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is added. If a container
+// has a limit and no request, its limit counts as its request, as the API server sets it. Resources whose amount is
+// zero are omitted.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	if pod == nil {
@@ -89,7 +90,7 @@ func add(to, amounts corev1.ResourceList) {
 	}
 }
 
-// raiseTo sets each resource to at least the given amount.
+// raiseTo changes the list to so that it has at least the amounts of the list least.
 func raiseTo(to, least corev1.ResourceList) {
 	for name, amount := range least {
 		if have, found := to[name]; !found || have.Cmp(amount) < 0 {

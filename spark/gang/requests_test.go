@@ -20,7 +20,7 @@ func podOf(t *testing.T, text string) *corev1.Pod {
 	return pod
 }
 
-// inWords returns a list as text.
+// inWords returns the amounts of a resource list as text.
 func inWords(list corev1.ResourceList) map[string]string {
 	words := map[string]string{}
 	for name, amount := range list {
@@ -94,8 +94,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestRequestsAreThePeak simulates pods of every shape from their first container to their last: the request equals the
-// highest sum of what runs at once.
+// TestRequestsAreThePeak simulates random pods from their first container to their last, and checks that the CPU
+// request equals the highest sum of the requests of containers that run at the same time.
 func TestRequestsAreThePeak(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
 	always := corev1.ContainerRestartPolicyAlways
@@ -133,7 +133,7 @@ func TestRequestsAreThePeak(t *testing.T) {
 	}
 }
 
-// TestSumIsAddition: the sum over tasks equals the sum over their single pods, in any order.
+// TestSumIsAddition checks that the sum over tasks equals the sum over their pods one by one, in any order.
 func TestSumIsAddition(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {

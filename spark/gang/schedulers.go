@@ -1,6 +1,6 @@
 package gang
 
-// The names of the schedulers in spec.schedulerName of pods, unless an administrator chose others.
+// The default names of the schedulers in spec.schedulerName of pods. An administrator may have chosen other names.
 const (
 	VolcanoScheduler  = "volcano"
 	YuniKornScheduler = "yunikorn"

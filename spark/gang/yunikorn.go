@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Labels and annotations of pods that YuniKorn reads, and the names of task groups.
+// The labels and annotations of pods that YuniKorn reads, and the names of the task groups.
 const (
 	// QueueLabel names the queue.
 	QueueLabel = "queue"
@@ -22,7 +22,8 @@ const (
 	ExecutorTaskGroup = "spark-executor"
 )
 
-// taskGroup is the input for YuniKorn's placeholders: pods that reserve room until the real pods come.
+// taskGroup describes YuniKorn's placeholders for the pods of one task. Placeholders are pods that reserve room until
+// the real pods are created.
 type taskGroup struct {
 	Name         string              `json:"name"`
 	MinMember    int32               `json:"minMember"`
@@ -33,7 +34,7 @@ type taskGroup struct {
 	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
 }
 
-// Named is a task with the name and the labels of its placeholders.
+// Named is a task with the name of its task group and the labels of its placeholders.
 type Named struct {
 	Task
 	// Name of the task group.
@@ -43,9 +44,9 @@ type Named struct {
 	Labels map[string]string
 }
 
-// TaskGroups returns the value of TaskGroupsAnnotation: a JSON list with a group for each task that has pods, its size,
-// the requests of one pod, and its node placement. The order is that of the tasks, and the same tasks give the same
-// text.
+// TaskGroups returns the value of TaskGroupsAnnotation: a JSON list with one group for each task that has pods. A group
+// contains the number of pods, the requests of one pod, and the pod's node placement. The groups have the order of the
+// tasks, and the same tasks always give the same text.
 func TaskGroups(tasks ...Named) (string, error) {
 	groups := []taskGroup{}
 	for _, task := range tasks {

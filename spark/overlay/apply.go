@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Error says why an overlay does not fit its pod. The API server would reject such a pod too, with a less helpful
-// message.
+// Error is the reason why an overlay does not fit its pod. The API server would reject such a pod too, with a less
+// helpful message.
 type Error struct {
 	// Field is the field of Overlay.
 	Field string
@@ -30,8 +30,8 @@ type Error struct {
 // Error returns the field, then the message.
 func (e *Error) Error() string { return e.Field + ": " + e.Message }
 
-// Apply applies o to pod; container is the name of its Spark container. Apply is idempotent. An error is an *Error; the
-// pod may then be partly changed and should be discarded.
+// Apply applies o to pod. The argument container is the name of the pod's Spark container. Apply is idempotent. The
+// error is an *Error; after an error the pod may be partly changed, so the caller should discard it.
 func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	if at < 0 {
@@ -54,9 +54,10 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	return a.err
 }
 
-// FindContainer returns the name of the pod's Spark container: the first of names that exists, else the last container.
-// Spark puts its own container last (BasicDriverFeatureStep and BasicExecutorFeatureStep take it out of a template; the
-// pod's builder appends it). The name is empty for a pod without containers.
+// FindContainer returns the name of the pod's Spark container: the first of names that the pod has, or else the name of
+// the last container. Spark puts its own container last, because BasicDriverFeatureStep and BasicExecutorFeatureStep
+// take the container out of a template, and the pod's builder appends it. The result is empty for a pod without
+// containers.
 func FindContainer(pod *corev1.Pod, names ...string) string {
 	for _, name := range names {
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -69,7 +70,7 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Name
 }
 
-// applier keeps the first error, so that the steps read as a list.
+// applier is the state of Apply. It keeps the first error, so that the steps of Apply need not check for errors.
 type applier struct {
 	pod   *corev1.Pod
 	spark *corev1.Container
@@ -105,8 +106,8 @@ func (a *applier) env(o Overlay) {
 	a.spark.EnvFrom = addMissing(a.spark.EnvFrom, o.EnvFrom, (*corev1.EnvFromSource).DeepCopy)
 }
 
-// addEnv makes every variable of add effective. It compares with the last variable of each name, not with any, so that
-// it is idempotent.
+// addEnv appends the variables of add that are not already effective. If a container has a variable twice, the last one
+// counts; so addEnv compares each variable with the last one of the same name, which also makes it idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -169,8 +170,7 @@ func (a *applier) volume(field string, v corev1.Volume) {
 	}
 }
 
-// sameVolume compares volumes without the defaults of an API server, which sets the file mode of a volume that has
-// none.
+// sameVolume reports whether two volumes are equal, apart from defaults that an API server sets, such as file modes.
 func sameVolume(have, want corev1.Volume) bool {
 	have, want = *have.DeepCopy(), *want.DeepCopy()
 	for _, v := range []*corev1.Volume{&have, &want} {
@@ -212,7 +212,7 @@ func (a *applier) mount(field string, m corev1.VolumeMount) {
 	}
 }
 
-// port holds the fields that identify a port of a container.
+// port contains the fields that identify a port of a container.
 type port struct {
 	name     string
 	number   int32
@@ -335,7 +335,8 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-// containers inserts, at an index and in order, the containers that the list does not have.
+// containers inserts, at the index at, the containers of add that list does not have. They keep their order. A
+// container of the same name but with another image is an error.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	if len(add) == 0 {
 		return
@@ -359,9 +360,9 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 	*list = slices.Insert(*list, at, fresh...)
 }
 
-// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If a volume cannot have that name (a
-// dot, or too long), dots become dashes, the name is cut, and eight hexadecimal digits of its SHA-256 keep two names
-// different.
+// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If that is not a valid volume name,
+// because it contains a dot or is too long, dots become dashes, the ConfigMap's name is cut, and eight hexadecimal
+// digits of its SHA-256 keep different ConfigMaps' volumes different.
 func ConfigMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {
@@ -383,8 +384,8 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	maps.Copy(*into, add)
 }
 
-// addMissing appends copies of the items of add that list does not have. Items are equal if their JSON is equal: T must
-// have no field that JSON omits, and no field with two spellings of one value, such as a quantity.
+// addMissing appends copies of those items of add that list does not have. Two items are equal if their JSON is equal.
+// So T must not have fields that JSON omits, or fields in which two texts stand for the same value, such as quantities.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list
@@ -410,7 +411,7 @@ func jsonOf(item any) string {
 	return string(text)
 }
 
-// index returns the index of the first item of each key.
+// index returns a map from each key to the index of the first item with that key.
 func index[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	places := make(map[K]int, len(list))
 	for i := range slices.Backward(list) {

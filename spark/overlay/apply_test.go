@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// driver returns a pod as Spark would make it, with a sidecar before the Spark container.
+// driver returns a driver pod in the form that Spark creates, with a sidecar before the Spark container.
 func driver() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "d", Labels: map[string]string{"spark-role": "driver"},
@@ -42,8 +42,8 @@ func driver() *corev1.Pod {
 	}
 }
 
-// change is one field of an overlay and its expected effect on driver's pod; spark is the Spark container of the
-// expected pod.
+// change is an overlay and its expected effect on the pod that driver returns. The function want changes the expected
+// pod, whose Spark container is spark.
 type change struct {
 	overlay Overlay
 	want    func(pod *corev1.Pod, spark *corev1.Container)
@@ -211,7 +211,8 @@ func TestPriorityOfAnotherClassIsCleared(t *testing.T) {
 	}
 }
 
-// TestApplySharesNothing: the overlay belongs to the caller, so a pod must not share memory with it.
+// TestApplySharesNothing checks that a pod shares no memory with the overlay, because the overlay belongs to the
+// caller.
 func TestApplySharesNothing(t *testing.T) {
 	o := Overlay{
 		Env:                []corev1.EnvVar{{Name: "E", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "a"}}}},

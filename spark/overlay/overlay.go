@@ -1,10 +1,10 @@
-// Package overlay applies a user's changes to a pod that Spark or submit.Build made.
+// Package overlay applies a user's changes to a pod that Spark or submit.Build created.
 //
-// One function, Apply, serves the driver pod, the template of executor pods and a pod webhook. It follows three rules:
+// The function Apply serves the driver pod, the template of executor pods and a pod webhook. It follows three rules:
 //
 //   - It is idempotent: applying the same overlay again changes nothing.
-//   - Nothing is lost by accident: lists are extended, and an existing entry with the same name and another content is
-//     an error that names it, unless the field is documented to replace.
+//   - It loses nothing by accident: lists are extended, and an existing entry with the same name and another content is
+//     an error that names the entry, unless the field is documented to replace entries.
 //   - An empty field changes nothing.
 package overlay
 
@@ -95,19 +95,20 @@ type Overlay struct {
 	TerminationMessagePolicy corev1.TerminationMessagePolicy
 }
 
-// ConfigMap is a ConfigMap of the pod's namespace and the directory at which its keys are files.
+// ConfigMap is a ConfigMap in the pod's namespace, and the directory at which the ConfigMap's keys are mounted as
+// files.
 type ConfigMap struct {
 	Name string
 	Path string
 }
 
-// GPU is a device resource, such as nvidia.com/gpu.
+// GPU is a device resource, such as nvidia.com/gpu, and its amount.
 type GPU struct {
 	Name     string
 	Quantity int64
 }
 
-// The paths at which HadoopConfigMap and SparkConfigMap are mounted, and their volumes.
+// The paths at which HadoopConfigMap and SparkConfigMap are mounted, and the names of their volumes.
 const (
 	HadoopConfDir    = "/etc/hadoop/conf"
 	HadoopConfVolume = "hadoop-configmap-volume"
@@ -115,7 +116,7 @@ const (
 	SparkConfVolume  = "spark-configmap-volume"
 )
 
-// Names of the Spark containers.
+// The names of the Spark containers.
 const (
 	DriverContainer = "spark-kubernetes-driver"
 	// ExecutorContainer is Spark's default name for the executor's container.

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// randomOverlay uses only a few names, so that entries collide with each other and with those of the pod.
+// randomOverlay returns a random overlay. It uses only a few names, so that the overlay's entries collide with each
+// other and with the entries of the pod.
 func randomOverlay(r *rand.Rand) Overlay {
 	name := func() string { return string(rune('A' + r.IntN(4))) }
 	some := func(f func()) {
@@ -57,8 +58,8 @@ func randomOverlay(r *rand.Rand) Overlay {
 	return o
 }
 
-// TestApplyIsIdempotent applies random overlays (with a fixed seed) twice. Overlays that do not fit the pod do not fit
-// it the second time either.
+// TestApplyIsIdempotent applies random overlays twice, with a fixed seed, and checks that the second time changes
+// nothing. An overlay that does not fit the pod must not fit it the second time either.
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fit := 0
@@ -83,7 +84,7 @@ func TestApplyIsIdempotent(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: extending lists removes or moves nothing that was in the pod.
+// TestNothingIsLost checks that Apply neither removes nor moves the entries that a pod's lists had before.
 func TestNothingIsLost(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -113,7 +114,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsApplied: every field of Overlay has an effect. A field that Apply forgets would be silently ignored.
+// TestEveryFieldIsApplied checks that TestApply has a case for every field of Overlay. Without a case, nothing would
+// detect that Apply ignores a field.
 func TestEveryFieldIsApplied(t *testing.T) {
 	touched := map[string]bool{}
 	for _, c := range changes() {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Tree returns an object as decoded JSON, without the fields that only a server sets.
+// Tree returns a Kubernetes object as decoded JSON, without the fields that only an API server sets.
 func Tree(o any) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -30,8 +30,9 @@ func Tree(o any) (map[string]any, error) {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// unknownFields returns the fields of decoded JSON that a type does not have, at the same places, or nil if there are
-// none. A list keeps all its elements' places, and the elements' names, by which graft finds them again.
+// unknownFields returns the fields of decoded JSON that a type does not have, at the same places of the tree, or nil if
+// there are no such fields. For a list that has such fields, the result has an element for every element of the list,
+// with the element's name, by which graft finds the element again.
 func unknownFields(tree any, t reflect.Type) any {
 	switch tree.(type) {
 	case map[string]any, []any:
@@ -98,7 +99,7 @@ func unknownElements(list []any, t reflect.Type) any {
 	return out
 }
 
-// fieldType returns the type that a struct or a map has for a JSON key.
+// fieldType returns the type of the value that a struct or a map has under a JSON key, and whether it has the key.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	switch t.Kind() {
 	case reflect.Map:
@@ -110,7 +111,7 @@ func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// fieldTypes caches the results of fieldsOf for a pod and all types in it, which cover most input.
+// fieldTypes caches the results of fieldsOf for Pod and all types in it. Most values that users write have these types.
 var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
 	known := map[reflect.Type]map[string]reflect.Type{}
 	var learn func(t reflect.Type)
@@ -132,7 +133,7 @@ var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
 	return known
 }()
 
-// fieldsOf returns the types of a struct's fields by their JSON keys.
+// fieldsOf returns a map from the JSON keys of a struct's fields to the types of the fields.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if known := fieldTypes[t]; known != nil {
 		return known
@@ -156,8 +157,9 @@ func readFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// Graft merges fields, such as Template.Extra, into the tree of an object that was made from the template; fields of
-// the tree win. Graft takes over both arguments, so pass copies. It calls lost with each place that no longer exists.
+// Graft merges the fields of extra, such as a Template.Extra, into the tree of an object that was built from the
+// template. If a field exists in both, the tree keeps its value. Graft uses parts of both arguments in the result, so
+// the caller must pass copies. It calls lost with each place in extra that does not exist in the tree.
 func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
 
 func graft(into, extra map[string]any, path string, lost func(path string)) {
@@ -182,8 +184,9 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 	}
 }
 
-// graftElements finds every element by its name, or by its index if it has none: Spark appends to lists, and only
-// containers change places.
+// graftElements merges the elements of extra into the elements of list. It finds an element by its index and name, or
+// by its name alone if it has moved. This is sufficient because Spark appends to lists, and only containers change
+// places.
 func graftElements(list, extra []any, path string, lost func(path string)) {
 	byName := map[string]int{}
 	for i, element := range slices.Backward(list) {

@@ -1,6 +1,6 @@
-// Package podtemplate parses the pod templates of users without losing anything: fields that k8s.io/api does not know,
-// such as those of a newer Kubernetes, are kept beside the typed pod and merged into the objects that are created from
-// it.
+// Package podtemplate parses the pod templates of users without losing any field. Fields that the types of k8s.io/api
+// do not have, such as fields of a newer Kubernetes, are kept beside the typed pod and merged into the objects that are
+// built from it.
 package podtemplate
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Template is a parsed pod template: the part that the types know, and the rest.
+// Template is a parsed pod template: the fields that the Go types have, and the other fields.
 type Template struct {
 	// Pod has labels, annotations, finalizers and a spec. A template cannot set other metadata or a status.
 	Pod *corev1.Pod
@@ -35,8 +35,8 @@ type Template struct {
 	Dropped []string
 }
 
-// Read parses a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says why the text is
-// not a pod template; it is worded to follow the name of the field that the text comes from.
+// Read parses a Pod or PodTemplateSpec in JSON or YAML. If data is empty, the pod is empty. The error says why the text
+// is not a pod template; its text continues a sentence that begins with the name of the field in which the template is.
 func Read(data []byte) (Template, error) {
 	t := Template{Pod: &corev1.Pod{}}
 	if len(data) == 0 {
@@ -58,7 +58,7 @@ func Read(data []byte) (Template, error) {
 	return t, nil
 }
 
-// dropMeta drops the metadata that a template cannot set.
+// dropMeta removes the metadata that a template cannot set, and lists the removed fields in Dropped.
 func (t *Template) dropMeta() {
 	for _, field := range []struct {
 		name string
@@ -83,8 +83,8 @@ func (t *Template) dropMeta() {
 	}
 }
 
-// FindOrAdd returns the index of a container of the pod: the one with the wanted name, else the first, else a new one.
-// If the container has no name, it gets the given one.
+// FindOrAdd returns the index of a container of the pod: the container named wanted or, if there is none, the first
+// container. If the pod has no containers, FindOrAdd adds one. A container without a name gets name as its name.
 func (t *Template) FindOrAdd(wanted, name string) int {
 	spec := &t.Pod.Spec
 	if len(spec.Containers) == 0 {
@@ -102,7 +102,8 @@ func (t *Template) FindOrAdd(wanted, name string) int {
 	return i
 }
 
-// Take removes the container that Find returns from the pod. Extra keeps the container's fields under its name.
+// Take removes from the pod the container that FindOrAdd finds, and returns it. Extra keeps the container's unknown
+// fields under the container's name.
 func (t *Template) Take(wanted, name string) corev1.Container {
 	i := t.FindOrAdd(wanted, name)
 	taken := t.Pod.Spec.Containers[i]
@@ -110,10 +111,10 @@ func (t *Template) Take(wanted, name string) corev1.Container {
 	return taken
 }
 
-// As parses text in JSON or YAML into a Kubernetes type, such as a spec with a pod template in it. It also returns the
-// fields that the type does not know, in the form of Template.Extra. Without data the value is empty. The error says
-// why the text does not fit; it is worded to follow the name of the field that the text comes from. Exceeding a limit
-// is an error too; T must be one of the types that bounds.RawShape knows.
+// As parses text in JSON or YAML into a Kubernetes type, such as a spec that contains a pod template. It also returns
+// the fields that the type does not have, in the form of Template.Extra. If data is empty, the value is empty. T must
+// be one of the types that bounds.RawShape knows. The error says why the text does not fit T or which limit it exceeds;
+// its text continues a sentence that begins with the name of the field that contains data.
 func As[T any](data []byte) (*T, map[string]any, error) {
 	into := new(T)
 	if len(data) == 0 {
@@ -130,8 +131,8 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	return into, extra, nil
 }
 
-// misfit returns a message that says where a tree does not fit into an empty value of its type. The converter's error
-// says only why.
+// misfit returns a message that names the field of tree that does not fit the type of into, which must be an empty
+// value. The converter's error, why, does not name the field.
 func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {
@@ -155,11 +156,12 @@ func unreadable(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, conf.Shorten(err.Error()))
 }
 
-// Decode parses one object in JSON or YAML. Integers stay integers. YAML with aliases is an error: a few bytes of them
-// can expand to any amount of memory.
+// Decode parses one object in JSON or YAML. Integers stay integers. YAML with aliases is an error, because a few bytes
+// with aliases can expand to any amount of memory.
 func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 
-// decode is Decode for data that is converted to a type with this shape later: exceeding a limit is a *bounds.Fault.
+// decode parses like Decode, and checks the limits of shape, the shape of the type into which the data is converted
+// later. If data exceeds a limit, the error is a *bounds.Fault.
 func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
 		err := CheckYAML(data)
@@ -200,7 +202,8 @@ func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	return tree, nil
 }
 
-// CheckYAML rejects YAML with aliases. Its error is worded to follow the name of the text's source.
+// CheckYAML returns an error for YAML with aliases. The error's text continues a sentence that begins with the name of
+// the text's source.
 func CheckYAML(data []byte) error {
 	if name := alias(data); name != "" {
 		return fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(name))
@@ -208,12 +211,12 @@ func CheckYAML(data []byte) error {
 	return nil
 }
 
-// anchors matches everything that can be an anchor or an alias in YAML, wherever it is: the parser accepts these
-// characters in a name.
+// anchors matches every text that can be an anchor or an alias in YAML, at any place, because the parser also accepts
+// the characters & and * inside a name.
 var anchors = regexp.MustCompile(`([&*])([0-9A-Za-z_-]+)`)
 
-// alias returns the name of an alias whose anchor is in the same text, or an empty string. Quoted text that looks like
-// both counts too.
+// alias returns the name of an alias whose anchor is in the same text, or an empty string if there is none. It does not
+// exempt quoted text that looks like an anchor or an alias.
 func alias(data []byte) string {
 	if !bytes.Contains(data, []byte("&")) || !bytes.Contains(data, []byte("*")) {
 		return ""
@@ -235,8 +238,8 @@ func alias(data []byte) string {
 // maxDepth is the maximum nesting of objects and lists. The deepest field of a pod is at about 15.
 const maxDepth = 100
 
-// checkDepth rejects JSON that is nested too deep. The later parsers process the text repeatedly, with one call for
-// each level.
+// checkDepth returns an error for JSON that is nested more deeply than maxDepth. The later parsers process the text
+// repeatedly, with one function call for each level.
 func checkDepth(data []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

@@ -142,7 +142,8 @@ func TestFindAndTake(t *testing.T) {
 	}
 }
 
-// TestParsedTemplatesLoseNothing parses templates and puts them together again: nothing of the spec is lost.
+// TestParsedTemplatesLoseNothing parses templates, merges typed and unknown fields again, and checks that the result
+// equals the template.
 func TestParsedTemplatesLoseNothing(t *testing.T) {
 	for _, text := range []string{
 		`{"spec":{"containers":[{"name":"a","image":"x","future":{"deep":[1,"two",null,{"x":true}]}}]}}`,
@@ -178,7 +179,7 @@ func TestParsedTemplatesLoseNothing(t *testing.T) {
 	}
 }
 
-// dropEmpty removes the empty resources that the type writes for every container.
+// dropEmpty removes the empty resources that the Go type writes for every container.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

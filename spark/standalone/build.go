@@ -14,9 +14,9 @@ import (
 // Build returns the objects of a cluster. The error is an *Error that names the configuration key or the field of
 // Request.
 //
-// Build sets spark.kubernetes.namespace in the configuration. Unless the user sets them, spark.shuffle.service.enabled
-// and spark.worker.preferConfiguredMasterAddress are true: the first is the Java operator's default, and with the
-// second, workers find a master that restarted with another address.
+// Build sets spark.kubernetes.namespace in the configuration. Unless the user sets them, it also sets
+// spark.shuffle.service.enabled and spark.worker.preferConfiguredMasterAddress to true. The first is the Java
+// operator's default; with the second, workers find a master that restarted with another address.
 func Build(r Request) (Objects, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -40,9 +40,9 @@ func Build(r Request) (Objects, error) {
 	return *o, nil
 }
 
-// All returns the objects in the order of their creation: an object comes after those that it needs. An object whose
-// template has fields that its type does not know is unstructured and contains them. The typed object may have been
-// changed since Build; its fields win.
+// All returns the objects in the order of their creation: an object follows the objects that it needs. If the template
+// of an object has fields that the Go type does not have, the object is returned as unstructured and contains these
+// fields. If a typed object was changed after Build, its fields override those of the template.
 func (o Objects) All() ([]Object, error) {
 	var all []Object
 	add := func(there bool, object Object) error {
@@ -74,7 +74,8 @@ func (o Objects) All() ([]Object, error) {
 	return all, nil
 }
 
-// meta returns the metadata of an object. The role is empty for an object of the whole cluster.
+// meta returns the metadata of an object with the user's labels and annotations. The role is empty for an object that
+// belongs to the whole cluster.
 func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 	labels := map[string]string{}
 	maps.Copy(labels, user.Labels)
@@ -86,7 +87,7 @@ func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 	}
 }
 
-// podLabels returns the labels that identify the cluster and the role of a pod or another object.
+// podLabels returns the labels by which users identify the cluster and the role of a pod or another object.
 func (d *draft) podLabels(role string) map[string]string {
 	labels := map[string]string{LabelClusterName: d.r.Name}
 	if d.r.SparkVersion != "" {
@@ -103,7 +104,7 @@ func (d *draft) selector(role string) map[string]string {
 	return map[string]string{LabelClusterName: d.r.Name, LabelRole: role}
 }
 
-// owners returns the owner as the controller, or nil if it has no UID.
+// owners returns the owner reference, marked as the controller, or nil if the owner has no UID.
 func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil
@@ -113,7 +114,7 @@ func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	return []metav1.OwnerReference{controller}
 }
 
-// warnLost warns of fields that no type knows and that cannot be merged into the objects.
+// warnLost adds a warning for each field that the Go types do not have and that cannot be merged into the objects.
 func (d *draft) warnLost(o *Objects) {
 	for _, template := range []struct {
 		field  string
@@ -131,14 +132,14 @@ func (d *draft) warnLost(o *Objects) {
 	}
 }
 
-// keep stores the fields of a spec that its type does not know.
+// keep stores the fields of an object's spec that the Go type does not have.
 func (o *Objects) keep(object Object, extra map[string]any) {
 	if len(extra) > 0 {
 		o.extra[object] = map[string]any{"spec": extra}
 	}
 }
 
-// envOf returns a variable of a container, or nil.
+// envOf returns the variable of a container with the given name, or nil if there is none.
 func envOf(c *corev1.Container, name string) *corev1.EnvVar {
 	for i := range c.Env {
 		if c.Env[i].Name == name {

@@ -19,7 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// simple returns a cluster with a master and two workers that can scale up to five.
+// simple returns the Request of a cluster with a master and two workers, which can scale up to five workers, after the
+// given changes.
 func simple(change ...func(*Request)) Request {
 	r := Request{
 		Name: "qa", Namespace: "spark", SparkVersion: "4.1.4", OperatorName: "an-operator", InitWorkers: 2, MinWorkers: 2, MaxWorkers: 5,
@@ -62,7 +63,7 @@ func build(t *testing.T, r Request) Objects {
 	return o
 }
 
-// container returns a container of a StatefulSet's pods.
+// container returns the container with the given name of a StatefulSet's pods.
 func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Container {
 	t.Helper()
 	for i, c := range set.Spec.Template.Spec.Containers {
