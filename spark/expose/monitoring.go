@@ -31,8 +31,8 @@ executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 //
 // The names of the exposed metrics are those that existing dashboards use. Since Spark 3 a metric's JMX name contains
 // its kind (", type=gauges"). In the exposed names of counts, and of metrics of the listener bus and the executors'
-// JVMs, the kind has always appeared as "_type_timers_count", and it stays there. The first five rules omit the kind
-// from the exposed names: the rules of existing dashboards, which did not expect the kind, never matched these gauges.
+// JVMs, the kind has always appeared, such as "_type_timers_count", and it stays there. The first four rules omit the
+// kind: their earlier patterns did not match names with a kind, so dashboards never got these gauges.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// prelude reads the files that Spark's own start scripts read, and sets a locale if there is none, since text beyond
-// ASCII would be lost otherwise. It contains no text of the user, and no "$(" or "$$", which Kubernetes would expand.
+// prelude is the beginning of both scripts. It reads the files that Spark's own start scripts read, and sets a locale
+// if there is none, since text beyond ASCII would be lost otherwise. It contains no text of the user, and no "$(" or
+// "$$", which Kubernetes would expand.
 const prelude = `: "${SPARK_HOME:=/opt/spark}"
 export SPARK_HOME
 [ -n "$LC_ALL$LC_CTYPE$LANG" ] || export LC_ALL=C.UTF-8
@@ -20,27 +21,29 @@ init=
 if command -v tini >/dev/null; then init="tini -s --"; fi
 `
 
-// masterScript executes the master: $1 is its port, $2 the port of its web UI. The master's host name is the one that
-// sbin/start-master.sh uses.
+// masterScript executes the master. The argument $1 is the master's port, $2 is the port of its web UI. The master's
+// host name is the one that sbin/start-master.sh would use.
 const masterScript = prelude + `unset SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host "${SPARK_MASTER_HOST:-` + "`hostname -f 2>/dev/null || hostname`" + `}" --port "$1" --webui-port "$2"
 `
 
-// workerScript executes a worker: $1 is the master's URL, $2 the port of its web UI. It unsets SPARK_WORKER_PORT if
-// that is not a number: for a Service named spark-worker, Kubernetes sets a variable of this name to an address.
+// workerScript executes a worker. The argument $1 is the master's URL, $2 is the port of the worker's web UI. The
+// script unsets SPARK_WORKER_PORT if its value is not a number, because Kubernetes sets a variable of this name to an
+// address if there is a Service named spark-worker.
 const workerScript = prelude + `unset SPARK_WORKER_WEBUI_PORT
 case "$SPARK_WORKER_PORT" in *[!0-9]*) unset SPARK_WORKER_PORT ;; esac
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --webui-port "$2" "$1"
 `
 
-// port is a port of a daemon. If it is not known, Spark chooses it when it starts.
+// port is a port of a daemon. If known is false, Spark chooses the daemon's actual port when it starts.
 type port struct {
 	name   string
 	number int32
 	known  bool
 }
 
-// daemon sets up the container to run its daemon.
+// daemon sets command, arguments, options, ports and readiness probe of the container, so that the container runs its
+// daemon.
 func (d *draft) daemon(m *member) error {
 	c := m.container()
 	var script string
@@ -78,7 +81,7 @@ func (d *draft) daemon(m *member) error {
 	return nil
 }
 
-// port returns the port that a key sets, or the default.
+// port returns the port that the key sets, or the default number if the key is not set or is not a fixed port.
 func (d *draft) port(name, key string, number int32) port {
 	text, ok := d.conf.Get(key)
 	if !ok {
@@ -92,16 +95,16 @@ func (d *draft) port(name, key string, number int32) port {
 	return port{name, int32(n), true}
 }
 
-// addEnv adds a variable unless the template has one of that name.
+// addEnv adds a variable unless the template has a variable of that name.
 func addEnv(c *corev1.Container, name, value string) {
 	if envOf(c, name) == nil {
 		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 	}
 }
 
-// addOptions appends the option files to the options that the template gives a daemon: if an option occurs twice, the
-// later one counts. If the template's options have a source (valueFrom), they are first read into a variable of their
-// own.
+// addOptions appends the option files to the options that the template gives a daemon, so that the configuration
+// overrides the template: if an option occurs twice, the later one counts. If the template's options have a source
+// (valueFrom), they are first read into a variable of their own.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
 	e := envOf(c, name)
@@ -116,7 +119,8 @@ func (d *draft) addOptions(c *corev1.Container, name string) {
 	}
 }
 
-// ignoredEnv maps variables that Spark's start scripts read, and the scripts here do not, to the alternative.
+// ignoredEnv contains, for each role, the variables that Spark's start scripts read but the scripts of this package
+// ignore. The value is the alternative.
 var ignoredEnv = map[string]map[string]string{
 	RoleMaster: {"SPARK_MASTER_PORT": "the Service always has port 7077", "SPARK_MASTER_WEBUI_PORT": "set " + masterUIKey},
 	RoleWorker: {"SPARK_WORKER_WEBUI_PORT": "set " + workerUIKey, "SPARK_WORKER_INSTANCES": "each pod is one worker; use more workers"},

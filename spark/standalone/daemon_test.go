@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// fakeSpark returns the directory of a Spark whose spark-class prints its arguments, the relevant environment variables
-// and its process ID.
+// fakeSpark returns the directory of a Spark installation whose spark-class prints its arguments, the relevant
+// environment variables and its process ID.
 func fakeSpark(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
@@ -51,8 +51,8 @@ exit ${EXIT:-0}
 	return home
 }
 
-// command returns a container's command, to run on this machine. It checks that the kubelet expands nothing in the
-// arguments.
+// command returns a container's command for execution on this machine. It checks that the arguments contain nothing
+// that the kubelet would expand.
 func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	t.Helper()
 	all := slices.Concat(c.Command, c.Args)
@@ -66,7 +66,8 @@ func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// printed returns the output of a daemon's container, without tini, which not every machine has.
+// printed returns the lines that a daemon's container prints. The container runs without tini, which not every machine
+// has.
 func printed(t *testing.T, c *corev1.Container, env ...string) []string {
 	t.Helper()
 	cmd := command(t, c, env...)
@@ -120,7 +121,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestImageWithoutScripts: an image may lack both scripts that Spark's own start scripts read.
+// TestImageWithoutScripts checks that a daemon starts from an image that lacks the two scripts that Spark's own start
+// scripts read.
 func TestImageWithoutScripts(t *testing.T) {
 	home := fakeSpark(t, map[string]string{"sbin/spark-config.sh": "", "bin/load-spark-env.sh": ""})
 	got := printed(t, container(t, build(t, simple()).Workers, RoleWorker), "SPARK_HOME="+home)
@@ -129,8 +131,8 @@ func TestImageWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestTheDaemonIsTheContainer: the daemon's exit code is the container's, and signals of the kubelet reach the daemon,
-// since it replaces bash or runs below tini.
+// TestTheDaemonIsTheContainer checks that the daemon's exit code becomes the container's, and that signals of the
+// kubelet reach the daemon, because the daemon replaces bash or runs below tini.
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)
@@ -210,8 +212,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestOptionsOfTheTemplate: options that a template gives a daemon stay, whatever their source, and the configuration
-// follows them.
+// TestOptionsOfTheTemplate checks that the options that a template gives a daemon are kept, whatever their source, and
+// that the configuration follows them.
 func TestOptionsOfTheTemplate(t *testing.T) {
 	for env, want := range map[string][]corev1.EnvVar{
 		``:                             {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
@@ -250,8 +252,8 @@ func TestVariablesWithoutEffectWarn(t *testing.T) {
 	}
 }
 
-// TestPrivileges: a container that requests privileges keeps them, since Kubernetes rejects a privileged container that
-// must not gain privileges.
+// TestPrivileges checks that a container that requests privileges keeps them. Kubernetes would reject a privileged
+// container that sets allowPrivilegeEscalation to false.
 func TestPrivileges(t *testing.T) {
 	for context, want := range map[string]*bool{
 		`{}`:                                         new(false),

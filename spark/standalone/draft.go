@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Fields of a Request, as errors and warnings name them.
+// The names of Request's template fields in errors and warnings.
 const (
 	fieldMasterSet     = "Master.StatefulSet"
 	fieldWorkerSet     = "Workers.StatefulSet"
@@ -20,7 +20,7 @@ const (
 	fieldAutoscaler    = "Autoscaler"
 )
 
-// draft is the state that Build builds up.
+// draft is the state of Build, to which its steps add.
 type draft struct {
 	r Request
 	// conf is the configuration of both daemons.
@@ -39,7 +39,7 @@ func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// newDraft checks the fields that every object needs.
+// newDraft returns a draft of r. It checks the fields that every object needs.
 func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r}
 	if err := CheckName(r.Name); err != nil {
@@ -79,7 +79,7 @@ func newDraft(r Request) (*draft, error) {
 	return d, nil
 }
 
-// CheckName returns an error if a name cannot be a cluster's.
+// CheckName returns an error if name is not valid as the name of a cluster.
 func CheckName(name string) error {
 	switch errs := validation.IsDNS1035Label(name); {
 	case len(errs) > 0:
@@ -91,7 +91,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckVersion returns an error if a text cannot be the version of a cluster's Spark. An empty version is valid.
+// CheckVersion returns an error if version is not valid as the Spark version of a cluster. An empty version is valid.
 func CheckVersion(version string) error {
 	if errs := validation.IsValidLabelValue(version); len(errs) > 0 {
 		return fieldError("SparkVersion", "%q is not a valid version, because a version becomes a label value and part of an image name: %s", conf.Shorten(version), errs[0])
@@ -102,7 +102,7 @@ func CheckVersion(version string) error {
 // MaxWorkers is the maximum number of workers in a StatefulSet.
 const MaxWorkers = 1<<31 - 1
 
-// CheckWorkers returns an error if a number of workers, which is the value of field, is not valid.
+// CheckWorkers returns an error if n, the value of the named field, is not a valid number of workers.
 func CheckWorkers(field string, n int64) error {
 	if n < 0 || n > MaxWorkers {
 		return fieldError(field, "%d is not a valid number of workers; it must be between 0 and %d", n, MaxWorkers)
@@ -110,7 +110,7 @@ func CheckWorkers(field string, n int64) error {
 	return nil
 }
 
-// checkMeta rejects metadata that an object cannot have, and warns of metadata that has no effect.
+// checkMeta returns an error for metadata that an object cannot have, and warns of metadata that has no effect.
 func (d *draft) checkMeta(field, name string, m Metadata) error {
 	if err := checkLabels(field+".labels", m.Labels); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 	return nil
 }
 
-// checkReserved rejects labels and annotations that are reserved for the caller. If there are several, it always names
-// the same one, because the message goes into a status.
+// checkReserved returns an error for labels and annotations that are reserved for the caller. If there are several, the
+// error always names the same one, because the error becomes part of a status.
 func (d *draft) checkReserved(field string, labels, annotations map[string]string) error {
 	reserved := func(key string) bool { return d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) }
 	part, keys := ".labels", slices.Sorted(maps.Keys(labels))
@@ -148,7 +148,7 @@ func (d *draft) checkReserved(field string, labels, annotations map[string]strin
 	return nil
 }
 
-// checkLabels rejects labels that the API server would reject.
+// checkLabels returns an error for labels that the API server would reject.
 func checkLabels(field string, labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if errs := validation.IsQualifiedName(key); len(errs) > 0 {

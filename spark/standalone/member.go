@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// member is the parsed template of a role.
+// member is the parsed template of a role's StatefulSet.
 type member struct {
 	role, field string
 	spec        *appsv1.StatefulSetSpec
@@ -26,8 +26,8 @@ type member struct {
 
 func (m *member) container() *corev1.Container { return &m.spec.Template.Spec.Containers[m.spark] }
 
-// master makes the master's StatefulSet. Like the Java operator's it has no governing Service, which cannot be changed
-// later.
+// master builds the master's StatefulSet. Like the master's StatefulSet of the Java operator, it has no governing
+// Service (serviceName), because that field cannot be changed later.
 func (d *draft) master(o *Objects) error {
 	m, err := d.member(RoleMaster, fieldMasterSet, d.r.Master)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *draft) master(o *Objects) error {
 	return nil
 }
 
-// workers makes the workers' StatefulSet.
+// workers builds the workers' StatefulSet.
 func (d *draft) workers(o *Objects) error {
 	m, err := d.member(RoleWorker, fieldWorkerSet, d.r.Workers)
 	if err != nil {
@@ -60,7 +60,8 @@ func (d *draft) workers(o *Objects) error {
 	return nil
 }
 
-// member parses a template and applies what master and workers have in common.
+// member parses the template of a role's StatefulSet, and applies the changes that the master and the workers have in
+// common.
 func (d *draft) member(role, field string, user Member) (*member, error) {
 	spec, extra, err := podtemplate.As[appsv1.StatefulSetSpec](user.StatefulSet)
 	if err != nil {
@@ -81,8 +82,8 @@ func (d *draft) member(role, field string, user Member) (*member, error) {
 	return m, d.mount(m)
 }
 
-// find selects the daemon's container: the one with the role's name, else one without a name, else a new one before all
-// others.
+// find selects the daemon's container: the container with the role's name, else the first container without a name,
+// else a new container before all others.
 func (m *member) find() {
 	spec := &m.spec.Template.Spec
 	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == m.role })
@@ -100,8 +101,8 @@ func (m *member) find() {
 	}
 }
 
-// nameExtra adds the container's name to its fields that no type knows. The name is the key by which they are merged
-// back.
+// nameExtra adds the container's name to the container's unknown fields in extra, because these fields are merged back
+// by the container's name.
 func nameExtra(extra map[string]any, at int, name string) {
 	template, _ := extra["template"].(map[string]any)
 	spec, _ := template["spec"].(map[string]any)
@@ -112,7 +113,7 @@ func nameExtra(extra map[string]any, at int, name string) {
 	}
 }
 
-// templateMeta sets the labels of the cluster on the pods.
+// templateMeta sets the labels of the cluster on the pods' template.
 func (d *draft) templateMeta(m *member) error {
 	meta := &m.spec.Template.ObjectMeta
 	field := m.field + ".template.metadata"
@@ -139,13 +140,13 @@ func (d *draft) templateMeta(m *member) error {
 	return nil
 }
 
-// setSelector adds the role to the template's selector, and for autoscaled workers the name of the cluster.
+// setSelector adds the role to the template's selector. For autoscaled workers it also adds the name of the cluster.
 //
-// Otherwise the selector omits the cluster's name, like the Java operator's: a selector cannot be changed, and so a
-// StatefulSet that the Java operator made can be kept. Pods of another cluster are safe, since a StatefulSet adopts
-// only pods whose name is its own name and a number, and no pods that have an owner. An autoscaler has no such rule: it
-// measures all pods that the selector selects, and no pods if another autoscaler's selector selects them too. So the
-// name is added for an autoscaler, although an existing StatefulSet then has to be replaced.
+// The selector of all other StatefulSets omits the cluster's name, like that of the Java operator: a selector cannot be
+// changed, and so a StatefulSet that the Java operator created can be kept. Pods of another cluster are safe, since a
+// StatefulSet adopts only pods without an owner whose name is its own name and a number. An autoscaler has no such
+// rule: it measures all pods that the selector selects, and no pods if another autoscaler's selector selects them too.
+// So an autoscaled StatefulSet needs the cluster's name, although an existing StatefulSet then has to be replaced.
 func (d *draft) setSelector(m *member) error {
 	selector := m.spec.Selector.DeepCopy()
 	if selector == nil {
@@ -169,7 +170,7 @@ func (d *draft) setSelector(m *member) error {
 	return nil
 }
 
-// pod applies the configuration to the pods, and sets defaults that the template leaves open.
+// pod applies the configuration to the pods' template, and sets defaults for fields that the template does not set.
 func (d *draft) pod(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	scheduler, _ := d.conf.Get(schedulerKey)
@@ -203,8 +204,9 @@ func (d *draft) pod(m *member) error {
 	return nil
 }
 
-// dropPrivileges prevents a daemon from gaining privileges, unless its template says otherwise. It leaves privileged
-// containers alone: Kubernetes rejects those that set allowPrivilegeEscalation to false.
+// dropPrivileges prevents a daemon from gaining privileges, unless its template sets allowPrivilegeEscalation. It does
+// not change privileged containers, because Kubernetes rejects a privileged container that sets
+// allowPrivilegeEscalation to false.
 func dropPrivileges(c *corev1.Container) {
 	if c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{}
@@ -216,7 +218,7 @@ func dropPrivileges(c *corev1.Container) {
 	}
 }
 
-// mount mounts the option files where the daemon reads them.
+// mount mounts the option files into the directory in which the daemon reads them.
 func (d *draft) mount(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == confVolume }) ||
@@ -241,7 +243,7 @@ func (d *draft) mount(m *member) error {
 	return nil
 }
 
-// searchDomain lets pods of the cluster resolve workers by the bare names of their pods.
+// searchDomain adds a search domain with which the worker pods resolve one another's bare pod names.
 func (d *draft) searchDomain(m *member) {
 	spec := &m.spec.Template.Spec
 	if spec.DNSConfig == nil {
@@ -253,8 +255,8 @@ func (d *draft) searchDomain(m *member) {
 	}
 }
 
-// statefulSet returns the StatefulSet. Its pods carry a digest of template and configuration, so that an edit of the
-// configuration alone replaces them too.
+// statefulSet returns the StatefulSet of a role. Its pods have a digest of the template and the configuration as an
+// annotation, so that the pods are also replaced if only the configuration changes.
 func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	text, err := json.Marshal(m.spec.Template)
 	if err != nil {

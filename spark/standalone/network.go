@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/fence"
 )
 
-// Values of Request.Submitters: the pods that may send applications to a master, beside the pods of its cluster. They
-// are pods of the cluster's namespace; an additional NetworkPolicy can admit others.
+// The values of Request.Submitters. They select the pods of the cluster's namespace that may send applications to a
+// master, in addition to the cluster's own pods. An additional NetworkPolicy can admit other pods.
 const (
 	// SubmitterDrivers are pods with the label spark-role=driver. These pods reach the workers too.
 	SubmitterDrivers = "Drivers"
@@ -21,8 +21,9 @@ const (
 	SubmitterAnyone = "Anyone"
 )
 
-// policy makes the workers' NetworkPolicy. It admits the master, which requests executors, other workers, whose
-// executors fetch shuffled data, and drivers, which fetch results. Every network plugin admits the kubelet's probes.
+// policy builds the workers' NetworkPolicy. It admits the cluster's pods, since the master requests executors and other
+// workers' executors fetch shuffled data, and drivers, which fetch results. Every network plugin admits the kubelet's
+// probes.
 func (d *draft) policy(o *Objects) {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
@@ -40,10 +41,11 @@ func (d *draft) policy(o *Objects) {
 	}
 }
 
-// masterPolicy makes the master's NetworkPolicy. A client that sends an application to the master runs code on the
-// workers, so the port for that is closed to all but the cluster and the Submitters. The port of the REST API is closed
-// to the Submitters too unless the configuration enables the API: from Spark 4.0 on it is enabled by default, without
-// authentication. All other ports stay open: the web UI, metrics, and those that the template adds.
+// masterPolicy builds the master's NetworkPolicy. A client that sends an application to the master runs code on the
+// workers, so the master's port is open only to the cluster and the Submitters. The port of the REST API is open to the
+// Submitters only if the configuration enables the API explicitly, because from Spark 4.0 on the API is enabled by
+// default, without authentication. All other ports stay open: ports for the web UI and for metrics, and ports that the
+// template adds.
 func (d *draft) masterPolicy(o *Objects) {
 	var submitters networkingv1.NetworkPolicyPeer
 	switch d.r.Submitters {
@@ -74,7 +76,8 @@ func (d *draft) masterPolicy(o *Objects) {
 	}
 }
 
-// number returns a port of the master. It does not warn of an invalid port, because daemon does.
+// number returns the port that the key sets for the master, or the default number. It does not warn of an invalid port,
+// because daemon does.
 func (d *draft) number(key string, number int32) int32 {
 	silent := &draft{conf: d.conf}
 	return silent.port("", key, number).number

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
 )
 
-// TestPolicyLetsSparkThrough evaluates the policy against the flows of a standalone cluster.
+// TestPolicyLetsSparkThrough checks the policies against the network flows of a standalone cluster.
 func TestPolicyLetsSparkThrough(t *testing.T) {
 	o := build(t, simple())
 	if o.Policy.Name != "qa-worker" || len(o.Policy.Spec.PolicyTypes) != 1 || o.Policy.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
@@ -48,7 +48,8 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	}
 }
 
-// TestMasterPolicy: a client that sends an application to a master can run code on its workers.
+// TestMasterPolicy checks which clients reach which ports of a master, because a client that sends an application to a
+// master can run code on its workers.
 func TestMasterPolicy(t *testing.T) {
 	in := func(namespace string, labels map[string]string) netpolicy.Party {
 		return netpolicy.Party{Namespace: namespace, Labels: labels}

@@ -30,7 +30,8 @@ const (
 	recoveryPathKey = "spark.deploy.recoveryDirectory"
 )
 
-// The files with the daemons' options: keys of the ConfigMap and of the Secret, mounted together.
+// The names of the files with the daemons' options. They are keys of the ConfigMap and of the Secret, which are mounted
+// into the same directory.
 const (
 	// OptionsKey is the file of the options that are not secret.
 	OptionsKey = "conf.options"
@@ -44,7 +45,7 @@ const (
 // maxConfigMap is the maximum size of a ConfigMap or a Secret in bytes (corev1.MaxSecretSize).
 const maxConfigMap = 1 << 20
 
-// configuration determines the daemons' options, and makes the ConfigMap and the Secret that contain them.
+// configuration determines the daemons' options, and builds the ConfigMap and the Secret that contain the options.
 func (d *draft) configuration(o *Objects) error {
 	if err := d.setConf(); err != nil {
 		return err
@@ -81,7 +82,8 @@ func (d *draft) configuration(o *Objects) error {
 	return nil
 }
 
-// setConf sets the configuration of both daemons: defaults, the user's values, and the keys that the user cannot set.
+// setConf sets the configuration of both daemons from defaults, the user's values, and the keys that the user cannot
+// set.
 func (d *draft) setConf() error {
 	d.conf = conf.New()
 	d.conf.Set(shuffleKey, "true")
@@ -109,7 +111,8 @@ func (d *draft) setConf() error {
 	return nil
 }
 
-// secrets returns a function that reports whether a pair looks secret: by Spark's own pattern, or by the user's.
+// secrets returns a function that reports whether a pair looks like a secret, by Spark's own pattern or by the user's
+// pattern.
 func (d *draft) secrets() func(key, value string) bool {
 	looks, err := conf.Secrets(d.conf)
 	if err != nil {
@@ -121,7 +124,8 @@ func (d *draft) secrets() func(key, value string) bool {
 // optionText escapes the characters that have a special meaning in a quoted argument of an argument file.
 var optionText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\f", `\f`)
 
-// writeOption writes a pair as a system property on its own line of an argument file of the java command.
+// writeOption writes a pair as a system property (-Dkey=value), on its own line of an argument file of the java
+// command.
 func writeOption(b *strings.Builder, key, value string) {
 	b.WriteString(`"-D`)
 	b.WriteString(optionText.Replace(key))
@@ -130,7 +134,7 @@ func writeOption(b *strings.Builder, key, value string) {
 	b.WriteString("\"\n")
 }
 
-// optionFiles returns the arguments that make the java command read the options.
+// optionFiles returns the arguments with which the java command reads the option files.
 func (d *draft) optionFiles() string {
 	files := "@" + mountDir + "/" + OptionsKey
 	if d.secret != "" {
@@ -139,7 +143,7 @@ func (d *draft) optionFiles() string {
 	return files
 }
 
-// warnAuthentication warns if authentication is on and the daemons get no secret for it.
+// warnAuthentication warns if authentication is on but the configuration gives the daemons no secret for it.
 func (d *draft) warnAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return

@@ -15,8 +15,8 @@ import (
 )
 
 // readArguments parses an argument file as documented for the java command: blanks or line ends separate arguments,
-// quotes hold them together, "#" begins a comment outside quotes, and inside quotes a backslash escapes n, r, t, f and
-// any other character.
+// quotation marks hold an argument together, "#" begins a comment outside quotation marks, and inside quotation marks a
+// backslash escapes n, r, t, f and any other character.
 func readArguments(text string) (args []string, err error) {
 	for i := 0; i < len(text); {
 		switch ch := text[i]; {
@@ -86,7 +86,8 @@ func TestReadArguments(t *testing.T) {
 	}
 }
 
-// properties returns the system properties of a daemon's JVM: the plain ones, and those from the Secret.
+// properties returns the system properties that a daemon's JVM gets: plain are those from the ConfigMap, secret are
+// those from the Secret.
 func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	t.Helper()
 	read := func(text string) map[string]string {
@@ -115,7 +116,7 @@ func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	return plain, secret
 }
 
-// difficult are values that a component on the way could misread.
+// difficult maps keys to values that a component between the Request and the JVM could misread.
 var difficult = map[string]string{
 	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
 	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
@@ -207,7 +208,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsElsewhere searches all objects, errors and warnings for a secret.
+// TestNoSecretIsElsewhere searches all objects except the Secret, all errors and all warnings for a secret.
 func TestNoSecretIsElsewhere(t *testing.T) {
 	const hidden = "hunter2hunter2"
 	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden, recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
@@ -226,7 +227,8 @@ func TestNoSecretIsElsewhere(t *testing.T) {
 	}
 }
 
-// TestSecretsName: a Secret is never changed, so other content has another name; the same content has the same name.
+// TestSecretsName checks that Secrets with different contents have different names, because a Secret is never changed,
+// and that Secrets with the same content have the same name.
 func TestSecretsName(t *testing.T) {
 	name := func(owner, value string) string {
 		return build(t, simple(with(authSecretKey, value), func(r *Request) { r.Owner.UID = types.UID(owner) })).Secret.Name
@@ -262,8 +264,8 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 	}
 }
 
-// FuzzOptions: every value arrives unchanged or is rejected by its key, and values that look secret are only in the
-// Secret.
+// FuzzOptions checks that every value arrives unchanged or is rejected with an error that names its key, and that
+// values that look like secrets are only in the Secret.
 func FuzzOptions(f *testing.F) {
 	for name, value := range difficult {
 		f.Add("spark."+name, value, "")

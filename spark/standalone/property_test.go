@@ -17,12 +17,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
-// chance makes random requests from the parts of templates.
+// chance builds random requests and templates from fixed parts.
 type chance struct{ *rand.Rand }
 
 func pick[T any](c chance, options ...T) T { return options[c.IntN(len(options))] }
 
-// some returns a random selection of the texts as a JSON list.
+// some returns a random selection of the texts, in random order, as a JSON list.
 func (c chance) some(texts ...string) string {
 	var out []string
 	for _, text := range texts {
@@ -75,7 +75,7 @@ func (c chance) request() Request {
 }
 
 // twice returns the keys that occur more than once in a list. The API server would reject such a list, because it
-// merges it by key.
+// merges the list by key.
 func twice[T any](list []T, key func(T) string) (wrong []string) {
 	seen := map[string]bool{}
 	for _, element := range list {
@@ -88,7 +88,7 @@ func twice[T any](list []T, key func(T) string) (wrong []string) {
 	return wrong
 }
 
-// faults returns what the API server or Spark would reject in a role's objects.
+// faults returns descriptions of the parts of a role's objects that the API server or Spark would reject.
 func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wrong []string) {
 	add := func(what string, keys ...string) {
 		if len(keys) > 0 {
@@ -179,7 +179,7 @@ func TestRandomTemplatesGiveValidObjects(t *testing.T) {
 	}
 }
 
-// withNull reports whether a tree contains a null.
+// withNull reports whether a tree of decoded JSON contains a null.
 func withNull(tree any) bool {
 	switch tree := tree.(type) {
 	case nil:

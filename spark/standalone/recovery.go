@@ -10,10 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// recovery warns if a restarted master would not find the state that its predecessor wrote: its workers, applications
-// and drivers. A user asks for recovery with spark.deploy.recoveryMode FILESYSTEM (ROCKSDB from Spark 4.0 on) and
-// spark.deploy.recoveryDirectory, and adds a volume for it to the master's template. The new master keeps the recorded
-// workers and sends each its address; meanwhile preferConfiguredMasterAddress makes workers look for the master.
+// recovery warns if the configuration enables the master's recovery, but a restarted master would not find the recorded
+// state of the previous master: workers, applications and drivers. To enable recovery, a user sets
+// spark.deploy.recoveryMode to FILESYSTEM (or ROCKSDB from Spark 4.0 on) and spark.deploy.recoveryDirectory to a
+// directory, and adds a volume for the directory to the master's template. The new master keeps the recorded workers
+// and sends its address to each of them; meanwhile the workers look for the master, because of
+// preferConfiguredMasterAddress.
 func (d *draft) recovery(m *member) {
 	mode, _ := d.conf.Get(recoveryModeKey)
 	if mode = strings.ToUpper(strings.TrimSpace(mode)); mode != "FILESYSTEM" && mode != "ROCKSDB" {
@@ -36,7 +38,8 @@ func (d *draft) recovery(m *member) {
 	}
 }
 
-// findMount returns the mount that contains a directory: the one with the longest path, or nil.
+// findMount returns the volume mount that contains a directory, or nil if there is none. If several mounts contain the
+// directory, it returns the one with the longest path.
 func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	for i := range c.VolumeMounts {
 		at := path.Clean(c.VolumeMounts[i].MountPath)
@@ -48,7 +51,7 @@ func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	return found
 }
 
-// isPersistent reports whether a volume outlives the pod and is writable, as far as its kind shows.
+// isPersistent reports whether a volume is writable and outlives the pod, as far as the volume's kind shows this.
 func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true

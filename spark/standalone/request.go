@@ -55,7 +55,7 @@ type Request struct {
 	DigestAnnotation string
 }
 
-// Member holds the user's templates for the objects of the master, or of the workers.
+// Member contains the user's templates for the objects of the master, or for the objects of the workers.
 type Member struct {
 	// StatefulSet and Service are specs (apps/v1 StatefulSetSpec, core/v1 ServiceSpec) as JSON or YAML, or nil. Fields
 	// that k8s.io/api does not know are kept.
@@ -64,13 +64,13 @@ type Member struct {
 	StatefulSetMeta, ServiceMeta Metadata
 }
 
-// Metadata is the metadata that users can set. Name and Namespace have no effect.
+// Metadata is the metadata that users can set. Its Name and Namespace have no effect.
 type Metadata struct {
 	Name, Namespace     string
 	Labels, Annotations map[string]string
 }
 
-// Object is a Kubernetes object with its metadata.
+// Object is a Kubernetes object, including its metadata.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -105,11 +105,11 @@ type Objects struct {
 	extra map[Object]map[string]any
 }
 
-// Warning describes a setting that has no effect or may be wrong, although the objects are built.
+// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
 type Warning = conf.Warning
 
-// Error says why Build rejects a Request. It names the configuration Key, or else the Field of Request, followed by the
-// path inside a template, such as "Master.StatefulSet.template.spec.volumes".
+// Error is the reason why Build rejects a Request. It names a configuration Key or a Field of Request. A Field may
+// continue with the path inside a template, such as "Master.StatefulSet.template.spec.volumes".
 type Error struct {
 	Key, Field string
 	// Message says what is wrong and what to do. It contains no secret.

@@ -15,12 +15,12 @@ import (
 // Autoscaled reports whether an autoscaler changes the number of workers.
 func (r Request) Autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
 
-// minWorkers returns the autoscaler's lower bound. The API server requires at least 1: without workers there is nothing
-// to measure.
+// minWorkers returns the autoscaler's lower bound. It is at least 1, as the API server requires, because without
+// workers the autoscaler has nothing to measure.
 func (d *draft) minWorkers() int32 { return int32(max(1, d.r.MinWorkers)) }
 
-// initialWorkers returns the initial number of workers. An autoscaler never scales a StatefulSet that has zero
-// replicas.
+// initialWorkers returns the number of workers with which the cluster starts. It is not zero for an autoscaled cluster,
+// because an autoscaler never scales a StatefulSet that has zero replicas.
 func (d *draft) initialWorkers() int32 {
 	if !d.r.Autoscaled() {
 		return int32(d.r.InitWorkers)
@@ -28,7 +28,7 @@ func (d *draft) initialWorkers() int32 {
 	return max(int32(d.r.InitWorkers), d.minWorkers())
 }
 
-// autoscaler makes the workers' HorizontalPodAutoscaler if MinWorkers is less than MaxWorkers.
+// autoscaler builds the workers' HorizontalPodAutoscaler if MinWorkers is less than MaxWorkers.
 func (d *draft) autoscaler(o *Objects) error {
 	spec, extra, err := podtemplate.As[autoscalingv2.HorizontalPodAutoscalerSpec](d.r.Autoscaler)
 	if err != nil {
@@ -61,8 +61,8 @@ func (d *draft) autoscaler(o *Objects) error {
 	return nil
 }
 
-// defaultMetrics scale by the CPU use of the daemon's container, which includes executors: the target is 30 % of its
-// request.
+// defaultMetrics returns the metrics of an autoscaler without a template. They scale by the CPU use of the daemon's
+// container, in which the executors run too: the target is 30 % of the container's CPU request.
 func defaultMetrics() []autoscalingv2.MetricSpec {
 	return []autoscalingv2.MetricSpec{{
 		Type: autoscalingv2.ContainerResourceMetricSourceType,
@@ -73,7 +73,8 @@ func defaultMetrics() []autoscalingv2.MetricSpec {
 	}}
 }
 
-// defaultBehavior adds at most one worker a minute, and removes at most one in ten minutes.
+// defaultBehavior returns the behavior of an autoscaler without a template: it adds at most one worker a minute, and
+// removes at most one worker in ten minutes.
 func defaultBehavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	oneIn := func(seconds int32) *autoscalingv2.HPAScalingRules {
 		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: seconds}}}
@@ -81,7 +82,8 @@ func defaultBehavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: oneIn(60), ScaleDown: oneIn(600)}
 }
 
-// warnRequest warns if the default metrics have no CPU request to measure against.
+// warnRequest warns if the workers have no CPU request, because the default metrics measure the CPU use relative to
+// that request.
 func (d *draft) warnRequest(pod corev1.PodSpec) {
 	i := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == RoleWorker })
 	if i < 0 {
@@ -96,7 +98,7 @@ func (d *draft) warnRequest(pod corev1.PodSpec) {
 	}
 }
 
-// budget makes the workers' PodDisruptionBudget if MinWorkers is at least 1.
+// budget builds the workers' PodDisruptionBudget if MinWorkers is at least 1.
 func (d *draft) budget(o *Objects) {
 	if d.r.MinWorkers < 1 {
 		return

@@ -39,8 +39,8 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// TestWorkers checks the numbers of workers against the rules of the API server: an autoscaler's minimum is at least 1,
-// and it ignores a StatefulSet with zero replicas.
+// TestWorkers checks the numbers of workers against two rules: the API server requires that an autoscaler's minimum is
+// at least 1, and an autoscaler ignores a StatefulSet with zero replicas.
 func TestWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, least, most int64
@@ -77,7 +77,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestWhatTheAutoscalerMeasures: the default metric is a share of the container's CPU request.
+// TestWhatTheAutoscalerMeasures checks the warning for workers without a CPU request, because the default metric is a
+// share of that request.
 func TestWhatTheAutoscalerMeasures(t *testing.T) {
 	worker := func(resources string) func(*Request) {
 		return workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":` + resources + `}]}}}`)

@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// services makes both Services. The master's Service publishes the master before it is ready: otherwise, workers that
-// start at the same time would fail to resolve its name, and after a restart of the master they would retry too rarely.
+// services builds both Services. The master's Service publishes the master's address before the master is ready.
+// Otherwise workers that start at the same time would fail to resolve the Service's name, and after a restart of the
+// master they would retry too rarely.
 func (d *draft) services(o *Objects) (err error) {
 	o.MasterService, err = d.service(o, RoleMaster, fieldMasterService, d.r.Master, []corev1.ServicePort{
 		servicePort(portWeb, masterUIPort), servicePort(portSpark, masterPort), servicePort(portREST, restPort),
@@ -28,12 +29,13 @@ func (d *draft) services(o *Objects) (err error) {
 	return err
 }
 
-// servicePort targets the daemon's port by name, because the configuration may change its number.
+// servicePort returns a Service's port. It refers to the daemon's port by name, because the configuration may change
+// the number of the daemon's port.
 func servicePort(name string, number int32) corev1.ServicePort {
 	return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(name)}
 }
 
-// service makes a role's Service from the user's template.
+// service builds a role's Service from the user's template.
 func (d *draft) service(o *Objects, role, field string, user Member, ports []corev1.ServicePort) (*corev1.Service, error) {
 	spec, extra, err := podtemplate.As[corev1.ServiceSpec](user.Service)
 	if err != nil {
@@ -67,8 +69,9 @@ func (d *draft) service(o *Objects, role, field string, user Member, ports []cor
 	return service, nil
 }
 
-// withPorts adds the daemon's ports to the user's. A user's port with the same name or number stays and replaces the
-// daemon's. Ports without a name get one, because a Service with several ports needs names.
+// withPorts returns the user's ports followed by the daemon's ports. If a user's port has the same name or number as a
+// daemon's port, it replaces the daemon's port. A user's port without a name gets one, because a Service with several
+// ports needs names.
 func withPorts(users, daemons []corev1.ServicePort) []corev1.ServicePort {
 	all := slices.Clone(users)
 	for i := range all {

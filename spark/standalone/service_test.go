@@ -37,7 +37,7 @@ func TestServices(t *testing.T) {
 }
 
 // TestServicesLeadToDaemons checks that each port of a Service leads to the container's port of that name, and that the
-// selector matches the pods.
+// Service's selector matches the pods.
 func TestServicesLeadToDaemons(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"default": counts(1, 1, 1), "moved": with(masterUIKey, "9090", workerUIKey, "9091", restKey, "9092"),

@@ -18,8 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// distribution returns the directory of a Spark on this machine: SPARK_DISTRIBUTION, else the newest of those from
-// which the images were made.
+// distribution returns the directory of a Spark installation on this machine: the value of SPARK_DISTRIBUTION or, if it
+// is empty, the newest installation from which the images were built.
 func distribution(t *testing.T) string {
 	t.Helper()
 	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
@@ -37,15 +37,15 @@ func distribution(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(jars[0]))
 }
 
-// running is a daemon that runs here as in its pod: with the container's command and environment, and the files that
-// the kubelet would mount.
+// running is a daemon that runs on this machine as it would run in its pod: with the container's command and
+// environment, and with the files that the kubelet would mount.
 type running struct {
 	*exec.Cmd
 	log *os.File
 }
 
-// stand holds the directories and ports of a cluster on this machine. They replace the names of pods and Services,
-// which do not resolve here.
+// stand contains the directories and ports of a cluster on this machine. They replace the names of pods and Services,
+// which do not resolve outside a Kubernetes cluster.
 type stand struct {
 	home, dir string
 	port, web int
@@ -114,7 +114,8 @@ type state struct {
 	} `json:"workers"`
 }
 
-// until polls the master until its state matches.
+// until polls the master until the master's state matches, and returns that state. It fails the test after a time
+// limit.
 func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (last state) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -173,8 +174,9 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 	return all
 }
 
-// TestOnSpark starts a real master and a real worker from the rendered objects. They connect with a secret that is
-// difficult to write, every value is what the user wrote, and a master that is killed and restarted keeps its worker.
+// TestOnSpark starts a real master and a real worker from the built objects. It checks that they connect with a secret
+// that is difficult to write, that every value arrives as the user wrote it, and that a master that is killed and
+// restarted keeps its worker.
 func TestOnSpark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts Spark")

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// These keys name the service accounts of an application's pods. The first two are Spark's; RunnerAccountKey is the
-// operator's own.
+// The keys that name the service accounts of an application's pods. The first two are Spark's keys; RunnerAccountKey is
+// the operator's own key.
 const (
 	driverAccountKey   = credentialsPrefix + "serviceAccountName"
 	executorAccountKey = "spark.kubernetes.authenticate.executor.serviceAccountName"
@@ -21,13 +21,13 @@ const (
 // defaultAccount is the service account of a pod that does not name one.
 const defaultAccount = "default"
 
-// DeniedAccountMessage returns the message that explains why no pod of a custom resource may use this service account.
+// DeniedAccountMessage returns the message that no pod of a custom resource may use this service account, and why.
 func DeniedAccountMessage(account string) string {
 	return fmt.Sprintf("service account %q is the operator's own, with which a pod could do all that the operator may; name another", account)
 }
 
-// checkAccounts rejects Request.DeniedServiceAccount as the account of driver, executors or runner, whether a key, a
-// template or an overlay names it.
+// checkAccounts rejects Request.DeniedServiceAccount as the service account of the driver, the executors or the runner.
+// It does not matter whether a key, a template or an overlay names the account.
 func (d *draft) checkAccounts() error {
 	denied := d.r.DeniedServiceAccount
 	if denied == "" {

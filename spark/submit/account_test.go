@@ -8,9 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestRunnerHasOwnAccount: the pod that runs spark-submit needs rights to create Secrets and NetworkPolicies, so its
-// account can differ from the driver's. An application selects it with a key that Spark does not get. The driver keeps
-// its own account.
+// TestRunnerHasOwnAccount checks that the runner, the pod that runs spark-submit, can have another service account than
+// the driver, because the runner needs rights to create Secrets and NetworkPolicies. An application selects the account
+// with a key that is not passed to Spark. The driver keeps its own account.
 func TestRunnerHasOwnAccount(t *testing.T) {
 	for name, c := range map[string]struct{ configured, chosen, want string }{
 		"the driver's":      {"", "", "driver"},
@@ -39,8 +39,8 @@ func TestRunnerHasOwnAccount(t *testing.T) {
 	}
 }
 
-// TestDeniedAccount: the operator's own account is rejected for each pod of an application, however it is named, and
-// for both ways of submission.
+// TestDeniedAccount checks that the operator's own account is rejected for each pod of an application, for all ways to
+// name the account and for both ways of submission.
 func TestDeniedAccount(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"of the driver":              func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },

@@ -2,8 +2,8 @@ package submit
 
 import "testing"
 
-// BenchmarkBuild measures the cost of one submission: a plain application, and one that uses nearly every step. The
-// plain one should take at most 150 microseconds.
+// BenchmarkBuild measures the cost of one submission, for a plain application and for one that uses nearly every step.
+// The plain application should take at most 150 microseconds.
 func BenchmarkBuild(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -20,8 +20,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestAllocations: the allocations of a submission do not depend on the machine. The plain one should need at most
-// 1,000; the limits here detect regressions.
+// TestAllocations limits the number of allocations of a submission, to detect regressions. Unlike times, the number of
+// allocations does not depend on the machine.
 func TestAllocations(t *testing.T) {
 	for what, c := range map[string]struct {
 		request Request

@@ -17,13 +17,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// DefaultMaster is spark.master if the Request has none: the API server's address inside a cluster.
+// DefaultMaster is the value of spark.master for a Request without a master: the API server's address inside a cluster.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
-// unnamed is the name that Spark gives an application without a name (KubernetesConf.appName).
+// unnamed is the name that Spark gives to an application that has no name (KubernetesConf.appName).
 const unnamed = "spark"
 
-// Spark's labels (org.apache.spark.deploy.k8s.Constants). The first four are reserved for Spark: users cannot set them.
+// Spark's labels (org.apache.spark.deploy.k8s.Constants) and the values of RoleLabel. The labels are reserved for
+// Spark: users cannot set them.
 const (
 	VersionLabel  = "spark-version"
 	SelectorLabel = "spark-app-selector"
@@ -63,7 +64,7 @@ var steps = []step{
 
 const featurePackage = "org.apache.spark.deploy.k8s.features."
 
-// draft is the state that the steps build up for one pod.
+// draft is the state that the steps build for one pod.
 type draft struct {
 	r    Request
 	q    quirks
@@ -92,8 +93,8 @@ type draft struct {
 	warns     conf.Messages
 }
 
-// Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is
-// not changed. Build rejects a request that cannot work with an *Error.
+// Build returns the objects of one submission. It is a pure function: the same Request gives the same objects, and
+// Build does not change r. If a Request cannot work, Build returns an *Error.
 func Build(r Request) (Objects, error) {
 	d, err := runSteps(r)
 	if err != nil {
@@ -108,7 +109,7 @@ func Build(r Request) (Objects, error) {
 	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warns.All()}, nil
 }
 
-// runSteps returns a draft to which all steps were applied.
+// runSteps returns a draft of r after all steps.
 func runSteps(r Request) (*draft, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -166,10 +167,12 @@ func newDraft(r Request) (*draft, error) {
 	return d, nil
 }
 
-// maxVersion is the maximum length of an image's tag. A version is often used as a tag.
+// maxVersion is the maximum length of Request.SparkVersion. It equals the maximum length of an image's tag, because a
+// version is often used as a tag.
 const maxVersion = 128
 
-// checkRequest rejects a Request without the fields that every object needs.
+// checkRequest rejects a Request that lacks fields that every object needs, or in which they are not valid. It sets the
+// default names.
 func (d *draft) checkRequest() error {
 	r := &d.r
 	// The version goes into image names, once for every {{SPARK_VERSION}}.
@@ -200,8 +203,8 @@ func (d *draft) checkRequest() error {
 	return d.checkApplication()
 }
 
-// checkApplication rejects an invalid master, invalid labels, an application without a main class, and one with both a
-// Kerberos principal and a proxy user.
+// checkApplication rejects an invalid master, invalid labels, an application without a main class, and an application
+// with both a Kerberos principal and a proxy user.
 func (d *draft) checkApplication() error {
 	r := &d.r
 	if r.Master == "" {
@@ -237,11 +240,11 @@ func (d *draft) checkApplication() error {
 	return nil
 }
 
-// ownMaster matches the masters other than Kubernetes with which a driver in a pod can run
+// ownMaster matches the values of spark.master, other than Kubernetes masters, with which a driver in a pod can run
 // (SparkContext.createTaskScheduler).
 var ownMaster = regexp.MustCompile(`^(spark://.+|local(\[.+\])?)$`)
 
-// setDerived sets the keys that the Request determines and those that spark-submit always sets.
+// setDerived sets the keys that fields of the Request determine, and the keys that spark-submit always sets.
 func (d *draft) setDerived() {
 	c, r := d.conf, d.r
 	if warning := d.conf.DropForeign(); warning != "" {
@@ -331,7 +334,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 	return names, nil
 }
 
-// meta returns the metadata of an object that belongs to the Request's owner.
+// meta returns the metadata of an object. The object belongs to the Request's owner.
 func (d *draft) meta(name string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: name, Namespace: d.r.Namespace}
 	if len(d.r.Labels) > 0 {
@@ -350,10 +353,10 @@ func (d *draft) owners() []metav1.OwnerReference {
 	return []metav1.OwnerReference{owner}
 }
 
-// add appends an object to those that are created before the pod.
+// add appends an object to the objects that are created before the driver pod.
 func (d *draft) add(o Object) { d.before = append(d.before, o) }
 
-// configMap adds an immutable ConfigMap.
+// configMap adds an immutable ConfigMap to the objects that are created before the driver pod.
 func (d *draft) configMap(name string, data map[string]string) {
 	d.add(&corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

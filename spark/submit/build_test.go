@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// minimal returns a minimal application: a Java class in a jar of the image.
+// minimal returns the Request of a minimal application: a Java class in a jar of the image.
 func minimal() Request {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -36,7 +36,7 @@ func minimal() Request {
 	}
 }
 
-// with returns minimal with additional configuration, as pairs.
+// with returns the Request of minimal with additional configuration. The keys and values alternate in pairs.
 func with(pairs ...string) Request {
 	r := minimal()
 	for i := 0; i < len(pairs); i += 2 {
@@ -65,7 +65,7 @@ func props(t *testing.T, o Objects) map[string]string {
 	return c.Map()
 }
 
-// find returns the object with this type and name among those created before the pod.
+// find returns the object with this type and name among the objects that are created before the pod.
 func find[T Object](t *testing.T, o Objects, name string) T {
 	t.Helper()
 	for _, object := range o.Before {

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// resourceType is the value of spark.kubernetes.resource.type.
+// resourceType is the value of spark.kubernetes.resource.type: the language of the application.
 type resourceType string
 
 const (
@@ -20,7 +20,7 @@ const (
 	typeR      resourceType = "r"
 )
 
-// typeOf derives the language from the suffix alone, as SparkSubmit does.
+// typeOf determines the language from the suffix of the resource alone, as SparkSubmit does.
 func typeOf(resource string) resourceType {
 	switch {
 	case strings.HasSuffix(resource, ".py"):
@@ -31,14 +31,14 @@ func typeOf(resource string) resourceType {
 	return typeJava
 }
 
-// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). Otherwise the JVM starts a Python or R
-// interpreter and learns only its exit code. An empty resource means a class on the image's class path, which the JVM
-// runs (SparkSubmit.isPython, isR).
+// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). If it does not, the JVM starts a Python
+// or R interpreter and gets only the interpreter's exit code. An empty resource stands for a class on the image's class
+// path, which the JVM runs (SparkSubmit.isPython, isR).
 func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
-// rejectedKeys lists the keys that make spark-submit read a file or a URL of the submitter, or use the submitter's
-// credentials. The reason ends the message. A trailing dot makes a key a prefix. byJVM means that the real spark-submit
-// in the application's image accepts the key.
+// rejectedKeys lists the keys with which spark-submit would read a file or a URL of the submitter, or use the
+// submitter's credentials. It also lists keys without support on Kubernetes. The reason ends the error message. A key
+// with a trailing dot is a prefix. If byJVM is true, the real spark-submit in the application's image accepts the key.
 var rejectedKeys = []struct {
 	key    string
 	byJVM  bool
@@ -54,10 +54,10 @@ var rejectedKeys = []struct {
 	{"spark.kubernetes.kerberos.krb5.path", true, "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
 }
 
-// fileLists are the keys with lists of files. Spark-submit uploads these files or expands their patterns.
+// fileLists are the keys whose values are lists of files. Spark-submit uploads these files or expands their patterns.
 var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}
 
-// rejectKeys rejects configurations that make spark-submit read from the submitter's machine.
+// rejectKeys rejects configurations with which spark-submit would read from the submitter's machine.
 func (d *draft) rejectKeys() error {
 	for _, entry := range rejectedKeys {
 		for rest := range d.conf.WithPrefix(entry.key) {
@@ -80,8 +80,8 @@ func (d *draft) rejectKeys() error {
 	return d.rejectFiles()
 }
 
-// customSteps checks the feature steps that the user adds. One of them is Spark's own; all others are classes that need
-// a JVM.
+// customSteps checks the feature steps that the user adds to the driver. Build supports only Spark's own step for
+// Volcano; all other steps are classes that need a JVM.
 func (d *draft) customSteps() error {
 	const key = "spark.kubernetes.driver.pod.featureSteps"
 	classes, err := d.conf.List(key, nil)
@@ -108,8 +108,8 @@ func (d *draft) customSteps() error {
 	return d.executorSteps()
 }
 
-// executorSteps warns of Volcano's step if the driver's image may lack it: the driver would fail when it makes its
-// first executor.
+// executorSteps warns about Volcano's step for executors if the driver's image may lack the step, because the driver
+// would then fail when it creates its first executor.
 func (d *draft) executorSteps() error {
 	const key = "spark.kubernetes.executor.pod.featureSteps"
 	classes, err := d.conf.List(key, nil)
@@ -119,7 +119,7 @@ func (d *draft) executorSteps() error {
 	return err
 }
 
-// rejectFiles rejects files that spark-submit would upload or patterns that it would expand.
+// rejectFiles rejects files that spark-submit would upload, and patterns that spark-submit would expand.
 func (d *draft) rejectFiles() error {
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
@@ -153,14 +153,15 @@ func (d *draft) rejectFiles() error {
 	return nil
 }
 
-// uploads reports whether spark-submit would know where to upload files of its machine.
+// uploads reports whether the configuration says where spark-submit would upload files of its machine.
 func (d *draft) uploads() bool {
 	path, _ := d.conf.Get("spark.kubernetes.file.upload.path")
 	return path != ""
 }
 
-// jarCanBeOpened reports whether spark-submit could search the jar for the main class. Hadoop has no file system named
-// "local", and spark-submit would have to upload a file of its own machine afterwards.
+// jarCanBeOpened reports whether spark-submit could open the jar to search it for the main class. It cannot open a jar
+// with the scheme "local", since Hadoop has no such file system. A file of spark-submit's own machine would also have
+// to be uploaded.
 func (d *draft) jarCanBeOpened() bool {
 	switch {
 	case d.r.Resource == "":
@@ -191,8 +192,8 @@ func isPattern(uri string) bool {
 	return strings.ContainsAny(uri, `*?[{\`)
 }
 
-// checkConf rejects what spark-submit rejects before it does anything else
-// (SparkSubmitArguments.validateSubmitArguments), and what would make the driver's JVM fail at its start.
+// checkConf rejects values that spark-submit would reject before anything else
+// (SparkSubmitArguments.validateSubmitArguments), and values with which the driver's JVM would fail at its start.
 func (d *draft) checkConf() error {
 	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
 		// The raw value is checked, as spark-submit does: it checks these keys before it replaces "${...}", and the
@@ -228,8 +229,8 @@ func (d *draft) checkConf() error {
 	return d.checkInstances()
 }
 
-// checkJavaOptions rejects a heap size in the options of the JVM. Spark's launcher rejects it for the driver
-// (AbstractCommandBuilder), at submission and again in the pod; the driver's SparkConf rejects it for the executors
+// checkJavaOptions rejects JVM options that set the heap size. For the driver, Spark's launcher rejects such options
+// (AbstractCommandBuilder), both at submission and in the pod. For the executors, the driver's SparkConf rejects them
 // when the application starts.
 func (d *draft) checkJavaOptions() error {
 	for _, o := range [...]struct{ key, instead string }{
@@ -258,14 +259,14 @@ func (d *draft) checkInstances() error {
 	return nil
 }
 
-// heapSize reports whether the JVM reads text after -Xmx as the same amount as Spark: digits and one letter of k, m, g,
-// t.
+// heapSize reports whether text ends with one of the letters k, m, g and t. The JVM reads such a text after -Xmx as the
+// same amount as Spark.
 func heapSize(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return text != "" && strings.IndexByte("kmgt", text[len(text)-1]) >= 0
 }
 
-// checkLabel rejects labels that the API server would reject, and Spark's own labels.
+// checkLabel returns an error for a label that the API server would reject, and for Spark's own labels.
 func checkLabel(key, value string) error {
 	switch key {
 	case VersionLabel, SelectorLabel, AppNameKey, RoleLabel:
@@ -274,7 +275,7 @@ func checkLabel(key, value string) error {
 	return checkPair("label", key, value)
 }
 
-// checkPair rejects a label or node selector that the API server would reject.
+// checkPair returns an error for a label or node selector that the API server would reject.
 func checkPair(what, key, value string) error {
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 		return fmt.Errorf("%q is not a valid %s name: %s", conf.Shorten(key), what, errs[0])

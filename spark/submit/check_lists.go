@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// checkPackages rejects coordinates that the driver would reject when it resolves them
-// (MavenUtils.extractMavenCoordinates). It resolves nothing itself.
+// checkPackages rejects Maven coordinates that the driver would reject when it resolves them
+// (MavenUtils.extractMavenCoordinates). It does not resolve any coordinates itself.
 func (d *draft) checkPackages() error {
 	if packages, _ := d.conf.Get("spark.jars.packages"); strings.TrimSpace(packages) == "" {
 		return nil

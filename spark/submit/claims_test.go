@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestTooManyClaims: the number of a driver's claims is limited, and the error names the key of the first one above the
-// limit.
+// TestTooManyClaims checks that the number of a driver's claims is limited, and that the error names the key of the
+// first claim above the limit.
 func TestTooManyClaims(t *testing.T) {
 	t.Parallel()
 	r := func(n int) Request {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// typedKeys are the keys that Build reads by typed reads, with the keys that they need. A reference in their values is
-// replaced, and one that leads back to itself is an error with their name.
+// typedKeys maps the keys that Build reads by typed reads to the other settings that each key needs. A reference in the
+// value of such a key is replaced, and a reference that leads back to itself is an error that names the key.
 var typedKeys = map[string][]string{
 	"spark.driver.cores":                                               nil,
 	"spark.driver.memoryOverhead":                                      nil,
@@ -74,7 +74,8 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 	}
 }
 
-// settings are the parts of random configurations: valid ones, invalid ones, and ones that conflict.
+// settings returns the keys and values from which random configurations are chosen: valid values, invalid ones, and
+// ones that conflict with others.
 func settings() []string {
 	out := []string{
 		"spark.driver.memory", "2g", "spark.driver.memory", "512m", "spark.driver.memory", "2048", "spark.driver.memoryOverhead", "1g",
@@ -114,8 +115,8 @@ func settings() []string {
 	return out
 }
 
-// TestRandomConfigurations: for every combination of settings, Build returns the same result twice, valid objects or an
-// *Error, and no secret in either.
+// TestRandomConfigurations builds random combinations of settings. It checks that Build returns the same result twice,
+// that the result is valid objects or an *Error, and that the result contains no secret.
 func TestRandomConfigurations(t *testing.T) {
 	random, pool := rand.New(rand.NewPCG(1, 2)), settings()
 	built, refused, notNative := 0, map[string]bool{}, 0
@@ -152,7 +153,7 @@ func TestRandomConfigurations(t *testing.T) {
 	}
 }
 
-// checkSound checks what must hold for all objects of any configuration.
+// checkSound checks properties that the objects of any configuration must have.
 func checkSound(t *testing.T, chosen []string, o Objects) {
 	t.Helper()
 	volumes := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestComparisonOverlooksNothing changes and removes every value of a few rich recordings, one at a time. The
-// comparison must report a difference each time: a comparison that overlooks a change would prove nothing.
+// comparison must report a difference each time, because a comparison that overlooks a change would prove nothing.
 func TestComparisonOverlooksNothing(t *testing.T) {
 	recordings, err := record.Load("testdata/recordings")
 	if err != nil {
@@ -49,7 +49,7 @@ func changeEverything(t *testing.T, objects []object) {
 	}
 }
 
-// others returns values with another meaning.
+// others returns values that differ in meaning from value; nil stands for a missing value.
 func others(value any) []any {
 	switch value := value.(type) {
 	case string:
@@ -88,7 +88,7 @@ func forEachValue(at string, tree any, change func(at string, set func(any), val
 	}
 }
 
-// TestComparisonSeesNoDifferenceInWhatIsTheSame: values that differ only in meaningless ways are equal.
+// TestComparisonSeesNoDifferenceInWhatIsTheSame checks that objects that differ only in meaningless ways are equal.
 func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 	pod := func(spec string) []object {
 		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}

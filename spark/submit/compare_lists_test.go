@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// listed is a known difference.
+// listed is a known difference between Build and spark-submit.
 type listed struct {
 	// text is a regular expression for a whole difference as it is reported, or for the whole message of an error.
 	text string
@@ -18,7 +18,8 @@ type listed struct {
 	reason string
 }
 
-// find returns the first entry that matches a difference or the message of an error, or nil.
+// find returns the first entry of list that matches the case, the Spark version and the text of a difference or an
+// error, or nil if there is none.
 func find(list []listed, name, version, text string) *listed {
 	for i, l := range list {
 		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.text, text) {
@@ -30,7 +31,7 @@ func find(list []listed, name, version, text string) *listed {
 
 var forms = map[string]*regexp.Regexp{}
 
-// matches reports whether an expression matches a whole text; an empty one matches all.
+// matches reports whether an expression matches the whole text. An empty expression matches every text.
 func matches(expression, text string) bool {
 	if expression == "" {
 		return true
@@ -43,7 +44,8 @@ func matches(expression, text string) bool {
 	return form.MatchString(text)
 }
 
-// intended are the differences in which Build is better than spark-submit; doc.go describes them.
+// intended are the differences in which Build is better than spark-submit. The package comment in doc.go describes
+// them.
 var intended = []listed{
 	{text: `[A-Z]\w+ \S+: /metadata/ownerReferences/.*, Build has nothing`, reason: "objects are owned by the caller's, not by the driver pod"},
 	{text: `Pod \S+: /spec/enableServiceLinks: spark-submit has nothing, Build has false`, reason: "no variables for the Services of the namespace (enableServiceLinks)"},
@@ -77,10 +79,10 @@ var intended = []listed{
 		reason: "arguments reach the application as they are ($( is escaped)"},
 }
 
-// gaps are differences that should not exist. Their number may only decrease.
+// gaps are differences that should not exist. The number of entries must only decrease.
 var gaps = []listed{}
 
-// Reasons why only Build rejects a case.
+// The reasons why Build rejects a case that spark-submit accepts.
 const (
 	forRunner   = "only spark-submit itself can do it, where the files are: the refusal says so (NotNative)"
 	noSuchName  = "the API server would refuse the object after others are written"
@@ -88,7 +90,7 @@ const (
 	neverStarts = "the driver or its executors would wait for ever"
 )
 
-// weRefuse are cases that only Build rejects.
+// weRefuse are the cases that Build rejects and spark-submit accepts.
 var weRefuse = []listed{
 	{text: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern`, reason: forRunner},
 	{text: `.* is a file of the submitter, .*`, cases: `pattern-nothing|files-directory`, reason: "spark-submit looks, finds no file and goes on without a word"},
@@ -113,7 +115,7 @@ var weRefuse = []listed{
 	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 
-// theyRefuse are cases that only spark-submit rejects.
+// theyRefuse are the cases that spark-submit rejects and Build accepts.
 var theyRefuse = []listed{
 	{text: `.*S3AFileSystem not found`, cases: `jars-s3a`, reason: "the file system's client need only be where the driver is"},
 	{text: `.*ipFamilies.*`, cases: `service-families-blanks`, reason: "blanks around entries of a list are no part of them"},

@@ -22,11 +22,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// facts are the values of objects by path: "Pod: /spec/restartPolicy" -> "Never". Two submissions are equal if their
-// facts are equal; meaningless values are not facts.
+// facts maps the paths of values in objects to the values: "Pod: /spec/restartPolicy" -> "Never". Two submissions are
+// equal if their facts are equal; facts do not contain meaningless values.
 type facts map[string]string
 
-// difference is one fact in which the two sides differ. An empty side lacks it.
+// difference is a fact that differs between spark-submit (theirs) and Build (ours). An empty value means that the fact
+// is missing on that side.
 type difference struct{ path, theirs, ours string }
 
 func (d difference) String() string {
@@ -53,14 +54,14 @@ func compare(theirs, ours facts) []difference {
 	return out
 }
 
-// object is a written object. If it was written several times, the last time counts.
+// object is an object that was written to the API server. If it was written several times, this is the last version.
 type object struct {
 	kind, name string
 	tree       map[string]any
 }
 
-// recordedObjects returns the objects that spark-submit wrote, in the order of their first write. The namespace is the
-// request's if the object itself has none.
+// recordedObjects returns the objects that spark-submit wrote, in the order in which they were first written. If an
+// object does not name its namespace, it gets the namespace of the HTTP request.
 func recordedObjects(t *testing.T, r record.Recording) []object {
 	t.Helper()
 	var out []object
@@ -111,7 +112,7 @@ func builtObjects(t *testing.T, o submit.Objects, version, service string) []obj
 	return out
 }
 
-// neutralVersion replaces every label spark-version, as the recordings do.
+// neutralVersion replaces the version in every label spark-version by the placeholder that the recordings contain.
 func neutralVersion(value any, version string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -171,8 +172,9 @@ func takeApart(t *testing.T, objects []object) facts {
 	return f
 }
 
-// podOrder records the order of containers, in which they start, and of variables, which may refer to earlier ones:
-// $(NAME). Variables from a family of keys are in the order of a hash table; they count as one group with one place.
+// podOrder records the order of the containers, which is the order of their start, and the order of the environment
+// variables, which may refer to earlier ones: $(NAME). Variables that come from a group of keys are in the order of a
+// hash table, so these variables count as one entry with one place.
 func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {
@@ -192,7 +194,7 @@ func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	}
 }
 
-// named yields the elements of a list with their names.
+// named yields the elements of a list of objects, with their names.
 func named(list any) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		elements, _ := list.([]any)
@@ -205,7 +207,8 @@ func named(list any) iter.Seq2[string, map[string]any] {
 	}
 }
 
-// familiesOf returns the variables that come from a family of keys in spark.properties.
+// familiesOf maps each variable that comes from a group of keys in spark.properties, such as
+// spark.kubernetes.driverEnv.*, to the group.
 func familiesOf(t *testing.T, objects []object) map[string]string {
 	families := map[string]string{}
 	for _, o := range objects {
@@ -229,8 +232,8 @@ var (
 	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 )
 
-// neutralNames replaces the numbers that Spark assigns in a random order: those of claims by the volume's name, and
-// those of local directories by the index of their path.
+// neutralNames replaces the numbers that Spark assigns in a random order. The number of a claim is replaced by the name
+// of the claim's volume, and the number of a local directory by the directory's index in the sorted paths.
 func neutralNames(objects []object) *strings.Replacer {
 	var pairs []string
 	for _, o := range objects {
@@ -267,7 +270,8 @@ func localDirPairs(spec map[string]any) []string {
 	return pairs
 }
 
-// listKeys are the fields that identify the elements of a list, instead of the index.
+// listKeys maps the names of lists to the field that identifies the elements of the list. Elements of other lists are
+// identified by their index.
 var listKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "name", "items": "key",
 	"imagePullSecrets": "name",
@@ -276,7 +280,8 @@ var listKeys = map[string]string{
 // emptyIsNone are the fields in which an empty or false value has the same meaning as no value.
 var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
 
-// add adds the facts of value below at. No value, {} and [] are equal, except in a volume, where {} is a source.
+// add adds the facts of value, whose path is at. A missing value, {} and [] are equal, except for a volume, in which {}
+// is a source.
 func (f facts) add(prefix, at string, value any) {
 	switch value := value.(type) {
 	case nil:
@@ -296,8 +301,8 @@ func (f facts) add(prefix, at string, value any) {
 	}
 }
 
-// addKey adds the facts of a field: configuration files by their content, amounts by value, lists of directories
-// without their order.
+// addKey adds the facts of a field. Configuration files are compared by their content, amounts by their value, and
+// lists of directories without regard to order.
 func (f facts) addKey(prefix, at, key string, value any) {
 	text, isText := value.(string)
 	switch {
@@ -353,7 +358,7 @@ func (f facts) addList(prefix, at string, list []any) {
 	}
 }
 
-// addProperties adds the facts of spark.properties: what Java would read, and how it is written.
+// addProperties adds the facts of spark.properties: the pairs that Java would read, and the text of their lines.
 func (f facts) addProperties(prefix, at, text string) {
 	c, err := conf.UnmarshalProperties(text)
 	if err != nil {

@@ -1,8 +1,8 @@
 package submit_test
 
-// refusedFor names, for every case that spark-submit and Build both reject, the key or field in Build's error.
-// spark-submit's own message in the recording shows what is at fault. Without this list, Build could reject a case for
-// another reason unnoticed.
+// refusedFor maps every case that spark-submit and Build both reject to the key or field that Build's error names. The
+// fault is documented by spark-submit's own message in the recording. Without this list, nothing would detect that
+// Build rejects a case for another reason.
 var refusedFor = map[string]string{
 	"conf-dir-max-size-more":    "spark.kubernetes.configMap.maxSize",
 	"conf-dir-max-size-units":   "spark.kubernetes.configMap.maxSize",

@@ -17,11 +17,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// recorded are the recorded versions of Spark, one of each line.
+// recorded are the Spark versions with recordings, one for each supported line.
 var recorded = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// TestAgainstSparkSubmit compares cmdline.Parse and Build with what the real spark-submit of each line sent for each
-// case. Every difference must be in a list, with a reason. Entries of the lists that no longer match must be removed.
+// TestAgainstSparkSubmit compares the result of cmdline.Parse and Build with the objects that the real spark-submit of
+// each Spark line sent for each case. Every difference must be in a list, with a reason. Entries of the lists that no
+// longer match must be removed.
 func TestAgainstSparkSubmit(t *testing.T) {
 	cases, err := record.Cases("testdata/cases")
 	if err != nil {
@@ -54,7 +55,7 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	all.tell(t, len(cases))
 }
 
-// tally counts the comparisons.
+// tally counts the results of the comparisons.
 type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
 	// byReason counts the differences for each entry of intended. used are the entries of all lists that matched.
@@ -112,8 +113,8 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 	}
 }
 
-// allowed returns the entry of a list for a case that only one side rejects, with its message. It fails if there is no
-// such entry.
+// allowed returns the entry of list that matches a case that only one side rejects, and the message of its error. If
+// there is no such entry, the test fails.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)
@@ -125,7 +126,7 @@ func (all *tally) allowed(t *testing.T, what string, list []listed, name, versio
 	return l
 }
 
-// refuseStale fails for entries of the lists that matched nothing.
+// refuseStale fails the test for each entry of the lists that matched nothing.
 func (all *tally) refuseStale(t *testing.T) {
 	for name := range refusedFor {
 		if !all.refused[name] {
@@ -151,8 +152,8 @@ func (all *tally) tell(t *testing.T, cases int) {
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }
 
-// ours returns the result of cmdline.Parse and Build for a case, with the IDs of the recordings. The result service is
-// the name of the Service if that contains an ID.
+// ours returns the result of cmdline.Parse and Build for a case, with the IDs that the recordings contain. The result
+// service is the name of the driver's Service if that name contains an ID, else it is empty.
 func ours(c record.Case, version string) (o submit.Objects, service string, err error) {
 	r, _, err := cmdline.Parse(record.Arguments(c), submitter(c, version))
 	if err != nil {
@@ -186,7 +187,7 @@ func appName(r submit.Request) string {
 	return name
 }
 
-// submitter returns the machine of a case, as the recorder lays it out.
+// submitter returns the machine on which a case is submitted, with the same files and variables that the recorder uses.
 func submitter(c record.Case, version string) cmdline.Submitter {
 	files := map[string][]byte{}
 	for name, text := range c.Files {

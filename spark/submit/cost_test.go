@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestAliasesDoNotMultiply builds with a PodGroup of 130 KB whose YAML aliases expand to gigabytes.
+// TestAliasesDoNotMultiply builds from a PodGroup of 130 KB whose YAML aliases would expand to gigabytes.
 func TestAliasesDoNotMultiply(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "spec:\n  a: &a %q\n  b: [", strings.Repeat("x", 64<<10))
@@ -33,7 +33,7 @@ func TestAliasesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestVersionsDoNotMultiply builds with an image name full of markers for the version of Spark.
+// TestVersionsDoNotMultiply builds from an image name that consists of many markers for the version of Spark.
 func TestVersionsDoNotMultiply(t *testing.T) {
 	r := with("spark.kubernetes.container.image", strings.Repeat(conf.VersionMarker, 20_000))
 	r.SparkVersion = "4.1.1-" + strings.Repeat("9", 100)
@@ -43,20 +43,21 @@ func TestVersionsDoNotMultiply(t *testing.T) {
 	build(t, long)
 }
 
-// TestClaimNamesDoNotMultiply builds with a claim name full of words that are replaced by a longer name.
+// TestClaimNamesDoNotMultiply builds from a claim name that consists of many words that Build replaces by a longer
+// name.
 func TestClaimNamesDoNotMultiply(t *testing.T) {
 	const volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.v."
 	r := with(volume+"mount.path", "/mnt", volume+"options.claimName", strings.Repeat("OnDemand", 20_000))
 	refusedFor(t, r, volume+"options.claimName", "the limit is 1012 bytes")
 }
 
-// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: 500 KB once became 190 MB of volumes.
+// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: 500 KB of text once became 190 MB of volumes.
 func TestLocalDirectoriesAreBounded(t *testing.T) {
 	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
 }
 
-// TestListsOfClassesCostLinearTime sets thousands of steps in one key. Build once searched the whole key for each of
-// them to show it in a warning.
+// TestListsOfClassesCostLinearTime sets thousands of steps in one key. For the warning about each step, Build once
+// searched the value of the whole key.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",
@@ -73,7 +74,7 @@ func TestListsOfClassesCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestOverwrittenCostsLinearTime compares a long environment with the configuration.
+// TestOverwrittenCostsLinearTime checks the cost of comparing a long environment with the configuration.
 func TestOverwrittenCostsLinearTime(t *testing.T) {
 	worst.Linear(t, "env", func(n int) func() {
 		var o overlay.Overlay

@@ -1,23 +1,24 @@
 // Package submit builds the Kubernetes objects that Spark's own client (spark-submit) builds for one application in
 // cluster mode: the driver pod, its ConfigMaps, its headless Service and the objects of optional features. It does not
 // know custom resources and does not talk to a cluster. Build is a pure function of a Request; the caller creates the
-// objects. Package spark/cmdline makes a Request from a spark-submit command line. BuildRunner makes a pod that runs
-// the real spark-submit, for applications that need a JVM to be submitted.
+// objects. Package spark/cmdline parses a spark-submit command line into a Request. BuildRunner builds a pod that runs
+// the real spark-submit, for applications that cannot be submitted without a JVM.
 //
 // # How it works
 //
 // Build runs a list of steps over a draft, one step for each of Spark's driver feature steps
 // (org.apache.spark.deploy.k8s.features), in Spark's order and under Spark's names: step_basic.go is
 // BasicDriverFeatureStep. Spark's VolcanoFeatureStep is included; it runs if spark.kubernetes.driver.pod.featureSteps
-// names it. Each difference between Spark lines is a field in quirks.go, chosen by the declared Spark version. Tests
-// compare the result with recordings of what spark-submit of each line sends (testdata/recordings).
+// names it. Each difference between Spark lines is a field in quirks.go. The declared Spark version selects the values
+// of these fields. Tests compare the result with recordings of the objects that spark-submit of each line sends
+// (testdata/recordings).
 //
 // # How to use it
 //
 // Create Objects.Before in order, then the result of Objects.DriverObject: the driver pod, including the fields of its
-// template that k8s.io/api does not know. Request.Owner owns all objects, so they can exist before the pod and are
-// deleted with the owner. The driver creates the executors; Request.ExecutorTemplate and Request.Executor reach them
-// through a pod template in a ConfigMap.
+// template that the types of k8s.io/api do not have. Request.Owner owns all objects, so they can exist before the pod
+// and are deleted with the owner. The driver creates the executors; Request.ExecutorTemplate and Request.Executor take
+// effect through a pod template in a ConfigMap, which the driver reads.
 //
 // # What is better than spark-submit
 //
@@ -30,43 +31,42 @@
 //     large for a ConfigMap.
 //   - Build reads nothing from disk, environment, clock, network or a random source: everything is in the Request. It
 //     rejects keys that name a file or a URL of the submitter, because the author of a configuration must not make the
-//     caller read files with the caller's rights. The contents go into the Request instead (templates, credentials,
-//     keytab, krb5.conf, Hadoop's and Spark's configuration files).
+//     caller read files with the caller's rights. The Request has fields for the contents of these files instead
+//     (templates, credentials, keytab, krb5.conf, Hadoop's and Spark's configuration files).
 //   - Namespace, owner, names and master come from the Request, whatever the configuration says.
 //   - Application arguments reach the application unchanged: Kubernetes expands "$(NAME)" in a container's arguments,
-//     and Build escapes it.
+//     so Build escapes it.
 //   - The driver does not get environment variables for every Service of its namespace (enableServiceLinks is false),
-//     and the end of its log becomes its termination message (FallbackToLogsOnError). Executors get the same if they
-//     have a template.
-//   - NetworkPolicies and claims do not carry the label spark-app-selector, by which a stopping driver deletes claims
-//     and Services.
+//     and the end of its log becomes its termination message (FallbackToLogsOnError). If the executors have a template,
+//     the same applies to them.
+//   - NetworkPolicies and claims do not have the label spark-app-selector, because a stopping driver deletes claims and
+//     Services with this label.
 //   - Spark's own labels cannot be set on the driver's Service either (spark.kubernetes.driver.service.label.*). Spark
-//     accepts them there, and the Service would then be deleted when another application stops. This is stricter than
-//     Spark.
+//     accepts them there, and the Service would then be deleted when another application stops.
 //   - The Spark container is the last container of the driver pod, after sidecars. If the pod has several containers,
 //     the annotation kubectl.kubernetes.io/default-container names the Spark container.
-//   - Local directories and files of URIs that need a Hadoop client are not opened. Spark-submit needs the s3a://
+//   - Local directories, and files with URIs that need a Hadoop client, are not opened. Spark-submit needs the s3a://
 //     client to pass such a URI on; Build does not.
 //   - A krb5.conf is mounted as /etc/krb5.conf whatever its file name is. Spark mounts an empty directory if the file
 //     has another name.
-//   - Messages never show the value of a key that looks like a secret (spark.redaction.regex), and references are
-//     replaced up to a limit.
+//   - Messages never show the value of a key that looks like a secret (spark.redaction.regex), and the replacement of
+//     references is limited.
 //   - Names never exceed their limits, and the same Request gives the same names.
 //
 // # What Build cannot do
 //
-// Error.NotNative marks requests that Build rejects and the real spark-submit, run in the application's own image,
-// accepts: files to upload (spark.kubernetes.file.upload.path), patterns in URIs of other file systems, the main class
-// in a jar's manifest, feature steps of other classes, files of the image that a key names, and an unknown Spark
-// version if Request.StrictVersion is set. Build returns such an error only if the request has no other fault. Build
-// never makes tokens from a submitter's Kerberos ticket: there is no ticket.
+// Some requests are rejected by Build, but accepted by the real spark-submit in the application's own image.
+// Error.NotNative marks these requests: files to upload (spark.kubernetes.file.upload.path), patterns in URIs of other
+// file systems, the main class in a jar's manifest, feature steps of other classes, files of the image that a key
+// names, and an unknown Spark version if Request.StrictVersion is set. Build returns such an error only if the request
+// has no other fault. Build never creates tokens from a submitter's Kerberos ticket, because there is no ticket.
 //
 // # Versions of Spark
 //
-// Request.SparkVersion is declared, never guessed. SupportedVersions returns the supported lines. Build treats a
-// version newer than the table, or one that it cannot parse, as the newest line and an older version as the oldest
-// line, each with a warning; Request.StrictVersion rejects them instead. Spark 3.3 and 3.4 accept what the line 3.5
-// gives them: they ignore the additions.
+// Request.SparkVersion is declared, never guessed. SupportedVersions returns the supported lines. A version that is
+// newer than all supported lines, or that cannot be parsed, is treated as the newest line. An older version is treated
+// as the oldest line. Build warns in both cases; if Request.StrictVersion is set, it rejects the request instead. Spark
+// 3.3 and 3.4 accept the objects of the line 3.5, because they ignore the additions.
 //
 // # Stability
 //

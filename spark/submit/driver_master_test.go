@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDriverMaster: a driver that does not create executor pods gets its master, and nothing else changes.
+// TestDriverMaster checks that DriverMaster sets the master of a driver that does not create executor pods, and changes
+// nothing else.
 func TestDriverMaster(t *testing.T) {
 	for _, master := range []string{"spark://cluster-master-svc:7077", "spark://a:7077,b:7077", "local", "local[*]", "local[2,3]"} {
 		r := with("spark.master", master)
@@ -38,7 +39,8 @@ func isAbout(err error, field string) bool {
 	return ok && wrong.Field == field
 }
 
-// TestUnnamed: the program names itself, and the label has the value that Spark uses for an application without a name.
+// TestUnnamed checks that Build sets no application name if the program sets the name itself. The label then has the
+// value that Spark uses for an application without a name.
 func TestUnnamed(t *testing.T) {
 	r := with("spark.app.name", "other")
 	r.Unnamed = true

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDriverEqualsBuildsDriver: the pod is Build's if Build succeeds, and requests the same resources if only a JVM
-// could build it.
+// TestDriverEqualsBuildsDriver checks that Driver returns the same pod as Build if Build succeeds, and a pod with the
+// same resource requests if only a JVM could submit the application.
 func TestDriverEqualsBuildsDriver(t *testing.T) {
 	r := with("spark.driver.memory", "3g", "spark.kubernetes.driver.request.cores", "1500m")
 	built, err := Build(r)
@@ -42,7 +42,7 @@ func TestDriverEqualsBuildsDriver(t *testing.T) {
 	}
 }
 
-// TestDriverRefuses: Driver rejects what Build rejects and spark-submit would reject too.
+// TestDriverRefuses checks that Driver rejects the requests that both Build and spark-submit reject.
 func TestDriverRefuses(t *testing.T) {
 	for _, r := range []Request{with("spark.driver.memory", "1.5g"), {}} {
 		_, want := Build(r)

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Error says why Build rejects a request. Exactly one of Key and Field is set.
+// Error is the reason why Build rejects a request. Exactly one of Key and Field is set.
 type Error struct {
 	// Key is a Spark configuration key, such as spark.driver.memory.
 	Key string
@@ -38,8 +38,9 @@ func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// onlyByJVM records an error that spark-submit would not return. The build continues, since an error that holds for
-// spark-submit too takes precedence. Without such an error Build returns the first recorded one.
+// onlyByJVM records an error that spark-submit would not return. The build continues after it, because an error that
+// spark-submit would return too takes precedence. If there is no such error, Build returns the first error that
+// onlyByJVM recorded.
 func (d *draft) onlyByJVM(err error) {
 	if wrong, ok := errors.AsType[*Error](err); ok && d.notNative == nil {
 		wrong.NotNative = true
@@ -47,7 +48,7 @@ func (d *draft) onlyByJVM(err error) {
 	}
 }
 
-// asError converts an error of a typed read into an *Error.
+// asError converts the *conf.Error of a typed read into an *Error, and returns every other error unchanged.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &Error{Key: wrong.Key, Message: wrong.Err.Error()}

@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// A submission is a pure function. Create the objects before the pod, then the pod.
+// ExampleBuild builds the objects of a submission, which is a pure function. The caller creates the objects of Before
+// first, then the driver pod.
 func ExampleBuild() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
