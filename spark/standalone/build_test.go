@@ -75,8 +75,8 @@ func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Conta
 	return nil
 }
 
-// TestObjects compares names, kinds, order, owners and labels with those by which users of the Java operator select
-// clusters.
+// TestObjects checks the names, kinds, order, owners and labels of a cluster's objects. Users of the Java operator
+// select clusters by these names and labels.
 func TestObjects(t *testing.T) {
 	type summary struct{ Kind, APIVersion, Name, Role string }
 	o := build(t, simple(with("spark.ssl.keyPassword", "x")))
@@ -212,8 +212,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestSelectors: a StatefulSet's selector cannot be changed later, so it equals the Java operator's, except if an
-// autoscaler would measure pods of other clusters.
+// TestSelectors checks that a StatefulSet's selector equals that of the Java operator, because a selector cannot be
+// changed later. The exception is a cluster whose autoscaler would otherwise measure pods of other clusters.
 func TestSelectors(t *testing.T) {
 	for name, c := range map[string]struct {
 		request         Request
@@ -305,7 +305,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestBuildTouchesNothing builds the same Request twice and checks that it is unchanged.
+// TestBuildTouchesNothing builds the same Request twice, and checks that Build does not change the Request.
 func TestBuildTouchesNothing(t *testing.T) {
 	again := func() Request {
 		return simple(with("spark.ssl.keyPassword", "x"), masterTemplate(full("master")), workerTemplate(full("worker")), func(r *Request) {
@@ -344,7 +344,8 @@ func texts(t testing.TB, o Objects) (all []string) {
 	return all
 }
 
-// full returns a template that sets every field.
+// full returns a StatefulSet's spec that sets many fields, including unknown ones. The argument name is the name of the
+// daemon's container.
 func full(name string) string {
 	return `{"future":1,"replicas":7,"podManagementPolicy":"OrderedReady","serviceName":"svc","revisionHistoryLimit":3,"minReadySeconds":4,
 	"updateStrategy":{"type":"OnDelete"},"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"},
@@ -360,7 +361,7 @@ func full(name string) string {
 	"securityContext":{"runAsUser":185,"allowPrivilegeEscalation":true}}]}}}`
 }
 
-// TestTemplateIsKept checks for every field of a template whether it is kept, extended or set by Build.
+// TestTemplateIsKept checks for each field of the template full whether Build keeps, extends or sets it.
 func TestTemplateIsKept(t *testing.T) {
 	o := build(t, simple(workerTemplate(full("worker"))))
 	all, err := o.All()
@@ -440,7 +441,8 @@ func warningTexts(o Objects) (all []string) {
 	return all
 }
 
-// TestTheDaemonsContainer: Build finds the daemon's container at any index, and never changes another one.
+// TestTheDaemonsContainer checks that Build finds the daemon's container at any index, and never changes another
+// container.
 func TestTheDaemonsContainer(t *testing.T) {
 	for template, want := range map[string][]string{
 		``:                                    {"master"},
@@ -472,7 +474,8 @@ func TestTheDaemonsContainer(t *testing.T) {
 	}
 }
 
-// TestDigest: pods are replaced only if their template or configuration changes.
+// TestDigest checks that the digest on the pods changes, and so the pods are replaced, only if the pods' template or
+// the configuration changes.
 func TestDigest(t *testing.T) {
 	digests := func(r Request) (out [2]string) {
 		o := build(t, r)
@@ -512,8 +515,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestErrorNamesSameReservedKey: if two keys are reserved, the error always names the same one, since a status contains
-// it.
+// TestErrorNamesSameReservedKey checks that, if two keys are reserved, the error always names the same one, because the
+// error becomes part of a status.
 func TestErrorNamesSameReservedKey(t *testing.T) {
 	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
 	names := map[string]bool{}

@@ -48,7 +48,8 @@ func ExampleBuild() {
 	// Pod spark-pi-c05dd8a1fbc0dc03-driver
 }
 
-// Build rejects what cannot run before anything is created. The error names the key and the fix.
+// ExampleError shows that Build rejects a request that cannot run before anything is created. The error names the key
+// and the fix.
 func ExampleError() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -61,7 +62,8 @@ func ExampleError() {
 	// spark.jars: "/home/me/lib.jar" is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver can read, such as s3a://, gs://, hdfs:// or https://
 }
 
-// A field of a template that k8s.io/api does not know is kept beside the typed pod, and is part of the created object.
+// ExampleObjects_DriverObject shows a field of a template that the types of k8s.io/api do not have. The field is kept
+// beside the typed pod, and is part of the created object.
 func ExampleObjects_DriverObject() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -86,8 +88,8 @@ func ExampleObjects_DriverObject() {
 	// false false map[enabled:true]
 }
 
-// Some errors are only Build's: the real spark-submit, in a pod of the application's image, can do what needs a JVM or
-// a file of the image.
+// ExampleError_notNative shows an error that only Build returns. The real spark-submit, in a pod of the application's
+// image, has a JVM and the files of the image, so it can submit such an application.
 func ExampleError_notNative() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")

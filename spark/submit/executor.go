@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Labels of executors (org.apache.spark.deploy.k8s.Constants).
+// The labels of executor pods (org.apache.spark.deploy.k8s.Constants).
 const (
 	ExecutorIDLabel = "spark-exec-id"
 	profileLabel    = "spark-exec-resourceprofile-id"
@@ -48,16 +48,20 @@ var executorSteps = []struct {
 	{"LocalDirsFeatureStep", localDirsStep},
 }
 
-// Executor returns the pod that the driver of a submission creates for the executor with this ID (Spark counts from 1).
-// It is the pod that Spark of the Request's version makes from the configuration and the template that Build gives the
-// driver, with the default resource profile (KubernetesExecutorBuilder and its feature steps, ExecutorPodsAllocator).
-// Driver is the UID of the driver pod, which owns and controls the executor; if empty, the pod has no owner.
+// Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
+// from 1). The pod has the default resource profile. Spark of the Request's version builds it from the configuration
+// and the template that Build gives the driver (KubernetesExecutorBuilder and its feature steps,
+// ExecutorPodsAllocator). The argument driver is the UID of the driver pod, which owns and controls the executor; if
+// driver is empty, the pod has no owner.
 //
-// Only drivers create executors. This pod is for asking the API server whether it would accept it (a server-side dry
-// run), and for sizing quotas and queues. It equals Spark's own except for values that exist only in a running driver.
-// The name's prefix, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have the
-// same form and length. The secret of spark.authenticate is missing. Claims on demand have the names that Spark gives
-// them, but are not created. Fields of the template that k8s.io/api does not know are missing.
+// Only drivers create executors. This pod serves two other purposes: the operator sends it to the API server in a dry
+// run, to find out whether the API server would accept it, and computes quotas and queues from it. The pod equals
+// Spark's own except for values that exist only in a running driver:
+//   - The prefix of the name, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have
+//     the form and length of Spark's, but other digits.
+//   - The secret of spark.authenticate is missing.
+//   - Claims on demand have the names that Spark gives them, but are not created.
+//   - The template's fields that the types of k8s.io/api do not have are missing.
 //
 // Executor accepts requests for which Build needs a JVM (Error.NotNative). It rejects all other requests that Build
 // rejects, with the same error.
@@ -87,7 +91,8 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	return e.pod, nil
 }
 
-// executorDraft returns the draft of an executor. It has the configuration and the pod template that the driver reads.
+// executorDraft returns the draft of an executor. The draft has the configuration and the pod template that the driver
+// reads.
 func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	files, err := d.confFiles()
 	if err != nil {
@@ -116,7 +121,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	return e, nil
 }
 
-// executorIdentity holds what the draft of an executor needs beside the configuration.
+// executorIdentity contains the values that the draft of an executor needs in addition to the configuration.
 type executorIdentity struct {
 	id, name string
 	driver   types.UID
@@ -133,8 +138,8 @@ func lastValue(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// namePrefix returns the prefix of executor names: the user's, or one in the form that the driver makes from the
-// application's name and a fresh ID.
+// namePrefix returns the prefix of executor names: the prefix that the user sets or, by default, one in the form that
+// the driver builds from the application's name and a random ID.
 func (d *draft) namePrefix() string {
 	if prefix, _ := d.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
 		return prefix
@@ -153,7 +158,7 @@ func (d *draft) excludedExecutorSteps() ([]string, error) {
 	return names, err
 }
 
-// basicExecutorStep builds the container and the pod around it (BasicExecutorFeatureStep).
+// basicExecutorStep builds the Spark container and the pod of an executor (BasicExecutorFeatureStep).
 func basicExecutorStep(e *draft) error {
 	for _, part := range []func(*draft) error{
 		basicImage, basicResources, basicDevices, executorPort, executorEnv, executorMeta, basicPlacement, executorLife, executorConfigMap,
@@ -225,7 +230,8 @@ func executorExtraMemory(e *draft) (extra int64, err error) {
 	return extra + size>>20, err
 }
 
-// executorPort declares the block manager's port. Port zero means any port, which cannot be declared.
+// executorPort declares the block manager's port on the container. It declares no port if the configured port is zero,
+// which means any port.
 func executorPort(e *draft) error {
 	const key = "spark.blockManager.port"
 	port, err := e.conf.Int(key, blockManagerPort)
@@ -236,7 +242,8 @@ func executorPort(e *draft) error {
 	return nil
 }
 
-// executorEnv sets Spark's variables, the user's, and the options of the JVM, which are passed as variables too.
+// executorEnv sets the executor's environment variables: Spark's own, the user's, and those in which Spark passes the
+// options of the JVM.
 func executorEnv(e *draft) error {
 	heap, err := e.conf.Size("spark.executor.memory", 1024, conf.MiB)
 	if err != nil {
@@ -286,8 +293,8 @@ func executorEnv(e *draft) error {
 	return nil
 }
 
-// executorOptions returns the user's options of the JVM, and the settings that executors need before they can ask the
-// driver for the others (SparkConf.isExecutorStartupConf), as options.
+// executorOptions returns the options of the executor's JVM. These are the user's options, and the settings that an
+// executor needs before it can request the other settings from the driver (SparkConf.isExecutorStartupConf).
 func executorOptions(e *draft) ([]string, error) {
 	text, err := e.conf.String("spark.executor.extraJavaOptions", "")
 	if err != nil {
@@ -316,17 +323,17 @@ func (d *draft) startsExecutors(key string) bool {
 		strings.HasPrefix(key, "spark.") && strings.HasSuffix(key, ".port")
 }
 
-// maxArguments is the maximum length of the options of a JVM. Linux allows 2 MiB for all arguments and variables of a
-// process.
+// maxArguments is the maximum length of the options of a JVM. Linux allows 2 MiB for all arguments and environment
+// variables of a process.
 const maxArguments = 1 << 20
 
-// replacedSize returns the length of a text after the ID markers in it are replaced.
+// replacedSize returns the length that text has after the markers of IDs in it are replaced.
 func replacedSize(text, application, executor string) int {
 	return len(text) + strings.Count(text, "{{APP_ID}}")*(len(application)-len("{{APP_ID}}")) +
 		strings.Count(text, "{{EXECUTOR_ID}}")*(len(executor)-len("{{EXECUTOR_ID}}"))
 }
 
-// ids replaces the markers of the application's and the executor's ID.
+// ids returns a replacer of the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor.
 func (d *draft) ids() *strings.Replacer {
 	return strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", d.identity.id)
 }
@@ -368,13 +375,14 @@ var (
 	hostnameOther = regexp.MustCompile(`[^0-9A-Za-z_-]+`)
 )
 
-// hostname returns the end of a pod's name, which has the executor's ID.
+// hostname returns the host name of the executor with this pod name: the end of the name, which contains the executor's
+// ID.
 func hostname(name string) string {
 	name = name[max(0, len(name)-labelLimit):]
 	return hostnameOther.ReplaceAllString(hostnameStart.ReplaceAllString(name, ""), "_")
 }
 
-// executorLife sets restart policy, grace period and preStop hook.
+// executorLife sets the pod's restart policy and grace period and the container's preStop hook.
 func executorLife(e *draft) error {
 	e.pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	allocator, err := e.conf.String("spark.kubernetes.allocation.pods.allocator", "direct")
@@ -399,7 +407,7 @@ func executorLife(e *draft) error {
 	return err
 }
 
-// executorConfigMap mounts the ConfigMap that the driver makes from its own configuration files.
+// executorConfigMap mounts the ConfigMap that the driver creates from its own configuration files.
 func executorConfigMap(e *draft) error {
 	without, err := e.conf.Bool("spark.kubernetes.executor.disableConfigMap", false)
 	if err != nil || without {
@@ -415,8 +423,9 @@ func executorConfigMap(e *draft) error {
 	return nil
 }
 
-// executorAccountStep sets the pod's service account: the template's, else the executors', else the driver's
-// (ExecutorKubernetesCredentialsFeatureStep, which reads only the deprecated one of the two fields in the template).
+// executorAccountStep sets the pod's service account: the template's, else the one that the configuration names for
+// executors, else the driver's. Like Spark's ExecutorKubernetesCredentialsFeatureStep, it reads only the deprecated one
+// of the template's two fields for the account.
 func executorAccountStep(e *draft) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil

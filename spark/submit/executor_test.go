@@ -185,8 +185,9 @@ func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 	return strings.Join(all, " ")
 }
 
-// TestExecutorsOfEveryRequest: every request that Build accepts has executors. They are the same each time, have names,
-// labels, owner and the volumes that they mount, and Executor does not change the request.
+// TestExecutorsOfEveryRequest checks that Executor returns a pod for every request that Build accepts. The pod is the
+// same each time, and has a name, labels, an owner and the volumes that it mounts. Executor does not change the
+// request.
 func TestExecutorsOfEveryRequest(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		before := r.Conf.Clone()
@@ -224,8 +225,8 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 	})
 }
 
-// TestExecutorRefuses: a driver that needs a JVM does not matter for executors; requests that could never work are
-// rejected.
+// TestExecutorRefuses checks that Executor accepts a request whose driver can only be built by a JVM, and rejects
+// requests that could never work.
 func TestExecutorRefuses(t *testing.T) {
 	r := with("spark.kubernetes.driver.podTemplateFile", "s3a://bucket/pod.yaml")
 	if _, err := Build(r); err == nil {

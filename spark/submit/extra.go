@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// DriverObject returns the driver pod to create. This is Driver itself, or an unstructured pod with DriverExtra merged
-// into it if the template has fields that Driver's type does not know. Driver may have been changed since Build; its
-// fields win.
+// DriverObject returns the driver pod to create. The result is Driver itself, or an unstructured pod that also contains
+// DriverExtra if the template has fields that Driver's type does not have. If Driver was changed after Build, its
+// fields override those of the template.
 func (o Objects) DriverObject() (Object, error) {
 	if len(o.DriverExtra) == 0 {
 		return o.Driver, nil
@@ -24,8 +24,8 @@ func (o Objects) DriverObject() (Object, error) {
 	return &unstructured.Unstructured{Object: tree}, nil
 }
 
-// keepExtra merges the fields of a template that no type knows into the pod that was made from it. It warns of fields
-// that cannot be kept.
+// keepExtra returns pod as decoded JSON, merged with extra, the fields of its template that the Go types do not have.
+// It warns about fields that cannot be merged.
 func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map[string]any, o overlay.Overlay) (map[string]any, error) {
 	d.dropReplaced(field, spark, extra, o)
 	tree, err := podtemplate.Tree(pod)
@@ -38,7 +38,7 @@ func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map
 	return tree, nil
 }
 
-// dropReplaced drops extra fields inside a struct that the overlay replaces as a whole.
+// dropReplaced removes the fields of extra that are inside a struct that the overlay replaces as a whole.
 func (d *draft) dropReplaced(field, spark string, extra map[string]any, o overlay.Overlay) {
 	spec, _ := extra["spec"].(map[string]any)
 	drop := func(fields map[string]any, key string, replaced bool) {

@@ -30,7 +30,8 @@ func driverTree(t *testing.T, o Objects) map[string]any {
 	return u.Object
 }
 
-// at returns a value of a tree; the path has keys of objects, and indexes or names of list elements.
+// at returns the value at a path of a tree. The steps of the path are keys of objects, and indexes or names of list
+// elements.
 func at(tree any, path ...any) any {
 	for _, step := range path {
 		switch node := tree.(type) {
@@ -114,8 +115,8 @@ spec:
 	}
 }
 
-// TestNoUnknownFieldIsLost adds a field that no type knows to every object of a full template: driver and executors
-// must have all of them.
+// TestNoUnknownFieldIsLost adds an unknown field to every object of a full template, and checks that the driver and the
+// executors have all these fields.
 func TestNoUnknownFieldIsLost(t *testing.T) {
 	var tree any
 	if err := json.Unmarshal([]byte(fullTemplate), &tree); err != nil {
@@ -153,7 +154,7 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 	}
 }
 
-// sow adds a field to every object except maps with the user's keys.
+// sow adds an unknown field to every object of a tree except for maps with the user's keys, and records the paths.
 func sow(tree any, path string, all *[]string) {
 	switch node := tree.(type) {
 	case map[string]any:
@@ -208,8 +209,8 @@ func TestFieldsInsideReplacedStructsWarn(t *testing.T) {
 	}
 }
 
-// TestDriverObjectFollowsTheDriver: a caller may change the pod after Build; its fields win, and removed objects stay
-// removed.
+// TestDriverObjectFollowsTheDriver checks that the changes that a caller makes to the pod after Build override the
+// template, and that objects that the caller removed stay removed.
 func TestDriverObjectFollowsTheDriver(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"spec":{"future":1,"containers":[{"name":"c"},{"name":"side","future":1}]}}`)
@@ -236,7 +237,8 @@ func TestDriverObjectWithoutUnknownFields(t *testing.T) {
 	}
 }
 
-// TestLostFieldsWarn: a container without a name cannot be found again, and a pod must not have one.
+// TestLostFieldsWarn checks the warning for a container without a name: its unknown fields are lost, because the
+// container cannot be found again. A valid pod has no such container.
 func TestLostFieldsWarn(t *testing.T) {
 	r := minimal()
 	r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"},{"name":"side","future":1},{"future":1},{"future":2}]}}`)
@@ -249,8 +251,8 @@ func TestLostFieldsWarn(t *testing.T) {
 	}
 }
 
-// TestManyContainers: finding names must not take quadratic time. A template may be as large as an object, and all its
-// containers may change their index.
+// TestManyContainers builds from a template with many containers that change their index. Finding the containers by
+// name must not take quadratic time, because a template may be as large as an object.
 func TestManyContainers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)
@@ -272,7 +274,8 @@ func TestManyContainers(t *testing.T) {
 	}
 }
 
-// FuzzDriverTemplate checks that no template makes Build panic, and that the created object has all fields of Driver.
+// FuzzDriverTemplate checks that no template makes Build panic, and that the created object has all fields of the typed
+// pod Driver.
 func FuzzDriverTemplate(f *testing.F) {
 	for _, text := range []string{fullTemplate, "spec: {future: 1}", `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
 		`{"spec":{"volumes":[{"name":"spark-conf-volume-driver","future":1}]}}`, "a: &a [*a]", "{", "- 1", "spec: 3", `{"spec":{"containers":[{"name":3}]}}`} {
@@ -305,7 +308,8 @@ func FuzzDriverTemplate(f *testing.F) {
 	})
 }
 
-// lacks returns a path at which have differs from want, ignoring additional fields.
+// lacks returns a path at which have lacks a value of want, or an empty string if there is none. Fields that only have
+// contains are ignored.
 func lacks(have, want any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:

@@ -18,10 +18,10 @@ import (
 // spark.kubernetes.configMap.maxSize).
 const maxConfigMap = 1 << 20
 
-// DefaultContainerAnnotation names the container that kubectl uses if its user names none.
+// DefaultContainerAnnotation is the annotation with the name of the container that kubectl uses by default.
 const DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
-// finish makes the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
+// finish builds the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
 // (KubernetesClientApplication and KubernetesClientUtils). Then it applies the Request's overlay to the pod.
 func (d *draft) finish() error {
 	data, err := d.confFiles()
@@ -71,9 +71,9 @@ func (d *draft) finish() error {
 	return d.checkPod()
 }
 
-// confFiles selects from the Request's files as Spark selects from those of a SPARK_CONF_DIR
-// (KubernetesClientUtils.loadSparkConfDirFiles): small files first, until spark.kubernetes.configMap.maxSize is
-// reached.
+// confFiles returns the Request's configuration files that the driver's ConfigMap gets. It selects them as Spark
+// selects the files of SPARK_CONF_DIR (KubernetesClientUtils.loadSparkConfDirFiles): it adds small files first, until
+// spark.kubernetes.configMap.maxSize is reached.
 func (d *draft) confFiles() (map[string]string, error) {
 	const key = "spark.kubernetes.configMap.maxSize"
 	limit, err := d.conf.Int(key, maxConfigMap)
@@ -110,8 +110,8 @@ func (d *draft) confFiles() (map[string]string, error) {
 	return data, nil
 }
 
-// SkipsConfFile reports whether Spark omits a file of its configuration directory from the driver's ConfigMap because
-// of its name.
+// SkipsConfFile reports whether Spark omits a file with this name when it copies its configuration directory into the
+// driver's ConfigMap.
 func SkipsConfFile(name string) bool {
 	for _, suffix := range []string{".gz", ".zip", ".jar", ".tar", ".template"} {
 		if strings.HasSuffix(name, suffix) {
@@ -121,7 +121,7 @@ func SkipsConfFile(name string) bool {
 	return strings.HasPrefix(name, "spark") && (strings.HasSuffix(name, "conf") || strings.HasSuffix(name, "properties"))
 }
 
-// checkFiles rejects data that a ConfigMap cannot hold.
+// checkFiles returns an error for data that a ConfigMap cannot hold.
 func checkFiles(field string, data map[string]string) error {
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -139,7 +139,8 @@ func checkFiles(field string, data map[string]string) error {
 	return nil
 }
 
-// checkPod rejects pods that the API server would reject after all other objects are created.
+// checkPod rejects a driver pod that the API server would reject. Otherwise the API server would reject the pod only
+// after all other objects are created.
 func (d *draft) checkPod() error {
 	volumes := map[string]bool{}
 	for _, v := range d.pod.Spec.Volumes {

@@ -56,8 +56,8 @@ func TestKeytab(t *testing.T) {
 	}
 }
 
-// TestKeytabOfTheImage: with a keytab of the image the token is mounted too. Spark omits it only for a keytab that it
-// uploads.
+// TestKeytabOfTheImage checks that the delegation token is also mounted if the keytab is in the image. Spark omits the
+// token only for a keytab that it uploads.
 func TestKeytabOfTheImage(t *testing.T) {
 	o := build(t, with("spark.kerberos.keytab", "local:///k", "spark.kerberos.principal", "p", "spark.kubernetes.kerberos.tokenSecret.name", "tokens",
 		"spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestDriverMemory: the expected amounts are those that spark-submit wrote for the same configuration.
+// TestDriverMemory compares the driver's memory with the amounts that spark-submit wrote for the same configuration.
 func TestDriverMemory(t *testing.T) {
 	const heap, factor, overhead = "spark.driver.memory", "spark.driver.memoryOverheadFactor", "spark.driver.memoryOverhead"
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestMemoryOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestJavaDouble: the expected texts are those of java.lang.Double.toString.
+// TestJavaDouble compares javaDouble with results of java.lang.Double.toString.
 func TestJavaDouble(t *testing.T) {
 	for f, want := range map[float64]string{
 		0: "0.0", 0.1: "0.1", 0.4: "0.4", 1: "1.0", 12.5: "12.5", 0.001: "0.001", 0.00099: "9.9E-4", 1e-5: "1.0E-5", 1234567: "1234567.0",

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Limits of Kubernetes names (k8s.io/apimachinery/pkg/util/validation).
+// The limits of Kubernetes names (k8s.io/apimachinery/pkg/util/validation).
 const (
 	labelLimit     = validation.LabelValueMaxLength
 	subdomainLimit = validation.DNS1123SubdomainMaxLength
 	serviceLimit   = validation.DNS1035LabelMaxLength
 )
 
-// ResourceNamePrefix returns the prefix that Spark makes from an application's name and a unique ID
-// (KubernetesConf.getResourceNamePrefix): lower case, every other character a dash, runs of dashes collapsed, no
-// leading dash, and an x in place of a leading digit. Its length is not limited; Build shortens the names it makes from
-// it.
+// ResourceNamePrefix returns the prefix that Spark builds from an application's name and a unique ID
+// (KubernetesConf.getResourceNamePrefix). The prefix is in lower case. Every character other than letters and digits
+// becomes a dash, several dashes in a row become one dash, a leading dash is removed, and a leading digit is replaced
+// by an x. The length of the prefix is not limited; Build shortens the names that it builds from the prefix.
 func ResourceNamePrefix(appName, uniqueID string) string {
 	name := collapse(appName + "-" + uniqueID)
 	name = strings.TrimPrefix(name, "-")
@@ -28,16 +28,17 @@ func ResourceNamePrefix(appName, uniqueID string) string {
 	return name
 }
 
-// AppNameLabel returns the value of the label spark-app-name (KubernetesConf.getAppNameLabel): like the prefix, but cut
-// to 63 characters and then without one leading and one trailing dash. It may be empty.
+// AppNameLabel returns the value of the label spark-app-name (KubernetesConf.getAppNameLabel). It is built like
+// ResourceNamePrefix, but cut to 63 characters; then one leading and one trailing dash are removed. It may be empty.
 func AppNameLabel(appName string) string {
 	name := collapse(appName)
 	name = name[:min(len(name), labelLimit)]
 	return strings.TrimSuffix(strings.TrimPrefix(name, "-"), "-")
 }
 
-// collapse trims text, lowers it and replaces every character that a DNS label cannot have. Spark works on UTF-16: a
-// character beyond U+FFFF becomes two dashes there, but runs of dashes are collapsed anyway.
+// collapse trims text, converts it to lower case, replaces every character that a DNS label cannot have by a dash, and
+// joins several dashes in a row. Spark works on UTF-16, in which a character beyond U+FFFF becomes two dashes, but the
+// result is the same because dashes are joined.
 func collapse(text string) string {
 	// Java lowers a dotted capital I to two characters, Go to one.
 	trimmed := strings.ReplaceAll(strings.TrimFunc(text, func(r rune) bool { return r <= ' ' }), "\u0130", "i\u0307")
@@ -54,13 +55,14 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// DriverPodName returns the name of a driver pod whose Request does not set one.
+// DriverPodName returns the name of the driver pod for a Request that does not set one.
 func DriverPodName(resourceNamePrefix string) string {
 	return bounded("", resourceNamePrefix, "-driver")
 }
 
-// ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc", or a name made from the
-// application's ID if that is too long for a Service or not a valid Service name. Spark uses a fresh random ID there.
+// ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc". If that is not a valid Service
+// name or is too long for one, the name is derived from the application's ID instead. Spark uses a random ID in that
+// case.
 func ServiceName(resourceNamePrefix, appID string) string {
 	name := resourceNamePrefix + "-driver-svc"
 	if len(name) <= serviceLimit && len(validation.IsDNS1035Label(name)) == 0 {
@@ -69,8 +71,8 @@ func ServiceName(resourceNamePrefix, appID string) string {
 	return "spark-" + digest("driver-svc/"+appID, 16) + "-driver-svc"
 }
 
-// bounded joins the three parts. If the result is too long for a name, the middle is cut and ends in digits of its
-// digest, so that two long names stay different.
+// bounded joins the three parts. If the result is too long for a name, the middle part is cut and extended by digits of
+// its digest, so that different names stay different.
 func bounded(before, middle, after string) string {
 	if len(before)+len(middle)+len(after) <= subdomainLimit {
 		return before + middle + after
@@ -85,8 +87,8 @@ func digest(text string, n int) string {
 	return hex.EncodeToString(sum[:])[:n]
 }
 
-// localDirUUID returns the part of the default local directory that Spark makes from a random UUID. Here it is made
-// from the application's ID: from the ID's own digits if it has the usual form.
+// localDirUUID returns the UUID in the name of the default local directory. Spark uses a random UUID; this function
+// derives it from the application's ID. If the ID has the usual form, the UUID consists of the digits of the ID.
 func localDirUUID(appID string) string {
 	hexa := strings.TrimPrefix(appID, "spark-")
 	if len(hexa) != 32 || strings.Trim(hexa, "0123456789abcdef") != "" {

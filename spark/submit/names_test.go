@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TestResourceNamePrefix: the expected names are those that spark-submit made from the same application names.
+// TestResourceNamePrefix compares the prefixes with those that spark-submit built from the same application names.
 func TestResourceNamePrefix(t *testing.T) {
 	const id = "c05dd8a1fbc0dc03"
 	for name, want := range map[string]string{
@@ -108,7 +108,7 @@ func TestLocalDirUUID(t *testing.T) {
 	}
 }
 
-// FuzzNames checks that the derived names are valid for every application name.
+// FuzzNames checks that the names that Build derives are valid for every application name.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{"pi", "___", "9", "Ä", strings.Repeat("long.", 100), "-", "a\x00b", "\u0130"} {
 		f.Add(name)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// policyOf returns the NetworkPolicy of a submission, or nil.
+// policyOf returns the NetworkPolicy among the objects of a submission, or nil if there is none.
 func policyOf(t *testing.T, objects []Object) (found *networkingv1.NetworkPolicy) {
 	t.Helper()
 	for _, o := range objects {
@@ -38,7 +38,8 @@ func wantPolicy(t *testing.T, got *networkingv1.NetworkPolicy, want string) {
 	}
 }
 
-// TestOpenPorts: if Spark isolates executors, the Request's ports are open to everybody. Otherwise there is no policy.
+// TestOpenPorts checks that the Request's ports are open to everybody if Spark isolates executors. If Spark does not
+// isolate executors, there is no policy.
 func TestOpenPorts(t *testing.T) {
 	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
@@ -74,8 +75,8 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 	}
 }
 
-// TestRunnerOpensPorts: spark-submit's policy does not include the ports, so there is a second policy, which closes
-// nothing that the first one leaves open.
+// TestRunnerOpensPorts checks that BuildRunner returns a second policy for the Request's ports, because the policy of
+// spark-submit does not include them. The second policy must not close anything that spark-submit's policy leaves open.
 func TestRunnerOpensPorts(t *testing.T) {
 	runner := func(version string, ports ...int32) Request {
 		r := minimal()
@@ -111,7 +112,8 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	}
 }
 
-// TestRunnerIsNotScraped: annotations that make Prometheus scrape the driver are not on the pod that submits it.
+// TestRunnerIsNotScraped checks that the runner pod does not get the annotations with which Prometheus scrapes the
+// driver.
 func TestRunnerIsNotScraped(t *testing.T) {
 	r := with("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
 	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}

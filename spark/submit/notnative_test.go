@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestErrorsThatSparkSubmitWouldNotReturn: errors about what needs a JVM, a file system's client or a file are marked;
-// errors about what could never work or what users must not set are not.
+// TestErrorsThatSparkSubmitWouldNotReturn checks which errors are marked NotNative. Errors about settings that need a
+// JVM, a file system's client or a file are marked. Errors about settings that could never work, or that users must not
+// set, are not.
 func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 	const upload = "spark.kubernetes.file.upload.path"
 	type change func(*Request)

@@ -11,23 +11,24 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// lateEnv are the variables that Spark sets on executors after those of the user's configuration: only a webhook can
-// override them (BasicExecutorFeatureStep, LocalDirsFeatureStep). A name that ends with "_" is a prefix.
+// lateEnv are the variables that Spark sets on executors after the variables of the user's configuration, so that only
+// a webhook can override them (BasicExecutorFeatureStep, LocalDirsFeatureStep). A name that ends with "_" is a prefix.
 var lateEnv = []string{"SPARK_EXECUTOR_POD_IP", "SPARK_EXECUTOR_POD_NAME", "SPARK_LOCAL_DIRS", "_SPARK_AUTH_SECRET", "SPARK_JAVA_OPT_"}
 
-// earlyEnv are the variables that Spark sets before the user's: spark.executorEnv.NAME overrides them.
+// earlyEnv are the variables that Spark sets on executors before the variables of the user's configuration, so that
+// spark.executorEnv.NAME overrides them.
 var earlyEnv = []string{
 	"SPARK_USER", "SPARK_DRIVER_URL", "SPARK_EXECUTOR_CORES", "SPARK_EXECUTOR_MEMORY", "SPARK_APPLICATION_ID", "SPARK_CONF_DIR", "SPARK_EXECUTOR_ID",
 	"SPARK_RESOURCE_PROFILE_ID",
 }
 
-// EnvOfConf reports whether an executor's variable must be set by spark.executorEnv.NAME, because Spark overrides the
-// template's variable of that name.
+// EnvOfConf reports whether an executor's variable can be set only by spark.executorEnv.NAME, because Spark overrides
+// the template's variable of that name.
 func EnvOfConf(name string) bool { return slices.Contains(earlyEnv, name) }
 
 // OverwrittenByConf returns the fields of an executor overlay that Spark overrides on executors because of the
-// application's configuration. Overwritten returns those that Spark overrides with every configuration. A variable or
-// device is named in brackets.
+// application's configuration. Fields that Spark overrides with every configuration are returned by Overwritten
+// instead. A field of several variables or devices is followed by the name in brackets, such as Env[NAME].
 func OverwrittenByConf(c *conf.Conf, o overlay.Overlay) []string {
 	var fields []string
 	last := make(map[string]int, len(o.Env))
@@ -73,8 +74,8 @@ func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
 	return set && (v.ValueFrom != nil || text != v.Value) || !set && EnvOfConf(v.Name)
 }
 
-// gpuOverwritten reports whether Spark sets another limit for the overlay's device. Spark derives limits from its own
-// resources (spark.executor.resource.NAME.amount and .vendor).
+// gpuOverwritten reports whether Spark sets another limit for the overlay's device than the overlay. Spark derives
+// limits from its own resource settings (spark.executor.resource.NAME.amount and .vendor).
 func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 	const prefix = "spark.executor.resource."
 	if gpu.Name == "" || gpu.Quantity <= 0 {

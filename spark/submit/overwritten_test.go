@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestOverwrittenByConf checks single rules. The fields that real executors keep of a template are in
-// dialect/sparkoperator/application/testdata/executors.
+// TestOverwrittenByConf checks single rules. The files in dialect/sparkoperator/application/testdata/executors show
+// which fields of a template real executors keep.
 func TestOverwrittenByConf(t *testing.T) {
 	env := func(name, value string) overlay.Overlay {
 		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, Value: value}}}

@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// requests are the inputs of the property tests: every kind, every version, plain and heavy, long and odd names.
+// requests returns the inputs of the property tests: requests of every kind of application and for every Spark version,
+// small and large requests, and long and unusual names.
 func requests() map[string]Request {
 	all := map[string]Request{}
 	for _, version := range append(SupportedVersions(), "3.1.1", "9.9.9", "") {
@@ -37,7 +38,7 @@ func requests() map[string]Request {
 	return all
 }
 
-// filesRequest returns a request with every file that a submitter could have, and templates with unknown fields.
+// filesRequest returns a request that has every file that a submitter could have, and templates with unknown fields.
 func filesRequest() Request {
 	r := gang("spark.kerberos.principal", "p", "spark.kubernetes.authenticate.driver.oauthToken", "t")
 	r.DriverCredentials = Credentials{CACert: []byte("ca"), ClientKey: []byte("key"), ClientCert: []byte("cert")}
@@ -66,7 +67,8 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 	})
 }
 
-// The order in which a configuration was written affects only lists that have an order: variables and mounts.
+// TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap checks that the order in which a configuration was written
+// does not change the objects before the pod. It may change only lists that have an order: variables and mounts.
 func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
 	r := heavyRequest()
 	want := build(t, r)
@@ -102,7 +104,8 @@ func TestTheRequestIsNotChanged(t *testing.T) {
 	}
 }
 
-// A stopping driver deletes Services and claims by this label. Only its own Service may be deleted that way.
+// TestOnlyServiceAndPodCarrySparksSelector checks that only the Service and the pods have the label spark-app-selector.
+// A stopping driver deletes Services and claims with this label, and it must delete only its own Service.
 func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
 	forAll(t, func(t *testing.T, r Request, o Objects) {
 		for _, object := range o.Before {
@@ -168,8 +171,8 @@ func propsOf(t *testing.T, r Request, o Objects) map[string]string {
 	return nil
 }
 
-// TestThePodFindsWhatItMounts: the pod has every volume that it mounts, and the objects that volumes name are created
-// before the pod.
+// TestThePodFindsWhatItMounts checks that the pod has every volume that it mounts, and that the objects that its
+// volumes name are created before the pod.
 func TestThePodFindsWhatItMounts(t *testing.T) {
 	given := []string{"creds", "krb5"} // heavyRequest names them, and users create them
 	forAll(t, func(t *testing.T, _ Request, o Objects) {
@@ -256,8 +259,8 @@ func TestWithoutAnOwnerNothingIsOwned(t *testing.T) {
 	}
 }
 
-// FuzzBuild checks that no configuration makes Build panic, and that every accepted one has valid names and a pod that
-// finds what it mounts.
+// FuzzBuild checks that no configuration makes Build panic, and that every accepted configuration gives valid names and
+// a pod that has every volume that it mounts.
 func FuzzBuild(f *testing.F) {
 	f.Add("spark.driver.memory", "2g", "arg", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
 	f.Add("spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/a", "$(A)", "3.5", "")

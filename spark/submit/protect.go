@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// These keys make a driver and its executors authenticate each other and encrypt their connections.
+// The keys with which a driver and its executors authenticate each other and encrypt their connections.
 const (
 	authenticateKey   = "spark.authenticate"
 	cryptoKey         = "spark.network.crypto.enabled"
@@ -19,13 +19,15 @@ const (
 	rpcTLSKey         = "spark.ssl.rpc.enabled"
 )
 
-// Protect makes driver and executors authenticate each other and encrypt their connections, unless the configuration
-// says otherwise. On Kubernetes, the driver generates the secret (in client mode too) and passes it to its executors in
-// their environment (SecurityManager.initializeAuth, BasicExecutorFeatureStep). Do not use it for a driver of a
-// standalone cluster, which needs a secret that the whole cluster knows.
+// Protect sets the keys with which a driver and its executors authenticate each other and encrypt their connections,
+// unless the configuration sets these keys itself. On Kubernetes, the driver generates the secret (in client mode too)
+// and passes it to its executors in their environment (SecurityManager.initializeAuth, BasicExecutorFeatureStep). Do
+// not use Protect for a driver of a standalone cluster, because such a driver needs a secret that the whole cluster
+// knows.
 //
-// Without authentication (spark.authenticate is false) there is no encryption either, since Spark fails if it finds
-// encryption alone. If the configuration chooses another encryption (TLS, SASL, a cipher), Protect keeps it.
+// If the configuration sets spark.authenticate to false, Protect does not enable encryption either, since Spark fails
+// if encryption is enabled without authentication. If the configuration chooses another encryption (TLS, SASL, a
+// cipher), Protect keeps it.
 func Protect(c *conf.Conf, version string) {
 	c.SetIfMissing(authenticateKey, "true")
 	if on, err := c.Bool(authenticateKey, true); err != nil || !on {
@@ -44,12 +46,12 @@ func Protect(c *conf.Conf, version string) {
 	}
 }
 
-// releasePattern matches a version with all of its three numbers.
+// releasePattern matches a version that has all three numbers.
 var releasePattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
 
-// authenticatedCipher reports whether a version of Spark is known to have a usable AES/GCM. Earlier versions close
-// connections at the second message (SPARK-56227). They use AES/CTR, which keeps messages secret but does not protect
-// them from changes.
+// authenticatedCipher reports whether a version of Spark is known to have a usable AES/GCM. Versions with the bug
+// SPARK-56227 close connections at the second message. They have to use AES/CTR, which keeps messages secret but does
+// not protect them from changes.
 func authenticatedCipher(version string) bool {
 	match := releasePattern.FindStringSubmatch(version)
 	if match == nil {

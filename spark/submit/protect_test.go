@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// TestProtect: authentication and encryption are enabled together, and the user's settings win.
+// TestProtect checks that Protect enables authentication and encryption together, and that the user's settings override
+// it.
 func TestProtect(t *testing.T) {
 	basic := map[string]string{"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
 	with := func(more ...string) map[string]string {

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// quirks are the differences between Spark lines at submission. Everything else is the same from 3.5 to 4.3.
+// quirks describes one Spark line by its differences from other lines at submission. In everything else, the lines from
+// 3.5 to 4.3 are the same.
 type quirks struct {
 	major, minor int
 
@@ -49,7 +50,7 @@ type quirks struct {
 	resizePolicy bool
 }
 
-// lines is the table of Spark lines, oldest first. Each line is its predecessor plus changes.
+// lines is the table of Spark lines, oldest first. Each line is a copy of its predecessor with changes.
 var lines = func() []quirks {
 	v35 := quirks{major: 3, minor: 5, legacyAccess: true, pythonVersion: true}
 
@@ -74,7 +75,7 @@ var lines = func() []quirks {
 	return []quirks{v35, v40, v41, v42, v43}
 }()
 
-// SupportedVersions returns the Spark lines of the table, oldest first, such as "4.1".
+// SupportedVersions returns the names of the supported Spark lines, such as "4.1", oldest first.
 func SupportedVersions() []string {
 	out := make([]string, len(lines))
 	for i, q := range lines {
@@ -88,7 +89,7 @@ func (q quirks) String() string { return fmt.Sprintf("%d.%d", q.major, q.minor) 
 
 var versionPattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
 
-// quirksFor returns the line for a declared version. The warning is empty if the table has the version.
+// quirksFor returns the line for a declared version. The warning is empty if the table of lines contains the version.
 func quirksFor(version string) (q quirks, warning string) {
 	oldest, newest := lines[0], lines[len(lines)-1]
 	match := versionPattern.FindStringSubmatch(version)
@@ -113,14 +114,15 @@ func quirksFor(version string) (q quirks, warning string) {
 	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; built as Spark %s", version, newest, newest)
 }
 
-// LineOf returns the numbers of the line for which Build builds a declared version, such as 4 and 1 for "4.1.4".
+// LineOf returns the major and minor number of the line that Build uses for a declared version, such as 4 and 1 for
+// "4.1.4".
 func LineOf(version string) (major, minor int) {
 	q, _ := quirksFor(version)
 	return q.major, q.minor
 }
 
-// versionLabel returns the value of the label spark-version: the declared version, or the line's name if that is not a
-// valid label value.
+// versionLabel returns the value of the label spark-version. It is the declared version, or the name of the line if the
+// declared version is not a valid label value.
 func versionLabel(declared string, q quirks) string {
 	if declared == "" || len(validation.IsValidLabelValue(declared)) > 0 {
 		return q.String()

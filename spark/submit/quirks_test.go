@@ -53,7 +53,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestLines checks the differences between Spark lines as objects show them.
+// TestLines checks how the differences between Spark lines appear in the objects.
 func TestLines(t *testing.T) {
 	type facts struct {
 		Ports                   int
@@ -110,8 +110,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A value with braces is not a valid label value: before 4.0 nothing replaces the braces, and the API server would
-// reject the pod.
+// TestAppIDInLabelsBefore40IsRefused checks that the marker {{APP_ID}} in a label is rejected before Spark 4.0, because
+// these versions do not replace the marker, and the API server would reject a label value with braces.
 func TestAppIDInLabelsBefore40IsRefused(t *testing.T) {
 	r := with("spark.kubernetes.driver.label.id", "{{APP_ID}}")
 	r.SparkVersion = "3.5.9"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestScopeOfReferences: references are replaced in values with typed reads and nowhere else; spark.properties has the
-// raw text.
+// TestScopeOfReferences checks that references are replaced only in values that are read by typed reads, and that
+// spark.properties has the raw text.
 func TestScopeOfReferences(t *testing.T) {
 	r := with("spark.kubernetes.container.image", "${spark.repo}/x:${env:TAG}${system:suffix}", "spark.repo", "r", "spark.driver.cores", "${spark.n}", "spark.n", " 2 ",
 		"spark.kubernetes.driver.label.l", "$", "spark.kubernetes.driverEnv.E", "${spark.repo}", "spark.kubernetes.driver.annotation.a", "${spark.repo}",

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// refusedFor checks that Build rejects r, and that the error has the name of the key or field and contains text.
+// refusedFor checks that Build rejects r with an error whose key or field is name and whose message contains text.
 func refusedFor(t *testing.T, r Request, name, text string) {
 	t.Helper()
 	o, err := Build(r)

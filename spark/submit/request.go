@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Request is the complete input of Build. Everything that spark-submit takes from its environment, its disk, the clock
-// or a random source is a field here.
+// Request is the complete input of Build. It has a field for everything that spark-submit takes from its environment,
+// its disk, the clock or a random source.
 type Request struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the quirks of the Spark line.
 	SparkVersion string
@@ -124,13 +124,14 @@ type File struct {
 	Content []byte
 }
 
-// Credentials are the files with which a driver authenticates to the API server instead of its service account's token
-// (spark.kubernetes.authenticate.driver.caCertFile, .clientKeyFile, .clientCertFile). Empty fields are absent.
+// Credentials are the files with which a driver authenticates to the API server instead of the token of its service
+// account (spark.kubernetes.authenticate.driver.caCertFile, .clientKeyFile, .clientCertFile). An empty field stands for
+// a missing file.
 type Credentials struct {
 	CACert, ClientKey, ClientCert []byte
 }
 
-// Objects is the result of Build. Create Before in order, then the driver pod.
+// Objects is the result of Build. The caller must create the objects of Before in order, then the driver pod.
 type Objects struct {
 	// Before holds ConfigMaps, Services, Secrets, NetworkPolicies and claims.
 	Before []Object
@@ -144,7 +145,7 @@ type Objects struct {
 	Warnings []string
 }
 
-// DeepCopy returns a copy that shares nothing with o.
+// DeepCopy returns a copy that shares no memory with o.
 func (o Objects) DeepCopy() Objects {
 	before := make([]Object, len(o.Before))
 	for i, object := range o.Before {
@@ -153,7 +154,7 @@ func (o Objects) DeepCopy() Objects {
 	return Objects{Before: before, Driver: o.Driver.DeepCopy(), DriverExtra: runtime.DeepCopyJSON(o.DriverExtra), Warnings: slices.Clone(o.Warnings)}
 }
 
-// Object is a Kubernetes object with its metadata.
+// Object is a Kubernetes object, including its metadata.
 type Object interface {
 	metav1.Object
 	runtime.Object

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// These names identify a runner pod. It does not have the label spark-app-selector: a stopping driver deletes by that
-// label.
+// The names that identify a runner pod. A runner pod does not have the label spark-app-selector, because a stopping
+// driver deletes objects with that label.
 const (
 	// RoleSubmitter is the value of RoleLabel on a runner pod.
 	RoleSubmitter = "submitter"
@@ -25,13 +25,13 @@ const (
 	RunnerContainer = "spark-submit"
 )
 
-// RunnerDeadline is the runner pod's activeDeadlineSeconds. The time counts from its start on a node and includes the
-// image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, such as on a file
+// RunnerDeadline is the runner pod's activeDeadlineSeconds. The time counts from the pod's start on a node and includes
+// the image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, such as on a file
 // system that does not answer.
 const RunnerDeadline = 1800
 
-// These are the resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. Half of the limit is its
-// heap, which --packages and the clients of file systems fill.
+// The resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. Half of the memory limit is its heap,
+// which --packages and the clients of file systems fill.
 const (
 	runnerCPU    = "250m"
 	runnerMemory = "1Gi"
@@ -40,7 +40,7 @@ const (
 	runnerOptions = "-XX:MaxRAMPercentage=50 -XX:MaxJavaStackTraceDepth=6"
 )
 
-// These are the path of spark-submit in every Spark image, and the names of the runner's directory and volumes.
+// The path of spark-submit in every Spark image, and the names of the runner's directory and volumes.
 const (
 	sparkSubmit  = "/opt/spark/bin/spark-submit"
 	runnerDir    = "/opt/sparkoperator/submit"
@@ -48,8 +48,8 @@ const (
 	tempVolume   = "sparkoperator-tmp"
 )
 
-// Runner holds the objects that submit an application with the real spark-submit, in a pod of the application's own
-// image. Create the Secret first.
+// Runner contains the objects that submit an application with the real spark-submit, in a pod of the application's own
+// image. The caller must create the Secret first.
 type Runner struct {
 	// Secret holds the pod templates and the whole configuration, which may contain credentials. Spark-submit reads
 	// both.
@@ -64,23 +64,23 @@ type Runner struct {
 	Warnings []string
 }
 
-// RunnerName returns the name of the runner's pod and of its Secret.
+// RunnerName returns the name of the runner pod and of its Secret.
 func RunnerName(resourceNamePrefix string) string { return bounded("", resourceNamePrefix, "-submit") }
 
-// BuildRunner returns a pod that submits the application with spark-submit, for requests that Build cannot serve
-// without a JVM. Like Build, it is a pure function: the same request gives the same objects. It rejects every other
-// request that Build rejects. SubmitTime is left to spark-submit.
+// BuildRunner returns a pod that submits the application with spark-submit. It is for requests that Build cannot serve
+// without a JVM, and rejects every other request that Build rejects. Like Build, it is a pure function: the same
+// Request gives the same objects. Spark-submit determines the submission time itself, so SubmitTime has no effect.
 //
-// The Request determines what it determines in Build: namespace, driver pod name, master, owner, labels and templates,
-// whatever the configuration says. A second runner of the same Request does not create a second driver, since the
-// driver pod's name is taken. AppID and ConfigMapName have no effect: spark-submit makes its own. SystemProperties have
-// no effect either: "${system:NAME}" refers to the runner's own JVM. The driver pod alone owns the Service, the
-// ConfigMaps and the claims that spark-submit creates.
+// As in Build, the Request determines namespace, driver pod name, master, owner, labels and templates, whatever the
+// configuration says. A second runner of the same Request does not create a second driver, since the driver pod's name
+// is taken. AppID and ConfigMapName have no effect, because spark-submit generates its own. SystemProperties have no
+// effect either, because "${system:NAME}" refers to the runner's own JVM. The Service, the ConfigMaps and the claims
+// that spark-submit creates are owned by the driver pod alone.
 //
-// The runner gets what the driver uses to reach file systems, so that it can reach them too: environment, Secrets and
-// ConfigMaps mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars,
-// init containers, ports or claims. Its security context is the driver's, made at least as strict as the restricted Pod
-// Security Standard asks.
+// The runner gets the settings with which the driver reaches file systems, so that it can reach them too: environment,
+// Secrets and ConfigMaps mounted into the Spark container, node placement, the user's labels and annotations. It has no
+// sidecars, init containers, ports or claims. Its security context is that of the driver, but at least as strict as the
+// restricted Pod Security Standard requires.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
 		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; what needs a JVM can only be submitted to Kubernetes", conf.Shorten(r.DriverMaster))
@@ -123,21 +123,22 @@ func BuildRunner(r Request) (Runner, error) {
 	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warns.All()}, nil
 }
 
-// runnerFiles collects the files that spark-submit reads: keys of a Secret, and the volume items that turn them into
-// files.
+// runnerFiles collects the files that spark-submit reads. The field data has their contents as keys of a Secret, and
+// items has the volume items that map the keys to paths.
 type runnerFiles struct {
 	data  map[string][]byte
 	items []corev1.KeyToPath
 }
 
-// add adds a file at a path below runnerDir and returns its full path.
+// add adds a file at a path below runnerDir and returns the file's full path.
 func (f *runnerFiles) add(key, path string, content []byte) string {
 	f.data[key] = slices.Clone(content)
 	f.items = append(f.items, corev1.KeyToPath{Key: key, Path: path})
 	return runnerDir + "/" + path
 }
 
-// addAll adds files below a directory and returns the directory, or an empty string if there are no files.
+// addAll adds files to the directory dir below runnerDir and returns the directory's full path, or an empty string if
+// there are no files.
 func (f *runnerFiles) addAll(dir string, files map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f.add(dir+"."+name, dir+"/"+name, []byte(files[name]))
@@ -148,7 +149,7 @@ func (f *runnerFiles) addAll(dir string, files map[string]string) string {
 	return runnerDir + "/" + dir
 }
 
-// check rejects data that a Secret cannot hold.
+// check returns an error for data that a Secret cannot hold.
 func (f *runnerFiles) check() error {
 	total := 0
 	for _, key := range slices.Sorted(maps.Keys(f.data)) {
@@ -163,14 +164,14 @@ func (f *runnerFiles) check() error {
 	return nil
 }
 
-// lateDriverEnv are the variables that spark-submit sets on a driver over those of its template
-// (BasicDriverFeatureStep). Spark-submit takes its other variables from its own environment, which is the driver's, or
+// lateDriverEnv are the variables that spark-submit sets on a driver in spite of the driver's template
+// (BasicDriverFeatureStep). Spark-submit takes other variables from its own environment, which equals the driver's, or
 // from files of SPARK_CONF_DIR.
 var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"}
 
-// runnerTemplates adds the pod templates with the overlays applied. The driver gets its owner from its template. The
-// owner reference does not block the owner's deletion, since that needs a right that drivers' service accounts do not
-// have.
+// runnerTemplates adds the pod templates, to which the overlays are applied, to the runner's files. The driver gets its
+// owner from its template. The owner reference does not block the owner's deletion, because blocking it requires a
+// right that the service accounts of drivers do not have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {
 		d.warn("Driver.MemoryLimit: has no effect: spark-submit computes the driver's memory limit from spark.driver.memory and spark.driver.memoryOverhead")
@@ -220,8 +221,8 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 	return nil
 }
 
-// runnerConf returns the user's configuration overridden by the Request's fields: by keys if spark-submit has such
-// keys, otherwise by files.
+// runnerConf returns the user's configuration, overridden by the Request's fields. A field sets the key that
+// spark-submit has for it; a field without such a key becomes a file.
 func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c := given.Clone()
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
@@ -269,7 +270,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	return c
 }
 
-// runnerSecrets adds the Request's files and sets the keys that name them.
+// runnerSecrets adds the Request's secret files to the runner's files, and sets the keys that name them.
 func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
 	for _, f := range []struct {
 		key, file string
@@ -293,8 +294,8 @@ func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
 	}
 }
 
-// runnerArgs returns the command line of spark-submit, which the image's entrypoint runs like any other command. It
-// contains nothing of the configuration.
+// runnerArgs returns the command line of spark-submit, which the image's entrypoint runs like any other command. The
+// command line contains no value of the configuration.
 func (d *draft) runnerArgs() []string {
 	args := []string{sparkSubmit, "--properties-file", runnerDir + "/spark.properties", "--master", d.r.Master, "--deploy-mode", "cluster"}
 	if d.r.MainClass != "" {
@@ -314,7 +315,7 @@ func (d *draft) runnerArgs() []string {
 	return args
 }
 
-// runnerResources returns requests and limits of a runner.
+// runnerResources returns the resource requests and limits of a runner.
 func runnerResources() corev1.ResourceRequirements {
 	memory := resource.MustParse(runnerMemory)
 	return corev1.ResourceRequirements{

@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// bySparkSubmit returns the submission that spark-submit would make in a runner's pod, in the pod's environment and
-// with its files. cmdline.Parse and submit.Build stand for spark-submit: TestAgainstSparkSubmit compares them with the
-// real one. Configs has the data of the mounted ConfigMaps by name.
+// bySparkSubmit returns the objects that spark-submit would build in the runner's pod, from the pod's environment and
+// files. The functions cmdline.Parse and submit.Build stand in for spark-submit: TestAgainstSparkSubmit compares them
+// with the real one. The argument configs maps the names of the mounted ConfigMaps to their data.
 func bySparkSubmit(t *testing.T, r submit.Request, o submit.Runner, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 	c := o.Pod.Spec.Containers[0]
@@ -86,7 +86,7 @@ func sparkContainer(t *testing.T, o submit.Objects) corev1.Container {
 	return o.Driver.Spec.Containers[i]
 }
 
-// plainEnv returns the variables that have a value of their own.
+// plainEnv returns the literal values of the variables by name. The value of a variable with a source is empty.
 func plainEnv(c corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {
@@ -107,7 +107,7 @@ func lastEnv(c corev1.Container) map[string]string {
 	return env
 }
 
-// fullDriverOverlay returns an overlay with everything that it can give a driver's container.
+// fullDriverOverlay returns an overlay that sets every field that affects a driver's container.
 func fullDriverOverlay() overlay.Overlay {
 	return overlay.Overlay{
 		Env: []corev1.EnvVar{
@@ -124,8 +124,8 @@ func fullDriverOverlay() overlay.Overlay {
 	}
 }
 
-// TestDriverOfARunner: the driver that spark-submit makes equals the operator's own, except for differences with a
-// warning.
+// TestDriverOfARunner checks that the driver that spark-submit builds equals the driver that Build builds, except for
+// differences about which BuildRunner warns.
 func TestDriverOfARunner(t *testing.T) {
 	configs := map[string]map[string]string{
 		"spark-files":  {"log4j2.properties": "rootLogger.level = warn", "metrics.properties": "m", "spark-defaults.conf": "spark.x y"},
@@ -190,7 +190,7 @@ func TestDriverOfARunner(t *testing.T) {
 	}
 }
 
-// configOf returns the files of the ConfigMap that contains one with this name.
+// configOf returns the files of the ConfigMap that contains a file with this name.
 func configOf(t *testing.T, o submit.Objects, file string) map[string]string {
 	t.Helper()
 	for _, object := range o.Before {

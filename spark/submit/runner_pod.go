@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runnerPod returns the pod that runs spark-submit. The draft's pod and Spark container are the driver's template with
-// the overlay applied.
+// runnerPod returns the pod that runs spark-submit. When it is called, the draft's pod and Spark container are the
+// driver's template after the overlay.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
 	account, err := d.runnerAccount(&driver.Spec)
@@ -64,8 +64,8 @@ func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// runnerAccount returns the service account of the runner: the one that the configuration names for it, else the
-// Request's, else the driver's.
+// runnerAccount returns the service account of the runner: the account that the configuration names for the runner,
+// else the one of the Request, else the driver's.
 func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	account, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
 	if err != nil || account != "" {
@@ -74,8 +74,8 @@ func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	return d.conf.String(driverAccountKey, cmp.Or(driver.ServiceAccountName, driver.DeprecatedServiceAccount))
 }
 
-// basicNodes applies the driver's node selectors to the runner. Users set them because these nodes have the image or
-// can reach a file system, and the runner needs both.
+// basicNodes applies the driver's node selectors to the runner. Users choose nodes that have the image or can reach a
+// file system, and the runner needs both too.
 func basicNodes(d *draft) error {
 	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector."} {
 		for key, value := range d.conf.WithPrefix(prefix) {
@@ -88,8 +88,8 @@ func basicNodes(d *draft) error {
 	return nil
 }
 
-// runnerLabels returns the user's labels of the driver, by which clouds give a pod its identity, and the Request's. It
-// omits Spark's selector and the labels that put the driver into a gang.
+// runnerLabels returns the runner's labels: the user's labels of the driver, by which clouds give a pod its identity,
+// and the labels of the Request. It omits Spark's selector and the labels that put the driver into a gang.
 func (d *draft) runnerLabels() map[string]string {
 	labels := maps.Clone(d.pod.Labels)
 	if labels == nil {
@@ -114,24 +114,25 @@ func (d *draft) runnerLabels() map[string]string {
 }
 
 // gangPrefixes are the prefixes of labels and annotations by which Volcano, YuniKorn, the coscheduling plugin and Kueue
-// put a pod into a gang or a queue. A runner with the driver's would wait forever for its gang to be complete: the
-// driver is created after the runner has run.
+// put a pod into a gang or a queue. A runner with the driver's labels would wait forever until its gang is complete,
+// because the driver is created only after the runner has run.
 var gangPrefixes = []string{
 	"scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/", "yunikorn.apache.org/", "scheduling.x-k8s.io/", "scheduling.sigs.k8s.io/", "kueue.x-k8s.io/",
 }
 
-// yunikornLabels are YuniKorn's labels without a prefix.
+// yunikornLabels are the YuniKorn labels that have no prefix.
 var yunikornLabels = []string{"queue", "applicationId"}
 
 func isGangKey(key string) bool {
 	return slices.ContainsFunc(gangPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// scrapeAnnotations is the prefix of annotations that make Prometheus scrape a pod. Only the driver serves the metrics.
+// scrapeAnnotations is the prefix of annotations with which Prometheus scrapes a pod. The runner does not get them,
+// because only the driver serves the metrics.
 const scrapeAnnotations = "prometheus.io/"
 
-// runnerAnnotations returns the driver's annotations of user and overlay, without those for Prometheus and for gang
-// schedulers.
+// runnerAnnotations returns the annotations that the user and the overlay set on the driver, except for those of
+// Prometheus and of gang schedulers.
 func (d *draft) runnerAnnotations() map[string]string {
 	annotations := maps.Clone(d.pod.Annotations)
 	delete(annotations, DefaultContainerAnnotation)
@@ -150,8 +151,9 @@ func (d *draft) runnerAnnotations() map[string]string {
 	return annotations
 }
 
-// runnerEnv returns the environment of spark-submit, from which it takes some settings of the driver: the Request's
-// submitter environment, then the driver's own. If a name occurs twice, Kubernetes uses the last value.
+// runnerEnv returns the environment of spark-submit: first the submitter's environment in the Request, then the
+// driver's own variables. Spark-submit takes some settings of the driver from its environment. If a name occurs twice,
+// Kubernetes uses the last value.
 func (d *draft) runnerEnv(driver []corev1.EnvVar, files *runnerFiles) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(name, value string) { env = append(env, corev1.EnvVar{Name: name, Value: value}) }
@@ -177,7 +179,8 @@ func (d *draft) runnerEnv(driver []corev1.EnvVar, files *runnerFiles) []corev1.E
 	return env
 }
 
-// runnerUser returns the SPARK_USER that Build would set; spark-submit passes its own on to the driver.
+// runnerUser returns the SPARK_USER that Build would set on the driver. Spark-submit passes its own SPARK_USER on to
+// the driver.
 func (d *draft) runnerUser() string {
 	if d.r.ProxyUser != "" && d.r.User == "" {
 		return d.r.ProxyUser
@@ -188,8 +191,9 @@ func (d *draft) runnerUser() string {
 	return d.r.User
 }
 
-// runnerVolumes mounts the Secret, a directory for temporary files (the image's may be read-only), and those of the
-// driver's volumes that two pods can have. A claim or a directory of a node is for the driver alone.
+// runnerVolumes mounts the Secret, a directory for temporary files (because the image's may be read-only), and the
+// driver's volumes that two pods can have at the same time. It does not mount claims and directories of a node, which
+// are for the driver alone.
 func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMount, files *runnerFiles) {
 	slices.SortFunc(files.items, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
 	d.mount(corev1.Volume{Name: runnerVolume, VolumeSource: corev1.VolumeSource{
@@ -217,13 +221,14 @@ func (d *draft) mountedAt(path string) bool {
 	})
 }
 
-// isSharable reports whether two pods can have the volume at once: its content is read from the API, or it is an empty
-// directory per pod.
+// isSharable reports whether two pods can have the volume at the same time, because its content is read from the API
+// server or each pod gets its own empty directory.
 func isSharable(v *corev1.Volume) bool {
 	return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil || v.DownwardAPI != nil || v.EmptyDir != nil
 }
 
-// runnerPodSecurity returns the driver's pod security context, with the default seccomp profile if it has none.
+// runnerPodSecurity returns the driver's pod security context. If the context has no seccomp profile, or the profile
+// Unconfined, it gets the runtime's default profile.
 func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {
@@ -235,8 +240,8 @@ func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityCon
 	return s
 }
 
-// runnerSecurity keeps the user of the driver's security context and removes every privilege: spark-submit needs none.
-// Whether root may run is left to the driver's context, because the image is the driver's.
+// runnerSecurity returns the driver's security context without any privilege, because spark-submit needs none. It keeps
+// the context's user. The driver's context also decides whether root may run, because the image is the driver's.
 func runnerSecurity(driver *corev1.SecurityContext, pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {

@@ -30,7 +30,7 @@ func buildRunner(t *testing.T, r Request) Runner {
 	return o
 }
 
-// runnerProps parses the properties that spark-submit gets.
+// runnerProps returns the properties that the runner passes to spark-submit.
 func runnerProps(t *testing.T, o Runner) map[string]string {
 	t.Helper()
 	c, err := conf.UnmarshalProperties(string(o.Secret.Data["spark.properties"]))
@@ -40,7 +40,7 @@ func runnerProps(t *testing.T, o Runner) map[string]string {
 	return c.Map()
 }
 
-// runnerTemplate parses a pod template that spark-submit gets.
+// runnerTemplate returns the pod template in one of the runner's files.
 func runnerTemplate(t *testing.T, o Runner, file string) *corev1.Pod {
 	t.Helper()
 	var pod corev1.Pod
@@ -50,7 +50,7 @@ func runnerTemplate(t *testing.T, o Runner, file string) *corev1.Pod {
 	return &pod
 }
 
-// readable returns a Secret with its data as text.
+// readable returns a Secret as text in which the Secret's data is readable.
 func readable(t *testing.T, s *corev1.Secret) []byte {
 	t.Helper()
 	s = s.DeepCopy()
@@ -94,8 +94,8 @@ func TestRunnerGolden(t *testing.T) {
 	}
 }
 
-// TestRunnerIsPure: the same request always gives the same objects, since the Secret is immutable, and the request is
-// not changed.
+// TestRunnerIsPure checks that the same Request always gives the same objects, because the Secret is immutable, and
+// that BuildRunner does not change the Request.
 func TestRunnerIsPure(t *testing.T) {
 	r := heavyRequest()
 	before := r.Conf.Map()
@@ -113,7 +113,8 @@ func TestRunnerIsPure(t *testing.T) {
 	}
 }
 
-// TestRequestOverridesRunnerConfiguration: the configuration cannot override what the Request determines.
+// TestRequestOverridesRunnerConfiguration checks that the configuration cannot override settings that the Request
+// determines.
 func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	r := with(
 		"spark.master", "k8s://https://evil.example", "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "kube-system",
@@ -160,8 +161,8 @@ func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	}
 }
 
-// TestRunnerCommand: all words after the application belong to the application, the command contains nothing of the
-// configuration, and no user text becomes an option.
+// TestRunnerCommand checks that all words after the application belong to the application, that the command contains no
+// value of the configuration, and that no text of the user becomes an option.
 func TestRunnerCommand(t *testing.T) {
 	r := with("spark.hadoop.fs.s3a.secret.key", "hunter2")
 	r.ProxyUser, r.Arguments = "eve", []string{"--master", "local", "$(PATH)"}
@@ -192,7 +193,7 @@ func TestRunnerCommand(t *testing.T) {
 	}
 }
 
-// TestRunnerRefuses: BuildRunner rejects what Build rejects and spark-submit would reject too, and nothing else.
+// TestRunnerRefuses checks that BuildRunner rejects exactly the requests that both Build and spark-submit would reject.
 func TestRunnerRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -232,8 +233,8 @@ func TestRunnerRefuses(t *testing.T) {
 	}
 }
 
-// TestRunnerHasWhatTheDriverHas: the runner has everything of the driver that helps to reach the files which
-// spark-submit reads, and nothing that is only for the driver.
+// TestRunnerHasWhatTheDriverHas checks that the runner has all settings of the driver with which spark-submit reaches
+// files, and no settings that are only for the driver.
 func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	r := with(
 		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark",
@@ -300,8 +301,8 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	}
 }
 
-// TestRunnerIsNotInGang: labels and annotations that put the driver into a queue or a gang are not on the runner, which
-// runs before the driver.
+// TestRunnerIsNotInGang checks that the runner does not get the labels and annotations that put the driver into a queue
+// or a gang, because the runner runs before the driver.
 func TestRunnerIsNotInGang(t *testing.T) {
 	r := with(
 		"spark.kubernetes.driver.label.queue", "root.research",
@@ -369,7 +370,7 @@ func TestRunnerSecurity(t *testing.T) {
 	}
 }
 
-// TestRunnerFiles: the Request's replacements for files of the submitter become files of the runner.
+// TestRunnerFiles checks that the Request's contents of submitter's files become files of the runner.
 func TestRunnerFiles(t *testing.T) {
 	r := with("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 	r.ConfFiles = map[string]string{"log4j2.properties": "log"}
@@ -414,7 +415,7 @@ func TestRunnerFiles(t *testing.T) {
 	}
 }
 
-// TestRunnerWarns: BuildRunner warns of settings that have another effect in spark-submit than in Build.
+// TestRunnerWarns checks that BuildRunner warns about settings whose effect differs between spark-submit and Build.
 func TestRunnerWarns(t *testing.T) {
 	r := with("not.spark", "x", "spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml")
 	limit := resource.MustParse("3Gi")
@@ -437,7 +438,8 @@ func TestRunnerWarns(t *testing.T) {
 	}
 }
 
-// TestRunnerAccount: the runner's account is the driver's, whichever of its two fields sets it.
+// TestRunnerAccount checks that the runner's service account is the driver's, whether the configuration or one of the
+// template's two fields sets it.
 func TestRunnerAccount(t *testing.T) {
 	for name, c := range map[string]struct{ conf, template, want string }{
 		"nobody says":          {"", `{}`, ""},
@@ -458,7 +460,7 @@ func TestRunnerAccount(t *testing.T) {
 	}
 }
 
-// TestRunnerNames: the names never exceed their limits.
+// TestRunnerNames checks that the runner's names never exceed their limits.
 func TestRunnerNames(t *testing.T) {
 	long := strings.Repeat("a", 250)
 	if a, b := RunnerName(long+"b"), RunnerName(long+"c"); len(a) > 253 || a == b || !strings.HasSuffix(a, "-submit") {

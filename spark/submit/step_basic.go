@@ -18,7 +18,7 @@ import (
 
 const factorKey = "spark.kubernetes.memoryOverheadFactor"
 
-// basicStep builds the driver container and the pod around it: image, resources, ports, environment, labels
+// basicStep builds the driver's container and pod: image, resources, ports, environment and labels
 // (BasicDriverFeatureStep).
 func basicStep(d *draft) error {
 	for _, part := range []func(*draft) error{basicImage, basicResources, basicDevices, basicPorts, basicEnv, basicMeta, basicPlacement} {
@@ -32,7 +32,7 @@ func basicStep(d *draft) error {
 	return nil
 }
 
-// firstOf returns the value of the first key that is set, or an empty string.
+// firstOf returns the value of the first of keys that is set, or an empty string if none is set.
 func (d *draft) firstOf(keys ...string) (string, error) {
 	for _, key := range keys {
 		if _, _, ok := d.conf.Lookup(key); ok {
@@ -127,7 +127,7 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// memory returns the memory of the pod.
+// memory returns the memory of the draft's pod.
 func (d *draft) memory() (resource.Quantity, error) {
 	if d.role == RoleExecutor {
 		return executorMemory(d)
@@ -165,11 +165,12 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 	return mebibytes(heap + overhead), nil
 }
 
-// truncate converts like the JVM's cast of a double to an int, which saturates.
+// truncate converts f to an integer as the JVM casts a double to an int: values beyond the largest int become the
+// largest int.
 func truncate(f float64) int64 { return int64(min(f, math.MaxInt32)) }
 
-// overheadFactor returns the driver's factor. It also writes the common factor to spark.properties, from which
-// executors take it.
+// overheadFactor returns the driver's memory overhead factor. It also writes the common factor to spark.properties,
+// because executors read it there.
 func overheadFactor(d *draft) (float64, error) {
 	def := 0.1
 	if d.kind != typeJava {
@@ -194,8 +195,8 @@ func overheadFactor(d *draft) (float64, error) {
 	return factor, nil
 }
 
-// javaDouble formats a number like java.lang.Double.toString: always with a fraction, and with an exponent below 1e-3
-// and from 1e7.
+// javaDouble formats a number like java.lang.Double.toString: always with a fraction, and with an exponent if the
+// number is below 1e-3 or at least 1e7.
 func javaDouble(f float64) string {
 	if abs := math.Abs(f); f != 0 && (abs < 1e-3 || abs >= 1e7) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
@@ -212,7 +213,7 @@ func javaDouble(f float64) string {
 	return text
 }
 
-// basicDevices turns spark.ROLE.resource.NAME.amount and .vendor into limits.
+// basicDevices sets the container's limits for the devices of spark.ROLE.resource.NAME.amount and .vendor.
 func basicDevices(d *draft) error {
 	prefix := "spark." + d.role + ".resource."
 	seen := map[string]bool{}
@@ -246,7 +247,7 @@ func basicDevices(d *draft) error {
 	return nil
 }
 
-// These are the default ports and their names in pod and Service.
+// The default ports of a driver, and the names of the ports in the pod and the Service.
 const (
 	driverPort       = 7078
 	blockManagerPort = 7079
@@ -259,8 +260,8 @@ const (
 	connectPortName      = "spark-connect"
 )
 
-// port returns the port of the first key that is set, and rejects invalid ports. Zero means any port, which cannot be
-// declared.
+// port returns the port of the first of keys that is set, or def if none is set. It returns an error for invalid ports,
+// including zero, which means any port and cannot be declared.
 func (d *draft) port(def int, keys ...string) (int32, error) {
 	for _, key := range keys {
 		if !d.conf.Has(key) {
@@ -325,7 +326,8 @@ func basicEnv(d *draft) error {
 	return nil
 }
 
-// basicMeta computes the driver's labels once: the Service selects by all of them.
+// basicMeta sets the labels of the driver pod. It computes the labels once for the pod and the Service, which selects
+// the pod by all of them.
 func basicMeta(d *draft) error {
 	ids := strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", "")
 	const prefix = "spark.kubernetes.driver.label."

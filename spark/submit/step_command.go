@@ -7,7 +7,7 @@ const (
 	propertiesFile = "spark.properties"
 )
 
-// These classes run a Python or R application.
+// The main classes that run a Python or R application.
 const (
 	pythonRunner = "org.apache.spark.deploy.PythonRunner"
 	rRunner      = "org.apache.spark.deploy.RRunner"
@@ -15,8 +15,8 @@ const (
 	noResource = "spark-internal"
 )
 
-// commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). Arguments of a pod template stay
-// in front.
+// commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). They follow the arguments of the
+// pod template.
 func commandStep(d *draft) error {
 	args := []string{RoleDriver}
 	if d.r.ProxyUser != "" {
@@ -45,8 +45,8 @@ func commandStep(d *draft) error {
 	return nil
 }
 
-// pythonEnv sets the Python interpreters: from the configuration, else from the submitter's environment. Without
-// either, the image decides.
+// pythonEnv sets the variables for the Python interpreters, from the configuration or else from the submitter's
+// environment. If neither names an interpreter, the image decides.
 func pythonEnv(d *draft) error {
 	if version, ok := d.conf.Get("spark.kubernetes.pyspark.pythonVersion"); ok && d.q.pythonVersion && version != "3" {
 		return keyError("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %s", d.conf.Quote("spark.kubernetes.pyspark.pythonVersion", version))
@@ -74,8 +74,8 @@ func pythonEnv(d *draft) error {
 }
 
 // EscapeArg escapes text so that Kubernetes passes it on unchanged in the arguments or the command of a container. The
-// kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and garbles a character that is not ASCII after a dollar.
-// Other dollars need no escape.
+// kubelet reads "$(NAME)" as a variable and "$$" as a dollar sign, and garbles a character beyond ASCII that follows a
+// dollar sign. Other dollar signs need no escape.
 func EscapeArg(text string) string {
 	if !strings.Contains(text, "$") {
 		return text

@@ -17,9 +17,9 @@ const (
 )
 
 // credentialsStep sets the driver's service account, or mounts the user's token and certificates from a Secret instead
-// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files, which would be the submitter's, were
-// rejected before; the Request has the files' contents. Paths at which the user says the driver finds them
-// (driver.mounted.*) stay.
+// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files of the submitter were rejected before; the
+// Request has the contents of these files. The step keeps the keys driver.mounted.*, with which the user names the
+// paths of the files in the driver's container.
 func credentialsStep(d *draft) error {
 	for _, key := range d.props.Keys() {
 		if strings.HasSuffix(key, "oauthToken") {
@@ -56,7 +56,7 @@ func credentialsStep(d *draft) error {
 	return nil
 }
 
-// credentials returns the given credentials by Spark's file names.
+// credentials returns the contents of the credentials that were given, by the file names that Spark uses.
 func (d *draft) credentials() map[string][]byte {
 	data := map[string][]byte{}
 	if token, ok := d.conf.Get(credentialsPrefix + "oauthToken"); ok {
@@ -71,7 +71,8 @@ func (d *draft) credentials() map[string][]byte {
 	return data
 }
 
-// secret adds an immutable Secret and rejects one that is too large. The error names the field that the data come from.
+// secret adds an immutable Secret to the objects that are created before the pod. It returns an error if the Secret is
+// too large; the error names the field from which the data comes.
 func (d *draft) secret(field, name string, data map[string][]byte) error {
 	total := 0
 	content := make(map[string][]byte, len(data))

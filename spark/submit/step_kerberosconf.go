@@ -14,9 +14,10 @@ const (
 	keytabDir      = "/mnt/secrets/kerberos-keytab"
 )
 
-// kerberosConfStep mounts what a driver needs to use a kerberised Hadoop (KerberosConfDriverFeatureStep): a krb5.conf
-// from the Request or a ConfigMap, a keytab from the Request or the image, a token from a Secret. Keys that name files
-// of the submitter were rejected before. There is no ticket cache of a submitter to read.
+// kerberosConfStep mounts the files with which a driver uses a kerberised Hadoop (KerberosConfDriverFeatureStep): a
+// krb5.conf from the Request or a ConfigMap, a keytab from the Request or the image, and a token from a Secret. Keys
+// that name files of the submitter were rejected before. Unlike spark-submit, the step reads no ticket cache, because
+// there is no submitter with one.
 func kerberosConfStep(d *draft) error {
 	if err := krb5Conf(d); err != nil {
 		return err
@@ -42,8 +43,8 @@ func kerberosConfStep(d *draft) error {
 	return tokenSecret(d, given)
 }
 
-// krb5Conf mounts /etc/krb5.conf. If the file has another name, Spark mounts it so that the driver finds an empty
-// directory; this step always mounts it under the name that the driver expects.
+// krb5Conf mounts /etc/krb5.conf. It always mounts the file under the name that the driver expects. Spark keeps another
+// file name, and then the driver finds an empty directory.
 func krb5Conf(d *draft) error {
 	const key = kerberosPrefix + "krb5.configMapName"
 	name, err := d.conf.String(key, "")
@@ -94,7 +95,7 @@ func keytabSecret(d *draft) error {
 	return nil
 }
 
-// checkFile rejects a file whose name cannot be a key of a Secret or ConfigMap.
+// checkFile returns an error for a file whose name cannot be a key of a Secret or ConfigMap.
 func checkFile(field string, file *File) error {
 	if errs := validation.IsConfigMapKey(file.Name); len(errs) > 0 {
 		return fieldError(field, "the file's name %q cannot be a key: %s", file.Name, errs[0])
@@ -102,8 +103,8 @@ func checkFile(field string, file *File) error {
 	return nil
 }
 
-// tokenSecret mounts delegation tokens from a Secret that somebody else maintains. With a keytab from the Request the
-// driver makes its own tokens.
+// tokenSecret mounts delegation tokens from a Secret that another party maintains. If the Request has a keytab, it
+// mounts nothing, because the driver then creates its own tokens.
 func tokenSecret(d *draft, hasKeytab bool) error {
 	const nameKey, itemKey = kerberosPrefix + "tokenSecret.name", kerberosPrefix + "tokenSecret.itemKey"
 	name, err := d.conf.String(nameKey, "")

@@ -11,11 +11,12 @@ import (
 
 const localDirPrefix = "spark-local-dir-"
 
-// maxLocalDirs is the maximum number of local directories of a pod: each is a volume.
+// maxLocalDirs is the maximum number of local directories of a pod. Each directory needs a volume.
 const maxLocalDirs = 500
 
-// localDirsStep adds a pod's scratch directories (LocalDirsFeatureStep): mounted volumes with the name prefix if there
-// are any, else an emptyDir for each directory of the configuration. The order is the user's; Spark 3.x shuffles it.
+// localDirsStep adds a pod's scratch directories (LocalDirsFeatureStep). These are the mounted volumes whose names have
+// the prefix for local directories or, if there are none, an emptyDir for each directory of the configuration. The
+// order is the user's, whereas Spark 3.x shuffles the directories.
 func localDirsStep(d *draft) error {
 	var dirs []string
 	for _, m := range d.spark.VolumeMounts {

@@ -17,30 +17,30 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// maxClaim limits the length of a claim's name after IDs are replaced. It leaves room for names that a later check
-// rejects with a better message.
+// maxClaim limits the length of a claim's name after its ID markers are replaced. It is longer than a valid name, so
+// that a later check can reject an invalid name with a better message.
 const maxClaim = 4 * validation.DNS1123SubdomainMaxLength
 
-// onDemand in the name of a claim asks for a new claim for this pod.
+// onDemand in the name of a claim requests a new claim for this pod.
 const onDemand = "OnDemand"
 
-// MaxClaims is the maximum number of claims that are made for a driver.
+// MaxClaims is the maximum number of claims that are created for a driver.
 const MaxClaims = 20
 
-// volume holds the settings of the keys spark.kubernetes.ROLE.volumes.KIND.NAME.*.
+// volume contains the settings of one volume, from the keys spark.kubernetes.ROLE.volumes.KIND.NAME.*.
 type volume struct {
 	role, kind, name string
 	// settings are the values by the part of the key after the name, such as mount.path.
 	settings map[string]string
 }
 
-// key returns the full name of a setting.
+// key returns the full configuration key of one of the volume's settings.
 func (v volume) key(setting string) string {
 	return fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.%s", v.role, v.kind, v.name, setting)
 }
 
-// mountVolumesStep mounts the volumes that the configuration declares, and makes claims on demand
-// (MountVolumesFeatureStep). Executors' volumes are only checked here; the driver reads their keys again.
+// mountVolumesStep mounts the volumes that the configuration declares, and builds claims on demand
+// (MountVolumesFeatureStep). The step only checks the volumes of executors, because the driver reads their keys again.
 func mountVolumesStep(d *draft) error {
 	executors, err := d.volumes(RoleExecutor)
 	if err != nil {
@@ -79,7 +79,7 @@ func mountVolumesStep(d *draft) error {
 	return nil
 }
 
-// volumes parses the volumes of a role, sorted by kind and name, and makes the checks that hold for both roles.
+// volumes returns the volumes of a role, sorted by kind and name. It makes the checks that apply to both roles.
 func (d *draft) volumes(role string) ([]volume, error) {
 	prefix := "spark.kubernetes." + role + ".volumes."
 	byID := map[string]volume{}
@@ -128,7 +128,8 @@ func (v volume) required(setting string) (string, error) {
 	return value, nil
 }
 
-// readOnly returns mount.readOnly. References in it are not replaced: Spark reads all settings of a volume raw.
+// readOnly returns the value of mount.readOnly. It does not replace references, because Spark reads all settings of a
+// volume raw.
 func (v volume) readOnly() (bool, error) {
 	text, ok := v.settings["mount.readOnly"]
 	switch {
@@ -157,7 +158,7 @@ func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
 	return m, nil
 }
 
-// volumeSource returns the source of a volume. The parameter claim is the name for a claim on demand.
+// volumeSource returns the source of a volume. The argument claim is the name of a claim on demand.
 func (d *draft) volumeSource(v volume, claim string) (corev1.VolumeSource, error) {
 	var s corev1.VolumeSource
 	readOnly, err := v.readOnly()
@@ -222,8 +223,8 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	return &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: readOnly}, nil
 }
 
-// volumeSize returns options.sizeLimit, a Kubernetes quantity. A bare number below 1024 most likely lacks its unit and
-// is rejected (4.0).
+// volumeSize returns options.sizeLimit as a Kubernetes quantity. From Spark 4.0 on, a number below 1024 without a unit
+// is an error, because the unit was most likely forgotten.
 func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
 	q, err := bounds.Quantity(text)
@@ -239,8 +240,8 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	return q, nil
 }
 
-// claim makes a claim if both a storage class and a size are given, as Spark does even for a claim with a fixed name.
-// The claim does not have the label by which a stopping driver deletes claims: it is deleted with its owner.
+// claim builds a claim if both a storage class and a size are given, as Spark does even for a claim with a fixed name.
+// The claim does not have the label by which a stopping driver deletes claims, because it is deleted with its owner.
 func (d *draft) claim(v volume, name string) error {
 	class, hasClass := v.settings["options.storageClass"]
 	_, hasSize := v.settings["options.sizeLimit"]

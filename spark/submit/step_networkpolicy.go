@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// networkPolicyStep makes executors reachable only from pods of their own application (NetworkPolicyFeatureStep, 4.2),
-// and from everywhere on the ports that the Request opens. Spark sets the application's selector label on the policy
-// itself too; this policy is found by its owner instead.
+// networkPolicyStep adds a policy by which executors are reachable from pods of their own application and, on the ports
+// that the Request opens, from everywhere (NetworkPolicyFeatureStep, Spark 4.2). Spark also sets the application's
+// selector label on the policy itself; this policy does not have the label, and is found by its owner instead.
 func networkPolicyStep(d *draft) error {
 	if d.q.networkPolicy {
 		own := map[string]string{SelectorLabel: d.r.AppID}
@@ -21,7 +21,7 @@ func networkPolicyStep(d *draft) error {
 	return nil
 }
 
-// executorPolicy returns a policy that closes executors to all pods but the application's own, except on the open
+// executorPolicy returns a policy that admits only the application's own pods to the executors, except on the open
 // ports.
 func (d *draft) executorPolicy(suffix string, executors, own map[string]string) *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{
@@ -41,13 +41,14 @@ func (d *draft) executorPolicy(suffix string, executors, own map[string]string) 
 	}
 }
 
-// runnerPolicy returns a second policy, which opens the Request's ports beside the policy that spark-submit creates.
-// Nobody can change that policy before it exists, and if several policies select a pod, Kubernetes allows what any of
-// them allows.
+// runnerPolicy returns a policy that opens the Request's ports in addition to the policy that spark-submit creates. The
+// operator cannot add the ports to spark-submit's policy before that policy exists. Two policies work, because
+// Kubernetes allows connections that any of a pod's policies allows.
 //
-// The second policy also admits the application's own pods. An image with an older Spark than declared creates no
-// policy, and the second policy alone would then isolate executors from each other. It selects the pods by the
-// Request's labels. Without labels, the application's pods are unknown and there is no second policy.
+// This second policy also admits the application's own pods, because it may be the only policy: if the Spark of the
+// image is older than declared, it creates no policy, and the second policy alone would isolate executors from each
+// other. The policy selects the pods by the Request's labels. If the Request has no labels, the application's pods are
+// unknown, so runnerPolicy returns nil.
 func (d *draft) runnerPolicy() (*networkingv1.NetworkPolicy, error) {
 	if !d.q.networkPolicy || len(d.r.ExecutorPorts) == 0 || len(d.r.Labels) == 0 {
 		return nil, nil

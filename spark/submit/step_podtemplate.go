@@ -19,12 +19,12 @@ const (
 	templateDir    = "/opt/spark/pod-template"
 )
 
-// withoutReferences replaces markers such as "{{APP_ID}}" by their names.
+// withoutReferences removes the braces of markers such as "{{APP_ID}}", so that only their names remain.
 var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 
 // podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). It is the user's
-// template with the overlay applied, so the pods that Spark makes from it need no patch. The Request's labels are set
-// in the configuration, which overrides the template.
+// template after the overlay, so the pods that Spark builds from it need no further change. The Request's labels are
+// not in the template but in the configuration, which overrides the template.
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
 	for key, value := range d.conf.WithPrefix(labels) {
@@ -81,8 +81,9 @@ func executorTemplate(d *draft) (string, error) {
 	return string(text) + "\n", err
 }
 
-// setPodDefaults sets what every pod should have unless its template says otherwise: no environment variables for the
-// namespace's Services, and the end of the log as the message of a container that failed without a message.
+// setPodDefaults sets two defaults of every pod unless the pod's template sets them. The pod gets no environment
+// variables for the namespace's Services. If a container fails without a message, the end of its log becomes its
+// message.
 func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
@@ -96,8 +97,9 @@ func setMessagePolicy(container *corev1.Container) {
 	}
 }
 
-// applyOverlay applies an overlay and converts its error. It also gives all init containers, the template's and the
-// overlay's, the default message policy: if one fails, its message is the only one of the pod.
+// applyOverlay applies an overlay to the pod and converts the overlay's error. It also gives all init containers, of
+// the template and of the overlay, the default message policy: if an init container fails, its message is the only one
+// of the pod.
 func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
@@ -109,10 +111,10 @@ func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Ove
 	return err
 }
 
-// Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever
-// their template says (BasicExecutorFeatureStep). Only a webhook, which sees the pods after Spark, could restore them.
-// The names are those of overlay.Overlay's fields. A version that is not in the table counts as the line for which
-// Build would build it. Build warns of each field.
+// Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
+// executors' template says (BasicExecutorFeatureStep). Only a webhook could restore these fields, because it changes
+// the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of lines
+// counts as the line that Build would use for it. Build warns about each of these fields.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
 	var fields []string
@@ -125,7 +127,7 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	return fields
 }
 
-// warnOverwritten warns of fields of the executors' overlay that have no effect.
+// warnOverwritten warns about fields of the executors' overlay that have no effect.
 func (d *draft) warnOverwritten() {
 	ways := map[string]string{
 		"MemoryLimit":                   "Spark computes the executors' memory limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",

@@ -13,7 +13,7 @@ import (
 
 const servicePrefix = "spark.kubernetes.driver.service."
 
-// serviceStep makes the headless Service through which executors reach the driver (DriverServiceFeatureStep).
+// serviceStep adds the headless Service through which executors reach the driver (DriverServiceFeatureStep).
 func serviceStep(d *draft) error {
 	name := ServiceName(d.r.ResourceNamePrefix, d.r.AppID)
 	ports, err := servicePorts(d)
@@ -48,8 +48,8 @@ func serviceStep(d *draft) error {
 	return nil
 }
 
-// servicePorts returns the ports of the Service. They differ from the container's in one way: no Spark line reads
-// spark.blockManager.port here.
+// servicePorts returns the ports of the Service. They are read from the same keys as the container's ports, except for
+// spark.blockManager.port, which no Spark line reads for the Service.
 func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	list := []struct {
 		name string
@@ -83,9 +83,9 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	return ports, nil
 }
 
-// serviceMeta sets labels and annotations, among them the label by which the driver deletes the Service when it stops.
-// Spark lets users change that label; here it is rejected, because a Service with the ID of another application would
-// be deleted when that application stops.
+// serviceMeta sets the Service's labels and annotations. They include the label by which the driver deletes the Service
+// when it stops. Spark lets users change that label; this step rejects such a change, because a Service with the ID of
+// another application would be deleted when that application stops.
 func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	if m.Labels == nil {
 		m.Labels = map[string]string{}

@@ -24,9 +24,9 @@ const (
 	podGroupAnnotation = "scheduling.k8s.io/group-name"
 )
 
-// volcanoStep makes the PodGroup by which Volcano schedules driver and executors together. It is created before the
-// driver pod that names it (VolcanoFeatureStep). Executors name it because the driver runs the same step from
-// spark.kubernetes.executor.pod.featureSteps.
+// volcanoStep adds the PodGroup by which Volcano schedules the driver and the executors together (VolcanoFeatureStep).
+// The PodGroup is created before the driver pod, which names it. The executors name it too, because the driver runs the
+// same step from spark.kubernetes.executor.pod.featureSteps.
 func volcanoStep(d *draft) error {
 	if !d.volcano {
 		return nil
@@ -79,12 +79,12 @@ func volcanoStep(d *draft) error {
 	return nil
 }
 
-// maxPodGroup is the maximum length of a PodGroup template. A real one has some hundred bytes.
+// maxPodGroup is the maximum length of a PodGroup template. An ordinary template has some hundred bytes.
 const maxPodGroup = 64 << 10
 
-// podGroup returns the template of the PodGroup: the Request's, else the configuration's, else an empty one. The
-// configuration's comes from the author of an application, so it is parsed as JSON, as its key promises: a YAML parser
-// would follow aliases, and 130 KB of them become gigabytes.
+// podGroup returns the template of the PodGroup: the Request's, else the configuration's, else an empty one. The author
+// of an application writes the configuration, so its template is parsed only as JSON, as the key's name says: a YAML
+// parser would follow aliases, and 130 KB of them become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
 	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {

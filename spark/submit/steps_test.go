@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// envOf returns the values of a container's variables; if a name occurs twice, the last value, as in Kubernetes.
+// envOf returns the values of a container's variables. If a name occurs twice, the last value counts, as in Kubernetes.
 func envOf(c corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {
@@ -23,7 +23,7 @@ func envOf(c corev1.Container) map[string]string {
 	return env
 }
 
-// mountsOf returns paths by volume.
+// mountsOf returns a map from the names of a container's volumes to the paths at which they are mounted.
 func mountsOf(c corev1.Container) map[string]string {
 	mounts := map[string]string{}
 	for _, m := range c.VolumeMounts {
@@ -32,7 +32,7 @@ func mountsOf(c corev1.Container) map[string]string {
 	return mounts
 }
 
-// volumeOf returns a volume of the driver pod.
+// volumeOf returns the volume of the driver pod with the given name.
 func volumeOf(t *testing.T, o Objects, name string) corev1.Volume {
 	t.Helper()
 	i := slices.IndexFunc(o.Driver.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
@@ -499,8 +499,8 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// expand does what the kubelet does with a container's arguments: it replaces "$(NAME)" of a known variable, reads "$$"
-// as a dollar, and reads text that is not ASCII after a dollar byte by byte.
+// expand changes text as the kubelet changes a container's arguments: it replaces "$(NAME)" if NAME is the known
+// variable, reads "$$" as a dollar sign, and reads text beyond ASCII that follows a dollar sign byte by byte.
 func expand(text string, known string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

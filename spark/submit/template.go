@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// podTemplate is a parsed template, with the Spark container separated from the pod.
+// podTemplate is a parsed pod template. Its Spark container is separate from the pod.
 type podTemplate struct {
 	// pod is the pod without the Spark container.
 	pod   *corev1.Pod
@@ -18,9 +18,9 @@ type podTemplate struct {
 	extra map[string]any
 }
 
-// template parses a pod template and separates the Spark container: the container that key names, else the first. If
-// the container has no name, it gets the given one. Without a template, the pod is empty and the container has only its
-// name.
+// template parses a pod template and separates the Spark container from the pod. The Spark container is the one that
+// the configuration key names, else the first. A container without a name gets the given name. If there is no template,
+// the pod is empty and the container has only its name.
 func (d *draft) template(field string, data []byte, key, name string) (podTemplate, error) {
 	t, err := podtemplate.Read(data)
 	if err != nil {

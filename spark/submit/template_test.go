@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// fullTemplate sets a value at every place to which Spark writes.
+// fullTemplate is a pod template that sets a value at every place to which Spark writes.
 const fullTemplate = `{
 	"apiVersion": "v1", "kind": "Pod",
 	"metadata": {"name": "theirs", "namespace": "elsewhere", "labels": {"spark-role": "x", "mine": "1"}, "annotations": {"a": "1"}},
@@ -140,7 +140,7 @@ func TestDroppedTemplateFieldsWarn(t *testing.T) {
 	}
 }
 
-// executorPod parses the executors' template in its ConfigMap.
+// executorPod returns the executors' pod template that is in the ConfigMap.
 func executorPod(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
 	cm := find[*corev1.ConfigMap](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map")
@@ -225,8 +225,8 @@ func TestDriverOverlay(t *testing.T) {
 	}
 }
 
-// TestTheSparkContainerIsLast: falling back to the last container finds Spark's, with a template that renames it and
-// with sidecars from template and overlay.
+// TestTheSparkContainerIsLast checks that the last container of the driver pod is Spark's, even if the template renames
+// it and if the template and the overlay have sidecars.
 func TestTheSparkContainerIsLast(t *testing.T) {
 	sidecars := []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
 	for name, c := range map[string]struct {
@@ -261,8 +261,8 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 	}
 }
 
-// TestTheExecutorTemplatesSparkContainerIsFirst: Spark takes the first container of a template, with and without
-// sidecars.
+// TestTheExecutorTemplatesSparkContainerIsFirst checks that the first container of the executors' template is Spark's,
+// because Spark takes the first one.
 func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 	r := minimal()
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// gang returns an application that names Spark's Volcano step.
+// gang returns the Request of an application that names Spark's Volcano step.
 func gang(pairs ...string) Request {
 	return with(append([]string{"spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}, pairs...)...)
 }

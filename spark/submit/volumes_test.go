@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeConf returns the configuration of one volume, as pairs; the settings follow role, kind and name.
+// volumeConf returns the configuration of one volume as alternating keys and values. The settings in pairs get the
+// prefix for role, kind and name.
 func volumeConf(role, kind string, pairs ...string) []string {
 	prefix := "spark.kubernetes." + role + ".volumes." + kind + ".v."
 	out := []string{prefix + "mount.path", "/v"}
@@ -53,7 +54,8 @@ func TestVolumeSettingsAreRead(t *testing.T) {
 	}
 }
 
-// TestVolumesRefused: faults of executors' volumes are found too, before a driver exists that would find them.
+// TestVolumesRefused checks that faults in the volumes of executors are found by Build, before a driver exists that
+// would find them.
 func TestVolumesRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		kind, setting string

@@ -8,8 +8,8 @@ import (
 
 func (d *draft) warn(format string, args ...any) { d.warns.Add(format, args...) }
 
-// textKeys are the keys whose text goes into objects after references in it are replaced. An unresolved reference there
-// is most likely a mistake.
+// textKeys are the keys whose values become parts of objects after references in them are replaced. A reference that
+// remains in such a value is most likely a mistake.
 var textKeys = []string{
 	"spark.kubernetes.driver.container.image", "spark.kubernetes.container.image", "spark.kubernetes.executor.container.image",
 	"spark.kubernetes.container.image.pullSecrets", "spark.kubernetes.authenticate.driver.serviceAccountName",
@@ -18,8 +18,8 @@ var textKeys = []string{
 	"spark.pyspark.python", "spark.pyspark.driver.python",
 }
 
-// warnUnresolved warns of references to environment variables or system properties that are not declared. They stay in
-// the text, as in Spark.
+// warnUnresolved warns about references to environment variables or system properties that are not declared. The
+// references stay in the text, as in Spark.
 func (d *draft) warnUnresolved() {
 	for _, key := range textKeys {
 		if refs := d.conf.Unresolved(key); len(refs) > 0 {
