@@ -15,10 +15,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Kind holds the shapes of a custom resource's spec and status.
+// Kind contains the shapes of the spec and the status of one kind of custom resource.
 type Kind struct{ Spec, Status *Shape }
 
-// Part is a part of a custom resource.
+// Part is the name of a part of a custom resource.
 type Part string
 
 // The parts that Decode checks.
@@ -28,17 +28,18 @@ const (
 )
 
 // Decode decodes a custom resource from JSON as client-go does (keys are case-sensitive), except for values that exceed
-// a limit or do not fit their type. An informer stops at the first object that it cannot decode, and then sees no
-// objects at all. So such a value does not make Decode fail:
+// a limit or do not fit their type. Such a value must not make Decode fail, because an informer stops at the first
+// object that it cannot decode, and then receives no objects at all. Instead, Decode does the following:
 //
-//   - Its spec stays empty. The returned fault names the field, why it was not read, and how to correct it.
-//   - Its labels and its spec are dropped if there are too many labels, because the labels are copied to each pod.
-//   - Of its status, only the faulty value is dropped: the rest records which attempts there were.
+//   - If the value is in the spec, the spec stays empty. The returned fault names the field, why it was not read, and
+//     how to correct it.
+//   - If there are too many labels, Decode drops the labels and the spec, because the labels are copied to each pod.
+//   - If the value is in the status, Decode drops only that value, because the rest records which attempts there were.
 //
-// Into is a pointer to the custom resource as a type without its own UnmarshalJSON. Spec and status are pointers to its
-// parts, which Decode may empty. Decode also returns the length in bytes of the spec that was read, or 0 if it was not
-// read. It returns an error if the text is not a JSON object, if it has a part twice, or if its metadata cannot be
-// read.
+// The argument into is a pointer to the custom resource as a type without its own UnmarshalJSON. The arguments spec and
+// status are pointers to its parts, which Decode may empty. The result specBytes is the length in bytes of the spec
+// that was read, or 0 if it was not read. Decode returns an error if the text is not a JSON object, if it has a part
+// twice, or if its metadata cannot be read.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
 	if string(bytes.TrimSpace(data)) == "null" { // null changes nothing, as for any type
 		return "", 0, nil
@@ -69,19 +70,19 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	return fault, specBytes, nil
 }
 
-// Unwritable returns the error of encoding a custom resource whose spec was not read. The fault is the one that Decode
-// returned.
+// Unwritable returns the error for encoding a custom resource whose spec was not read. The argument fault is the result
+// of Decode.
 func Unwritable(fault string) error {
 	return fmt.Errorf("the custom resource cannot be encoded, because its spec was not read (%s); patch the parts that are to change", fault)
 }
 
-// empty sets the value that a pointer points to to its zero value.
+// empty sets the value to which the pointer part points to its zero value.
 func empty(part any) { reflect.ValueOf(part).Elem().SetZero() }
 
-// span is a part of a text.
+// span is a part of a text, by the indexes of its first byte and of the byte after its last one.
 type span struct{ from, to int }
 
-// parts holds the parts of a custom resource after the check.
+// parts contains the parts of a custom resource after they are checked.
 type parts struct {
 	data         []byte
 	spec, status span    // of their values; empty if there is none
@@ -91,7 +92,7 @@ type parts struct {
 }
 
 // split finds and checks the parts of a custom resource. It returns an error if the text is not a JSON object, or if it
-// could hide a part: a part that occurs twice, or a key with escapes. The API server sends neither.
+// contains a part twice or a key with escapes, because either could hide a part. The API server sends neither.
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
@@ -134,7 +135,7 @@ func split(data []byte, kind Kind) (p parts, err error) {
 	return p, nil
 }
 
-// spec reads the value of a spec.
+// spec reads and checks the value of a spec.
 func (s *scanner) spec(shape *Shape) *Fault {
 	inner := scanner{in: s.in, at: s.at, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
 	f := inner.value(shape, 0)
@@ -151,8 +152,8 @@ func (s *scanner) spec(shape *Shape) *Fault {
 
 var labelsShape = ShapeOf[map[string]string]()
 
-// metadata reads the value of an object's metadata. It returns the span of the labels if there are too many. The API
-// server limits the rest.
+// metadata reads and checks the value of an object's metadata. It returns the span of the labels if there are too many.
+// It does not limit other metadata, because the API server does.
 func (s *scanner) metadata() (labels span, f *Fault) {
 	if s.space(); s.at >= len(s.in) || s.in[s.at] != '{' {
 		s.skip()
@@ -177,7 +178,7 @@ func (s *scanner) metadata() (labels span, f *Fault) {
 	return labels, f
 }
 
-// status reads the value of a status, and returns the replacements for the values that exceed a limit.
+// status reads and checks the value of a status, and returns replacements for the values that exceed a limit.
 func (s *scanner) status(shape *Shape) []patch {
 	inner := scanner{in: s.in, at: s.at, values: math.MaxInt, items: MaxStatusItems, entries: MaxStatusItems, mend: true}
 	_ = inner.value(shape, 0) // it replaces every faulty value
@@ -185,7 +186,7 @@ func (s *scanner) status(shape *Shape) []patch {
 	return inner.patches
 }
 
-// withoutSpec returns the custom resource without spec and status, and without labels if there are too many.
+// withoutSpec returns the custom resource without its spec and status. If there are too many labels, it omits them too.
 func (p *parts) withoutSpec() []byte {
 	var out []byte
 	at := 0
@@ -200,7 +201,7 @@ func (p *parts) withoutSpec() []byte {
 	return append(out, p.data[at:]...)
 }
 
-// decodeSpec decodes the spec, and returns why it cannot be decoded.
+// decodeSpec decodes the spec. It returns why the spec cannot be decoded, or an empty string.
 func (p *parts) decodeSpec(kind Kind, into any) string {
 	if p.fault != nil {
 		return p.fault.Error()
@@ -220,8 +221,8 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 	return misfit(Spec, err)
 }
 
-// decodeStatus decodes the status, and returns why a part of it cannot be decoded. If the whole status cannot be
-// decoded, it decodes each member separately.
+// decodeStatus decodes the status. It returns why a part of the status cannot be decoded, or an empty string. If the
+// status cannot be decoded as a whole, decodeStatus decodes each of its members separately.
 func (p *parts) decodeStatus(into, status any) (fault string) {
 	if p.status == (span{}) {
 		return ""
@@ -253,7 +254,7 @@ func (p *parts) decodeStatus(into, status any) (fault string) {
 	return fault
 }
 
-// patched returns the status with its patches applied.
+// patched returns the text of the status after its patches are applied.
 func (p *parts) patched() []byte {
 	var out []byte
 	at := p.status.from
@@ -268,7 +269,7 @@ func wrapped(part Part, value []byte) []byte {
 	return append(append(append([]byte(`{"`), part...), `":`...), append(slices.Clip(value), '}')...)
 }
 
-// misfit returns a message about the part that does not fit its type.
+// misfit returns the message for a part that does not fit its type.
 func misfit(part Part, err error) string {
 	way := "correct it, or remove it"
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
@@ -278,7 +279,7 @@ func misfit(part Part, err error) string {
 	return fmt.Sprintf("%s: cannot be read: a %s is no %s; %s", Shorten(wrong.Field), Shorten(wrong.Value), wrong.Type, way)
 }
 
-// maxMessage is how many characters of an error a message shows.
+// maxMessage is the maximum number of characters of an error that a message shows.
 const maxMessage = 300
 
 // Shorten cuts a text that may contain user input to the length that a message can show.

@@ -53,8 +53,8 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 	return into, fault, specBytes
 }
 
-// Decode returns the length of a spec that it read, even if the status is invalid,
-// and 0 for a spec that it could not read. No caller needs to read the spec again.
+// TestDecodeReturnsTheLengthOfASpec checks that Decode returns the length of a spec that it read, even if the status is
+// invalid, and 0 for a spec that it could not read. So callers need not read the spec again.
 func TestDecodeReturnsTheLengthOfASpec(t *testing.T) {
 	for in, want := range map[string]int{
 		`{"spec": {"count":1} }`:                        len(`{"count":1}`),
@@ -108,7 +108,8 @@ func TestDecodeDropsTooManyLabels(t *testing.T) {
 	}
 }
 
-// An application that lost its status would run twice.
+// TestDecodeKeepsTheValidPartsOfAStatus checks that Decode keeps the valid parts of a status, because an application
+// that lost its status would run twice.
 func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 	const form = `{"metadata":{"name":"a"},"status":{"names":["x"],%s,"attempt":3},"spec":{"count":2}}`
 	for name, test := range map[string]struct{ status, fault string }{
@@ -138,7 +139,8 @@ func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 	}
 }
 
-// A value within the limits is decoded as it is without limits, and invalid input fails as it does without them.
+// FuzzDecode checks that input within the limits is decoded as it would be without limits, and that invalid input fails
+// as it would without limits.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"kind":"K","metadata":{"name":"a"},"spec":{"count":1},"status":{"attempt":2}}`, `{"spec":null,"status":null}`, `{"spec":{},"spec":{"count":2}}`, `{"Spec":{"count":1}}`, `null`, `[]`, `{`,

@@ -1,7 +1,7 @@
 package bounds
 
 // The limits of a spec. They are at least five times what large applications use. docs/validation.md lists them, and
-// tools/crdfinish writes the same numbers into the definitions; a test compares the two.
+// tools/crdfinish writes the same numbers into the definitions. A test compares the numbers.
 const (
 	// MaxSpecBytes is the most bytes of a spec, as JSON.
 	MaxSpecBytes = 512 * 1024
@@ -27,9 +27,9 @@ const (
 	MaxExponent = 2
 )
 
-// MaxStatusItems is the most items or entries of a list or map in a status. That is about as many as etcd can store, so
-// the limit never affects what the operator, or another operator before it, wrote.
+// MaxStatusItems is the maximum number of items or entries of a list or map in a status. It is about as many as etcd
+// can store, so the limit never affects a status that this operator, or another operator before it, wrote.
 const MaxStatusItems = 20_000
 
-// maxShown is how many characters of a user's text, such as a map key, a fault shows.
+// maxShown is the maximum number of characters of a user's text, such as a map key, that a fault shows.
 const maxShown = 63

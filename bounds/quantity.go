@@ -8,10 +8,10 @@ import (
 )
 
 // Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It rejects a text with more than MaxQuantity
-// characters, or with more than MaxExponent digits after e or E. The reason is that resource.ParseQuantity, and the
-// quantity's own methods, take time that grows with the value of the exponent. The result can be compared, added and
-// rounded quickly; callers must still check whether it fits an int64 (AsInt64). The error is a *Fault if the text
-// exceeds a limit.
+// characters, or with more than MaxExponent digits after e or E, because the time that resource.ParseQuantity and the
+// quantity's own methods take grows with the value of the exponent. The result can be compared, added and rounded
+// quickly; callers must still check whether it fits an int64 (AsInt64). If the text exceeds a limit, the error is a
+// *Fault.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {
 		return resource.Quantity{}, &Fault{Message: what}
@@ -19,7 +19,7 @@ func Quantity(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// quantityFault returns which limit the text of a quantity exceeds, or "" if it exceeds none.
+// quantityFault returns the limit that the text of a quantity exceeds, as a message, or "" if the text exceeds none.
 func quantityFault[T string | []byte](text T) string {
 	if len(text) > MaxQuantity {
 		return fmt.Sprintf("a quantity has at most %d characters, and this one has %d; write it shorter, such as 2Gi", MaxQuantity, len(text))

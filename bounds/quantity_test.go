@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// refusedQuantities are texts that resource.ParseQuantity would compute with for a long time.
+// refusedQuantities are texts with which resource.ParseQuantity would compute for a long time.
 var refusedQuantities = []string{
 	"1234567890123456789012e2000000000",
 	"1e2000000000", "1E2000000000", "1e-2000000000", "1e+2000000000",
@@ -33,8 +33,9 @@ func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// A quantity within the limits is read as resource.ParseQuantity reads it, and computing with it is cheap: the sum of
-// all of them, and each comparison.
+// TestQuantityReadsTextsWithinTheLimitsAsBefore checks that a quantity within the limits is read as
+// resource.ParseQuantity reads it. It also adds and compares all the quantities, to show that computing with them is
+// cheap.
 func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	var sum resource.Quantity
 	began := time.Now()

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A Fault is the first part of a JSON value that exceeds a limit.
+// Fault is the first part of a JSON value that exceeds a limit.
 type Fault struct {
 	// Path is the path of the part as users write it: spec.driver.sidecars[0].resources.limits[cpu]. It is empty for a
 	// value on its own.
@@ -27,7 +27,7 @@ func (f *Fault) Error() string {
 	return f.Path + ": " + f.Message
 }
 
-// at prepends the name of a field, or an index or key in brackets, to the path.
+// at prepends one step to the path of the fault: the name of a field, or an index or key in brackets.
 func (f *Fault) at(step string) *Fault {
 	if f.Path != "" && f.Path[0] != '[' {
 		step += "."
@@ -36,10 +36,10 @@ func (f *Fault) at(step string) *Fault {
 	return f
 }
 
-// Check returns the first part of a JSON value that exceeds a limit, or nil. The shape describes the type that the
-// value is decoded into. The path begins with root; if root is "", it begins at the value itself. Check does not limit
-// the length of the whole text, because that limit applies to a spec. If the text is not valid JSON, Check reads as far
-// as it can and leaves the error to the decoder.
+// Check returns the first part of a JSON value that exceeds a limit, or nil. The argument shape describes the type into
+// which the value is decoded. The path of the fault begins with root; if root is "", the path begins below the value.
+// Check does not limit the length of the whole text, because that limit applies only to a spec. If the text is not
+// valid JSON, Check reads as far as it can and leaves the error to the decoder.
 func Check(data []byte, shape *Shape, root string) *Fault {
 	s := scanner{in: data, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
 	f := s.value(shape, 0)
@@ -53,8 +53,8 @@ func tooLong(size int) *Fault {
 	return &Fault{Message: fmt.Sprintf("has %d bytes of JSON, and at most %d are accepted; keep long texts in a ConfigMap, or in files", size, MaxSpecBytes)}
 }
 
-// scanner reads JSON once, from front to back, and keeps none of it. It never reads beyond the end, whatever the text
-// is.
+// scanner reads JSON once, from front to back, without keeping any of it. It never reads beyond the end of the text,
+// even if the text is not valid JSON.
 type scanner struct {
 	in     []byte
 	at     int
@@ -75,7 +75,8 @@ type patch struct {
 	with     string
 }
 
-// value reads one value. Most is the limit of its field, or 0 for the limit of all values of its sort.
+// value reads one value and checks its limits. The argument most is the limit of the value's field, or 0 for the limit
+// of all values of its sort.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {
@@ -176,7 +177,7 @@ func (s *scanner) text(shape *Shape, most int) *Fault {
 	return nil
 }
 
-// quoted reads a string and returns the text between its quotes, with its escapes.
+// quoted reads a string and returns the text between the quotation marks, in which escapes are not replaced.
 func (s *scanner) quoted() []byte {
 	s.at++
 	from := s.at
@@ -194,7 +195,7 @@ func (s *scanner) quoted() []byte {
 	return s.in[min(from, len(s.in)):]
 }
 
-// characters counts the characters of a string with escapes.
+// characters counts the characters of a string in which escapes are not replaced.
 func characters(inner []byte) int {
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		var decoded string
@@ -205,7 +206,7 @@ func characters(inner []byte) int {
 	return utf8.RuneCount(inner)
 }
 
-// nested reads a list or an object.
+// nested reads a list or an object. The function read reads one of its elements.
 func (s *scanner) nested(shape *Shape, most int, read func(*Shape, int) *Fault) *Fault {
 	if s.depth++; s.depth > MaxDepth {
 		s.depth--
@@ -237,7 +238,7 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 	}
 }
 
-// closed reads separators, and the closing bracket if it is next. It reports whether the list or object ends.
+// closed reads separators, and the closing bracket if it is next. It reports whether it read the closing bracket.
 func (s *scanner) closed(bracket byte) bool {
 	for {
 		s.space()
@@ -294,8 +295,9 @@ func (s *scanner) key() ([]byte, bool) {
 	return raw, true
 }
 
-// under returns the shape of an object's value by its key (with escapes), the limit of that field, and whether the key
-// is a field of a type. Keys that differ only in case count as the field, because encoding/json accepts them.
+// under returns the shape of the value under the key raw of an object, the limit of that value's field, and whether the
+// key is a field of a Go type. Escapes in the key are not replaced. A key that differs from a field only in case counts
+// as the field, because encoding/json accepts it.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:
@@ -328,7 +330,7 @@ func unquoted(raw []byte) string {
 	return decoded
 }
 
-// step returns a key in the form that a path has.
+// step returns a key in the form that it has in a path.
 func step(raw []byte, field bool) string {
 	name := unquoted(raw)
 	if utf8.RuneCountInString(name) > maxShown {
@@ -341,7 +343,7 @@ func step(raw []byte, field bool) string {
 	return "[" + name + "]"
 }
 
-// skip reads a value without checking limits, however deep it is.
+// skip reads a value without checking limits. The value may be nested to any depth.
 func (s *scanner) skip() {
 	s.space()
 	for depth := 0; s.at < len(s.in); {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// sample has a field of each sort.
+// sample is a type with a field of each sort.
 type sample struct {
 	corev1.ResourceRequirements `json:",inline"`
 
@@ -102,7 +102,7 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 }
 
-// The scanner reads what a decoder would read, allocates nothing, and visits each byte once.
+// TestCheckAllocatesNothing checks that the number of the scanner's allocations does not grow with the text.
 func TestCheckAllocatesNothing(t *testing.T) {
 	in := []byte(`{"few":["a","b"],"labels":` + entries(1000) + `,"containers":` + repeated(`{"name":"a","env":[{"name":"x","value":"y\"z"}]}`, 900) + `}`)
 	if n := testing.AllocsPerRun(20, func() {
@@ -114,8 +114,8 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The scanner ends without a panic, whatever the text is. If a decoder can read a text that the scanner accepts, the
-// decoded value is within the limits, as another way of counting shows.
+// FuzzCheck checks that the scanner ends without a panic, whatever the text is. It also checks that a text that the
+// scanner accepts and a decoder can read decodes to a value within the limits, which the test counts in another way.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `"`, `{"limits":{"cpu":"1e2000000000"}}`, `{"few":["a","b","c","d"]}`, `{"a":{"b":[1,2,{"c":null}]}}`, `{"limits":{"cpu":`, `}{][,:`, "{\"\\", `{"x":"\`,

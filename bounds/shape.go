@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sort is the sort of a value that determines its limits.
+// sort is a class of values that have the same limits.
 type sort uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	object // with the fields of a struct
 )
 
-// A Shape describes the Go types that the parts of a JSON value are decoded into. It is derived once for each type and
+// Shape describes the Go types into which the parts of a JSON value are decoded. It is derived once for each type and
 // never changed.
 type Shape struct {
 	sort   sort
@@ -50,7 +50,7 @@ type member struct {
 //	as=PodTemplateSpec   the type in rawTypes that its raw JSON is decoded into later
 const Tag = "bounds"
 
-// rawTypes are the types that raw JSON fields are decoded into later, by their names in a Tag.
+// rawTypes maps the names that a Tag uses to the types into which raw JSON fields are decoded later.
 var rawTypes = map[string]reflect.Type{
 	"Pod":                         reflect.TypeFor[corev1.Pod](),
 	"PodTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
@@ -68,19 +68,19 @@ var (
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
 )
 
-// parsed are types with their own parser, which repeats a text that it cannot read in its error.
+// parsed are the types whose own parser includes a text that it cannot read in its error.
 var parsed = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
 }
 
-// shapes derives shapes. It derives a recursive type once.
+// shapes maps types to their shapes. It derives the shape of a recursive type only once.
 type shapes map[reflect.Type]*Shape
 
-// derived holds the shapes of all types so far. Only package-level variables derive shapes, so nothing writes to it
-// once the program runs.
+// derived contains the shapes of all types that were derived so far. Only package-level variables derive shapes, so
+// derived does not change after the program has started.
 var derived = shapes{}
 
-// RawShape returns the shape of a type of rawTypes. It panics for other types.
+// RawShape returns the shape of one of the rawTypes. It panics for other types.
 func RawShape[T any]() *Shape {
 	shape := raw[reflect.TypeFor[T]()]
 	if shape == nil {
@@ -89,7 +89,7 @@ func RawShape[T any]() *Shape {
 	return shape
 }
 
-// raw holds the shapes of rawTypes.
+// raw contains the shapes of rawTypes.
 var raw = func() map[reflect.Type]*Shape {
 	found := map[reflect.Type]*Shape{}
 	for _, t := range rawTypes {
@@ -98,8 +98,8 @@ var raw = func() map[reflect.Type]*Shape {
 	return found
 }()
 
-// ShapeOf returns the shape of a type. It is for package-level variables only: it must not be called once goroutines
-// run. It panics if a Tag is invalid.
+// ShapeOf returns the shape of a type. It may be called only to initialize package-level variables, because it must not
+// run while other goroutines run. It panics if a Tag is invalid.
 func ShapeOf[T any]() *Shape { return derived.shapeOf(reflect.TypeFor[T]()) }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -140,7 +140,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	return shape
 }
 
-// fields adds the JSON fields of a struct.
+// fields adds the JSON fields of a struct to into.
 func (all shapes) fields(t reflect.Type, into map[string]*member) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
@@ -169,7 +169,7 @@ func (all shapes) fields(t reflect.Type, into map[string]*member) {
 	}
 }
 
-// tagged applies a field's Tag.
+// tagged applies the Tag of a field to m.
 func (all shapes) tagged(m *member, tag string) error {
 	if tag == "" {
 		return nil

@@ -1,6 +1,6 @@
 package bounds
 
-// Limit is the limit of one part of a custom resource's spec or status that Decode enforces.
+// Limit is a limit that Decode enforces for one part of a custom resource's spec or status.
 type Limit struct {
 	// Path of the part in a definition, for example .spec.driver.env[].name. {} stands for the entries of a map.
 	Path string
@@ -10,9 +10,9 @@ type Limit struct {
 	Max int
 }
 
-// Limits returns the limits of a kind's lists, maps and quantities, and of the texts that have one. It omits the parts
-// of raw JSON, which no definition describes, and a type's parts of the same type. Tests compare the definitions with
-// it.
+// Limits returns the limits of a kind's lists, maps, quantities and limited texts. It omits the parts of raw JSON,
+// which no definition describes, and parts of a type that have the same type. Tests compare the definitions with the
+// result.
 func Limits(kind Kind) []Limit {
 	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
 	w.walk(".spec", kind.Spec, 0)

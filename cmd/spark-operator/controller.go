@@ -65,7 +65,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	return nil
 }
 
-// logUnused logs the flags, properties and environment variables of other operators that are set and have no effect. It
+// logUnused logs the flags, properties and environment variables of other operators that are set but have no effect. It
 // does not log their values, which may be secrets.
 func logUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
 	for _, setting := range given {
@@ -89,7 +89,8 @@ func useLogger(log logr.Logger) {
 	slog.SetDefault(slog.New(logr.ToSlogHandler(log)))
 }
 
-// restConfig finds the API server: by the file at path, else by KUBECONFIG, else by the pod's service account.
+// restConfig returns the configuration for access to the API server: from the file at path, else from the file that
+// KUBECONFIG names, else from the pod's service account.
 func restConfig(path string) (*rest.Config, error) {
 	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		rc, err := rest.InClusterConfig()

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// mostHogs is the most cores that spread adds to GOMAXPROCS.
+// mostHogs is the maximum number of cores that spread adds to GOMAXPROCS.
 const mostHogs = 16
 
-// cores raises GOMAXPROCS while some work of the operator occupies whole cores.
+// cores raises GOMAXPROCS while pieces of the operator's work occupy whole cores.
 type cores struct {
 	// usual is GOMAXPROCS before it was raised, set by the environment or by Go. Zero means that it is not raised.
 	usual int
 }
 
-// spread adds one core to the usual ones for each of the hogs, the pieces of work that occupy a whole core. A goroutine
-// that never waits yields only every 10 ms, and each step of a request would wait for that. The kernel schedules
-// threads, and prefers those that have slept. Without hogs, the usual number is restored. Calls must not overlap. After
-// the first call, Go no longer adapts GOMAXPROCS to changes of the container's CPU limit, which it does only if the
-// environment does not set it.
+// spread sets GOMAXPROCS to the usual value plus one for each of the hogs, which are the pieces of work that occupy a
+// whole core. A goroutine that never waits yields only every 10 ms, and each step of a request would wait for that.
+// With more threads the kernel schedules them, and it prefers threads that have slept. Without hogs, spread restores
+// the usual value. Calls must not overlap. After the first call, Go no longer adapts GOMAXPROCS to changes of the
+// container's CPU limit. Go does so only if the environment does not set GOMAXPROCS.
 func (c *cores) spread(hogs int) {
 	if c.usual == 0 {
 		c.usual = runtime.GOMAXPROCS(0)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSpreadAddsACoreForEachHog: each piece of work that occupies a core adds one to GOMAXPROCS, and its end restores
-// the former value, even if another party set that value.
+// TestSpreadAddsACoreForEachHog checks that each piece of work that occupies a core adds one to GOMAXPROCS. When the
+// work ends, the former value is restored, even if another party set that value.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

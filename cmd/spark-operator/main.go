@@ -1,4 +1,4 @@
-// Command spark-operator runs Apache Spark applications that Kubernetes custom resources describe.
+// Command spark-operator runs Apache Spark applications that are described by Kubernetes custom resources.
 package main
 
 import (

@@ -39,7 +39,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestUnusedFlagsAreLogged: flags and environment variables without effect are logged by name and without their values.
+// TestUnusedFlagsAreLogged checks that flags and environment variables without effect are logged by name and without
+// their values.
 func TestUnusedFlagsAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -58,8 +59,8 @@ func TestUnusedFlagsAreLogged(t *testing.T) {
 	}
 }
 
-// TestUnusedPropertiesAreLogged: the other operator's properties without effect are logged by name and reason, and
-// spark.logConf logs the configuration.
+// TestUnusedPropertiesAreLogged checks that the other operator's properties without effect are logged by name and
+// reason, and that spark.logConf logs the configuration.
 func TestUnusedPropertiesAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -86,8 +87,8 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 	}
 }
 
-// TestInvalidUIAddressIsLoggedOnce: an invalid address of web UIs, from a flag or from the file, does not stop the
-// start and is logged once.
+// TestInvalidUIAddressIsLoggedOnce checks that an invalid address of web UIs, from a flag or from the file, is logged
+// once and does not prevent the operator from starting.
 func TestInvalidUIAddressIsLoggedOnce(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")

@@ -7,7 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// version is set at link time with -X main.version=...; without it, the version that Go recorded in the binary is used.
+// version is the operator's version, which the linker sets with -X main.version=... If it is empty, the version that Go
+// recorded in the binary is used.
 var version string
 
 type versionInfo struct {
@@ -30,7 +31,7 @@ func currentVersion() versionInfo {
 	return info
 }
 
-// String returns one line for people and for bug reports.
+// String returns the version on one line, in a form for people and for bug reports.
 func (v versionInfo) String() string {
 	return fmt.Sprintf("spark-operator %s (revision %s, %s, %s)", v.version, v.revision, v.goVersion, v.platform)
 }

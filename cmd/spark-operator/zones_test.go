@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestZonesAreInTheBinary: the time zones of schedules do not depend on the operator's image. The test does not look
-// one up, because the machine that runs it has a database of its own.
+// TestZonesAreInTheBinary checks that the binary contains the database of time zones, so that the time zones of
+// schedules do not depend on the operator's image. The test does not look up a time zone, because the machine that runs
+// the test has a database of its own.
 func TestZonesAreInTheBinary(t *testing.T) {
 	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

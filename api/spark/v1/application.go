@@ -49,7 +49,7 @@ type SparkApplicationList struct {
 	Items           []SparkApplication `json:"items"`
 }
 
-// DeploymentMode is where a driver runs.
+// DeploymentMode says where the driver runs.
 //
 // +kubebuilder:validation:Enum=ClusterMode;ClientMode
 type DeploymentMode string
@@ -121,8 +121,8 @@ type ApplicationSpec struct {
 	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty" bounds:"max=20"`
 }
 
-// RuntimeVersions are the versions of the software in the image. They do not choose the image, unless its name contains
-// {{SPARK_VERSION}}.
+// RuntimeVersions are the versions of the software in the image. They do not select the image, unless the image's name
+// contains {{SPARK_VERSION}}.
 type RuntimeVersions struct {
 	// The Spark version inside the image, for example 4.1.4.
 	// +kubebuilder:validation:MaxLength=256
@@ -135,7 +135,7 @@ type RuntimeVersions struct {
 	JDKVersion string `json:"jdkVersion,omitempty"`
 }
 
-// PodTemplate holds the pod template that a pod is built on.
+// PodTemplate contains the pod template from which a pod is built.
 type PodTemplate struct {
 	// A Kubernetes pod template, kept as written. It takes precedence over
 	// spark.kubernetes.{driver,executor}.podTemplateFile.
@@ -146,7 +146,7 @@ type PodTemplate struct {
 	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty" bounds:"as=PodTemplateSpec"`
 }
 
-// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with it.
+// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with the driver.
 type ConfigMapSpec struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`

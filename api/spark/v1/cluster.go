@@ -64,7 +64,7 @@ type ClusterSpec struct {
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 }
 
-// ClusterTolerations holds the number of workers.
+// ClusterTolerations contains the number of workers.
 type ClusterTolerations struct {
 	// The number of workers.
 	InstanceConfig WorkerInstanceConfig `json:"instanceConfig"`
@@ -82,12 +82,12 @@ type WorkerInstanceConfig struct {
 	MaxWorkers int64 `json:"maxWorkers"`
 }
 
-// MasterSpec holds the specs that the master's objects are built on.
+// MasterSpec contains the specs from which the master's objects are built.
 type MasterSpec struct {
 	MemberSpec `json:",inline"`
 }
 
-// WorkerSpec holds the specs that the workers' objects are built on.
+// WorkerSpec contains the specs from which the workers' objects are built.
 type WorkerSpec struct {
 	MemberSpec `json:",inline"`
 
@@ -101,7 +101,7 @@ type WorkerSpec struct {
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty" bounds:"as=HorizontalPodAutoscalerSpec"`
 }
 
-// MemberSpec holds the fields that master and workers share.
+// MemberSpec contains the fields that MasterSpec and WorkerSpec share.
 type MemberSpec struct {
 	// The StatefulSet's spec (apps/v1), kept as written.
 	// +kubebuilder:validation:Schemaless
@@ -186,7 +186,7 @@ type ClusterState struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ClusterAttemptSummary describes one attempt.
+// ClusterAttemptSummary describes one attempt to run a cluster.
 type ClusterAttemptSummary struct {
 	// The attempt's number and its restarts.
 	// +optional
@@ -196,7 +196,7 @@ type ClusterAttemptSummary struct {
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
 
-// ClusterAttemptInfo is an attempt's number and the number of restarts before it.
+// ClusterAttemptInfo contains an attempt's number and the number of restarts before it.
 type ClusterAttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional
@@ -206,7 +206,7 @@ type ClusterAttemptInfo struct {
 	RestartCounter int64 `json:"restartCounter"`
 }
 
-// MemberCounts counts the pods of a role by state.
+// MemberCounts counts the pods of a role (master or worker) by state.
 type MemberCounts struct {
 	// Wanted pods.
 	// +optional
@@ -225,7 +225,8 @@ type MemberCounts struct {
 	Failed int32 `json:"failed,omitempty"`
 }
 
-// ClusterOperatorStatus is what the operator must remember about a cluster and cannot observe again.
+// ClusterOperatorStatus contains the facts about a cluster that the operator must remember because it cannot observe
+// them again.
 type ClusterOperatorStatus struct {
 	// Phase of the life cycle, more detailed than currentState.
 	// +optional

@@ -17,13 +17,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// definitions are the definitions of this package's kinds: the file of ours, and that of the peer's.
+// definitions are the definitions of this package's kinds, as file names: ours, and the peer's definition of the same
+// kind.
 var definitions = []struct{ ours, theirs string }{
 	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml"},
 	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml"},
 }
 
-// versions are the versions that are served, the one that is stored first.
+// versions are the served versions. The first one is the stored version.
 var versions = []string{"v1", "v1beta1"}
 
 func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *crd.Schema {
@@ -35,7 +36,7 @@ func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinitio
 	return schema
 }
 
-// theirs reads a definition of the peer's, with what the API server adds to it.
+// theirs reads a definition of the peer and adds the defaults that the API server adds to it.
 func theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	definition := crd.Theirs(t, file)
@@ -52,7 +53,8 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate are the gaps between the peer's definitions and ours that are meant, by the finding's beginning.
+// deliberate lists the intended gaps between the peer's definitions and ours. The field what is the beginning of a
+// finding.
 var deliberate = []struct{ what, why string }{
 	{"rule oldSelf.hasValue() || self.metadata.name.size()", "a new resource of such a name could not be launched by the peer's operator either: it has it fail at the first Service"},
 	{`format "int64"`, "a number beyond 64 bits fits neither Go's types nor Java's: the peer's own operator cannot decode it"},
@@ -61,7 +63,8 @@ var deliberate = []struct{ what, why string }{
 	{"maxProperties ", "as a list's items"},
 }
 
-// The peer's users bring their manifests: whatever the peer's definitions accept, ours accept and keep.
+// TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions
+// accept, except for the deliberate gaps. The peer's users have such manifests.
 func TestPeersManifestsAreAccepted(t *testing.T) {
 	met := make([]bool, len(deliberate))
 	for _, d := range definitions {
@@ -84,8 +87,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestRulesAreThePeers checks that our definitions have the peer's required fields, enumerations and defaults, and no
-// fewer. Clients that are generated from the peer's definitions rely on them.
+// TestRulesAreThePeers checks that our definitions have the same required fields, enumerations and defaults as the
+// peer's. Clients that are generated from the peer's definitions rely on them.
 func TestRulesAreThePeers(t *testing.T) {
 	for _, d := range definitions {
 		mine, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
@@ -104,8 +107,8 @@ func TestRulesAreThePeers(t *testing.T) {
 	}
 }
 
-// compareRules compares a schema and all below it that ours does not keep raw, and returns how many properties that
-// were.
+// compareRules compares two schemas and all schemas below them, except below fields that our schema keeps raw. It
+// returns the number of properties that it compared.
 func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONSchemaProps) (compared int) {
 	t.Helper()
 	type rules struct {
@@ -143,8 +146,8 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 	return compared
 }
 
-// Property by property, to the bottom of the embedded types: what the peer's definitions let through, ours store the
-// same.
+// TestPeersValuesAreStored checks, for each property down to the deepest embedded type, that our definitions store
+// every value that the peer's definitions accept, and store it unchanged.
 func TestPeersValuesAreStored(t *testing.T) {
 	for _, d := range definitions {
 		for _, version := range versions {
@@ -182,13 +185,14 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// beyond64Bits tells whether an object holds one of the numbers of crd.Probes that no 64 bits hold.
+// beyond64Bits reports whether an object contains one of the numbers of crd.Probes that do not fit into 64 bits.
 func beyond64Bits(object []byte) bool {
 	return bytes.Contains(object, []byte("1e+30")) || bytes.Contains(object, []byte("9300000000000000000"))
 }
 
-// withoutNulls drops what was sent as null. Where the types are spelled out, the API server does; where they are kept
-// raw, null stays and means the same.
+// withoutNulls returns a copy of obj without fields whose value is null. The API server drops nulls itself if the
+// definition describes the types; if the definition keeps them raw, null stays and has the same meaning as a missing
+// field.
 func withoutNulls(obj map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, value := range obj {
@@ -213,8 +217,8 @@ func withoutNull(value any) any {
 	return value
 }
 
-// dropDefaults drops the defaults of fields that the peer's older version does not have. A client that reads the object
-// as v1 finds those defaults too.
+// dropDefaults removes the defaults of fields that do not exist in the peer's older version. A client that reads the
+// object as v1 gets those defaults too.
 func dropDefaults(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
@@ -225,8 +229,8 @@ func dropDefaults(obj map[string]any) {
 	}
 }
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
-// all of them.
+// TestWhatTheSchemaAcceptsIsDecoded checks that every object that the schema accepts can be decoded. An informer lists
+// and watches all objects of a kind at once, so one stored object that cannot be decoded would hide all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, d := range definitions {
@@ -249,8 +253,8 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// An object with everything at once, and one for each further value that a property can choose: of our definitions and
-// of the peer's.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
+// property, and one for each further value that a property can have, both for our definitions and for the peer's.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, d := range definitions {
 		ours, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
@@ -275,8 +279,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// TestDefaults: the API server sets defaults for three numbers, if the spec has the objects that hold them. Every
-// reader of a spec must apply the other defaults itself.
+// TestDefaults checks that the API server sets the defaults of exactly three numbers, and only if the spec has the
+// objects that contain these numbers. Every reader of a spec must apply the other defaults itself.
 func TestDefaults(t *testing.T) {
 	for _, version := range versions {
 		schema := newSchema(t, crd.Ours(t, definitions[0].ours), version)
@@ -307,8 +311,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// v1 is stored; v1beta1 is served with its schema and the columns in the order that its users know. There is nothing to
-// convert.
+// TestVersions checks that v1 is stored and that v1beta1 is served with the same schema, so that no conversion is
+// needed. The columns of v1beta1 have the order that users of that version know.
 func TestVersions(t *testing.T) {
 	columns := map[string][]string{"v1": {"Age", "Current State"}, "v1beta1": {"Current State", "Age"}}
 	for _, d := range definitions {
@@ -337,7 +341,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+// TestDefinitionsCanBeApplied checks the size of the definitions. kubectl apply stores a whole definition in one
+// annotation, and the annotations of an object may have 256 KiB in total.
 func TestDefinitionsCanBeApplied(t *testing.T) {
 	for _, d := range definitions {
 		size, err := crd.CompactSize(crd.Ours(t, d.ours))
@@ -351,7 +356,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 	}
 }
 
-// The chart installs copies.
+// TestChartHasTheSameDefinitions checks that the chart's copies of the definitions equal the definitions in config/crd.
 func TestChartHasTheSameDefinitions(t *testing.T) {
 	for _, d := range definitions {
 		read := func(folder string) []byte {

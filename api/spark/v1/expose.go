@@ -21,7 +21,7 @@ type ObjectMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// DriverServiceIngress asks for a Service of the driver and an Ingress to it.
+// DriverServiceIngress requests a Service of the driver and an Ingress that leads to the Service.
 type DriverServiceIngress struct {
 	// The Service's metadata.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
@@ -42,7 +42,7 @@ type DriverServiceIngress struct {
 	IngressSpec *runtime.RawExtension `json:"ingressSpec,omitempty" bounds:"as=IngressSpec"`
 }
 
-// DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
+// DriverHTTPRoute requests a Service of the driver and an HTTPRoute that leads to the Service.
 type DriverHTTPRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
@@ -63,7 +63,7 @@ type DriverHTTPRoute struct {
 	HTTPRouteSpec *runtime.RawExtension `json:"httpRouteSpec,omitempty"`
 }
 
-// DriverGRPCRoute asks for a Service of the driver and a GRPCRoute to it.
+// DriverGRPCRoute requests a Service of the driver and a GRPCRoute that leads to the Service.
 type DriverGRPCRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group is the API group of this package's kinds, and Version its version.
+// Group is the API group of this package's kinds, and Version is their version.
 const (
 	Group   = "spark.apache.org"
 	Version = "v1"

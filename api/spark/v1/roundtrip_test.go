@@ -29,7 +29,8 @@ func newObjects(t testing.TB) *runtime.Scheme {
 	return scheme
 }
 
-// load reads a manifest into its Go type and as plain JSON. A field that the Go type does not know fails the test.
+// load reads a manifest into its Go type and as plain JSON. The test fails if the manifest has a field that the Go type
+// does not have.
 func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -48,7 +49,8 @@ func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 	return obj, plain
 }
 
-// plainOf reads JSON with its numbers as they are written: those of 64 bits do not fit what plain JSON makes of them.
+// plainOf decodes JSON and keeps each number as text, because decoding to a float64 would lose digits of 64-bit
+// numbers.
 func plainOf(t testing.TB, raw []byte) (plain map[string]any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -92,7 +94,8 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-// A field that nobody wrote into the full manifests was tested by nobody.
+// TestFullManifestsSetEveryField checks that the full manifests set every field, because other tests cover only fields
+// that a manifest sets.
 func TestFullManifestsSetEveryField(t *testing.T) {
 	for _, path := range []string{"testdata/application-full.json", "testdata/cluster-full.json"} {
 		obj, _ := load(t, path)
@@ -103,7 +106,7 @@ func TestFullManifestsSetEveryField(t *testing.T) {
 	}
 }
 
-// unset reports the fields of our types below v that are zero.
+// unset calls report for each field below v that is zero and belongs to one of this module's types.
 func unset(path string, v reflect.Value, report func(string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -132,7 +135,8 @@ func unset(path string, v reflect.Value, report func(string)) {
 	}
 }
 
-// Where the API server's defaults do not reach, a zero is not an absence: it was asked for.
+// TestZerosThatWereWrittenAreTold checks that decoding distinguishes a zero that the user wrote from a missing field,
+// for fields without a default of the API server.
 func TestZerosThatWereWrittenAreTold(t *testing.T) {
 	obj, _ := load(t, "testdata/application-thresholds.json")
 	tolerations := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
@@ -168,7 +172,8 @@ func TestKindsAreRegistered(t *testing.T) {
 	}
 }
 
-// Users of the Go types build objects by hand: what is not set must not be sent, or the API server would store it.
+// TestZeroValuesAreNotWritten checks that fields that are not set are not encoded. Users of the Go types build objects
+// by hand, and the API server would store every field that is sent.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	for want, obj := range map[string]any{
 		`{"metadata":{}}`: v1.SparkApplication{},
@@ -186,8 +191,8 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 	}
 }
 
-// The definitions know no null, so a status with one could not be written at all. Whatever of a status is set, no other
-// part of it becomes one.
+// TestStatusesHoldNoNull checks that no encoded status contains a null, whichever of its fields are set. The
+// definitions accept no null, so the API server would reject such a status.
 func TestStatusesHoldNoNull(t *testing.T) {
 	for _, kind := range []reflect.Type{reflect.TypeFor[v1.ApplicationStatus](), reflect.TypeFor[v1.ClusterStatus]()} {
 		for depth := range 7 {
@@ -201,8 +206,8 @@ func TestStatusesHoldNoNull(t *testing.T) {
 	}
 }
 
-// fill sets everything that is not ours to something, and of ours all pointers, lists and maps to so many levels, to
-// what is zero below.
+// fill sets the fields below v. Values of types from other modules get a fixed value. Pointers, lists and maps of our
+// types are set down to depth levels; below that they stay zero.
 func fill(v reflect.Value, depth int) {
 	switch v.Interface().(type) {
 	case metav1.Time:

@@ -105,7 +105,7 @@ type ApplicationState struct {
 	LastObservedDriverStatus *runtime.RawExtension `json:"lastObservedDriverStatus,omitempty"`
 }
 
-// ApplicationAttemptSummary describes one attempt.
+// ApplicationAttemptSummary describes one attempt to run an application.
 type ApplicationAttemptSummary struct {
 	// The attempt's number and the counters of restarts.
 	// +optional
@@ -115,7 +115,7 @@ type ApplicationAttemptSummary struct {
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 }
 
-// AttemptInfo is an attempt's number and the counters of restarts.
+// AttemptInfo contains an attempt's number and the counters of restarts.
 type AttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional
@@ -134,8 +134,9 @@ type AttemptInfo struct {
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCounts = statusv1.ExecutorCounts
 
-// OperatorStatus is what the operator must remember about an application and cannot observe again. Facts that another
-// field of the status holds are stored only there: the attempt's number is that of currentAttemptSummary, plus one.
+// OperatorStatus contains the facts about an application that the operator must remember because it cannot observe them
+// again. Facts that another field of the status contains are stored only there. For example, the attempt's number is
+// that of currentAttemptSummary, plus one.
 type OperatorStatus struct {
 	statusv1.OperatorStatus `json:",inline"`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.
@@ -152,12 +153,12 @@ type OperatorStatus struct {
 	Before string `json:"before,omitempty"`
 }
 
-// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
+// OperatorCause is a reason, as one CamelCase word for programs and as a sentence for people.
 type OperatorCause = statusv1.OperatorCause
 
-// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
-// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
-// 1-40,42.
+// OperatorExecutors contains the facts about the current attempt's executors that the operator must remember to count
+// each executor once, even if executorState does not have room for all of them. It identifies executors by their
+// numbers, as ranges such as 1-40,42.
 type OperatorExecutors = statusv1.OperatorExecutors
 
 // OperatorTransition is one change of phase.

@@ -1,6 +1,6 @@
 package v1
 
-// RestartPolicy is the set of ends after which an application is restarted.
+// RestartPolicy says after which outcomes an application is restarted.
 //
 // +kubebuilder:validation:Enum=Always;Never;OnFailure;OnInfrastructureFailure
 type RestartPolicy string
@@ -17,7 +17,7 @@ const (
 	RestartOnInfrastructureFailure RestartPolicy = "OnInfrastructureFailure"
 )
 
-// ResourceRetainPolicy is the set of ends after which the objects of the last attempt are kept.
+// ResourceRetainPolicy says after which outcomes the objects of the last attempt are kept.
 //
 // +kubebuilder:validation:Enum=Always;Never;OnFailure
 type ResourceRetainPolicy string
@@ -29,8 +29,8 @@ const (
 	RetainOnFailure ResourceRetainPolicy = "OnFailure" // after every end but Succeeded
 )
 
-// ApplicationTolerations holds restarts, timeouts, the number of executors, and how long objects are kept. Absent
-// fields have their defaults, also if the whole struct is absent.
+// ApplicationTolerations configures restarts, timeouts, the number of executors, and how long objects are kept. Absent
+// fields have their defaults, even if the whole struct is absent.
 type ApplicationTolerations struct {
 	// When the application is restarted.
 	// +optional
@@ -84,7 +84,8 @@ type RestartConfig struct {
 	RestartBackoffMillisForSchedulingFailure *int64 `json:"restartBackoffMillisForSchedulingFailure,omitempty"`
 }
 
-// ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. Zero or less: no limit.
+// ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. A value of zero or less
+// means that there is no limit.
 type ApplicationTimeoutConfig struct {
 	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	// +optional

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// SparkConnect keeps one Spark Connect server with its own executors running. Clients open sessions through its
-// Service.
+// SparkConnect keeps one Spark Connect server running, which has its own executors. Clients open sessions through the
+// server's Service.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -50,7 +50,7 @@ type SparkConnectList struct {
 	Items           []SparkConnect `json:"items"`
 }
 
-// SparkConnectSpec describes a Spark Connect server and its executors. An edit of any field but suspend, ui and
+// SparkConnectSpec describes a Spark Connect server and its executors. An edit of any field except suspend, ui and
 // server.service replaces the running server.
 type SparkConnectSpec struct {
 	// The Spark version inside the image, 4.0.0 or newer, for example 4.1.4. It does not choose the image.
@@ -89,7 +89,7 @@ type SparkConnectSpec struct {
 	UI *UIConfiguration `json:"ui,omitempty"`
 }
 
-// SparkPodSpec holds the fields that server and executor pods share.
+// SparkPodSpec contains the fields that server and executor pods share.
 type SparkPodSpec struct {
 	// CPU cores that Spark assumes (spark.{driver,executor}.cores). Default 1.
 	// +kubebuilder:validation:Minimum=1
@@ -137,8 +137,8 @@ type DynamicAllocation = v1beta2.DynamicAllocation
 // RouteConfiguration requests an HTTPRoute of the Gateway API.
 type RouteConfiguration = v1beta2.RouteConfiguration
 
-// UIConfiguration requests an Ingress or a route to the server's web UI. If it is absent, only the Service's port
-// web-ui leads to the UI.
+// UIConfiguration requests an Ingress or a route that leads to the server's web UI. If it is absent, only the port
+// web-ui of the Service leads to the web UI.
 type UIConfiguration struct {
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default:
 	// the operator's configuration, ui.ingress.urlFormat.

@@ -38,8 +38,8 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate are the gaps between the peer's definition and ours that are meant, by the path's end and the finding's
-// beginning.
+// deliberate lists the intended gaps between the peer's definition and ours. A gap is identified by the end of its path
+// and the beginning of the finding.
 var deliberate = []struct{ path, what, why string }{
 	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
 	{"Port", "maximum 2.147483647e+09", "as its minimum"},
@@ -49,7 +49,8 @@ var deliberate = []struct{ path, what, why string }{
 	{"", "maxProperties ", "as a list's items"},
 }
 
-// The peer's users bring their manifests: whatever the peer's definition accepts, ours accepts and keeps.
+// TestPeersManifestsAreAccepted checks that our definition accepts and keeps every manifest that the peer's definition
+// accepts, except for the deliberate gaps. The peer's users have such manifests.
 func TestPeersManifestsAreAccepted(t *testing.T) {
 	met := make([]bool, len(deliberate))
 	for _, gap := range crd.Gaps(crd.Theirs(t, connects), crd.Ours(t, connects)) {
@@ -70,7 +71,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// Property by property: what the peer's definition lets through, ours stores the same.
+// TestPeersValuesAreStored checks, for each property, that our definition stores every value that the peer's definition
+// accepts, and stores it unchanged.
 func TestPeersValuesAreStored(t *testing.T) {
 	theirs := crd.Theirs(t, connects)
 	before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, connects))
@@ -106,8 +108,8 @@ func deliberatelyRefused(path string) bool {
 	return false
 }
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
-// all of them.
+// TestWhatTheSchemaAcceptsIsDecoded checks that every object that the schema accepts can be decoded. An informer lists
+// and watches all objects of a kind at once, so one stored object that cannot be decoded would hide all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	definition := crd.Ours(t, connects)
@@ -128,7 +130,8 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// An object with everything at once, and one for each further value that a property can choose.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
+// property, and one for each further value that a property can have.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	ours := crd.Ours(t, connects)
 	schema := newSchema(t, ours)
@@ -144,7 +147,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// Names, columns and what else an observer of the API sees are the peer's.
+// TestNamesAreThePeers checks that the names, the columns, the approval and the versions of the definition are the
+// peer's, because users of the API see them.
 func TestNamesAreThePeers(t *testing.T) {
 	ours, theirs := crd.Ours(t, connects), crd.Theirs(t, connects)
 	if diff := cmp.Diff(theirs.Spec.Names.ShortNames, ours.Spec.Names.ShortNames); diff != "" || ours.Spec.Names.Kind != theirs.Spec.Names.Kind ||
@@ -170,7 +174,8 @@ func TestNamesAreThePeers(t *testing.T) {
 	}
 }
 
-// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+// TestDefinitionCanBeApplied checks the size of the definition. kubectl apply stores a whole definition in one
+// annotation, and the annotations of an object may have 256 KiB in total.
 func TestDefinitionCanBeApplied(t *testing.T) {
 	size, err := crd.CompactSize(crd.Ours(t, connects))
 	if err != nil {
@@ -182,7 +187,7 @@ func TestDefinitionCanBeApplied(t *testing.T) {
 	}
 }
 
-// The chart installs a copy.
+// TestChartHasTheSameDefinition checks that the chart's copy of the definition equals the definition in config/crd.
 func TestChartHasTheSameDefinition(t *testing.T) {
 	read := func(folder string) []byte {
 		text, err := os.ReadFile(filepath.Join(crd.Root(t), folder, connects))

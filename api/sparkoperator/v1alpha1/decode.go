@@ -8,16 +8,16 @@ import (
 
 var connectBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkConnectSpec](), Status: bounds.ShapeOf[SparkConnectStatus]()}
 
-// UnmarshalJSON decodes a SparkConnect. If the spec exceeds a limit or does not fit its type, it stays empty, and
-// OutOfBounds gives the reason.
+// UnmarshalJSON decodes a SparkConnect. If the spec exceeds a limit or does not fit its type, the spec stays empty, and
+// OutOfBounds contains the reason.
 func (in *SparkConnect) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkConnect // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, connectBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// MarshalJSON encodes a SparkConnect. It returns an error if the spec was not read: an update with the empty spec would
-// overwrite the stored one.
+// MarshalJSON encodes a SparkConnect. It returns an error if the spec was not read, because an update with the empty
+// spec would overwrite the stored spec.
 func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	type plain SparkConnect // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -26,8 +26,8 @@ func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
-// such specs.
+// DropLargeSpec empties the spec if its JSON is longer than the limit most, in bytes. It reports whether the spec is
+// longer. Caches do not keep such specs.
 func (in *SparkConnect) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -36,8 +36,8 @@ func (in *SparkConnect) DropLargeSpec(most int) bool {
 	return true
 }
 
-// Bounds returns the shapes that limit the specs and statuses of this package's kinds when they are decoded, by the
-// name of the kind.
+// Bounds maps the names of this package's kinds to the shapes that limit their specs and statuses when they are
+// decoded.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{
 		"SparkConnect": connectBounds,

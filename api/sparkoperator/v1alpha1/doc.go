@@ -1,8 +1,8 @@
-// Package v1alpha1 holds the type of sparkoperator.k8s.io/v1alpha1: SparkConnect.
+// Package v1alpha1 contains the type of sparkoperator.k8s.io/v1alpha1: SparkConnect.
 //
 // The JSON form is compatible with the API that Spark users know under this group and version, by the same rules as
-// v1beta2: everything that the schema accepts is decoded, pod templates are kept raw, and fields that exist only here
-// are optional, absent by default and marked in their descriptions.
+// that of v1beta2: everything that the schema accepts can be decoded, and pod templates are kept raw. Fields that only
+// this package has are optional and absent by default, and their descriptions say so.
 //
 // +kubebuilder:object:generate=true
 // +groupName=sparkoperator.k8s.io

@@ -26,7 +26,8 @@ func newObjects(t testing.TB) *runtime.Scheme {
 	return scheme
 }
 
-// load reads a manifest into its Go type and as plain JSON. A field that the Go type does not know fails the test.
+// load reads a manifest into its Go type and as plain JSON. The test fails if the manifest has a field that the Go type
+// does not have.
 func load(t testing.TB, path string) (*v1alpha1.SparkConnect, map[string]any) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -83,7 +84,8 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-// A field that nobody wrote into the full manifest was tested by nobody.
+// TestFullManifestSetsEveryField checks that the full manifest sets every field, because other tests cover only fields
+// that a manifest sets.
 func TestFullManifestSetsEveryField(t *testing.T) {
 	sc, _ := load(t, "testdata/connect-full.json")
 	v := reflect.ValueOf(sc).Elem()
@@ -92,7 +94,8 @@ func TestFullManifestSetsEveryField(t *testing.T) {
 	}
 }
 
-// unset reports the fields of this group's types below v that are zero.
+// unset calls report for each field below v that is zero and belongs to one of this group's types. It omits fields that
+// are always encoded.
 func unset(path string, v reflect.Value, report func(string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -132,8 +135,8 @@ func TestKindsAreRegistered(t *testing.T) {
 	}
 }
 
-// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store
-// it.
+// TestZeroValuesAreNotWritten checks that fields that are not set are not encoded. Users of the peer's Go types build
+// objects by hand, and the API server would store every field that is sent.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	got := string(encode(t, v1alpha1.SparkConnect{}))
 	if want := `{"metadata":{},"spec":{"sparkVersion":"","server":{},"executor":{}}}`; got != want {
@@ -144,7 +147,8 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 	}
 }
 
-// Readers of this API know the states and the condition by these words.
+// TestStatusWordsAreThePeers checks that the texts of the states and of the condition are the peer's, because readers
+// of this API know them.
 func TestStatusWordsAreThePeers(t *testing.T) {
 	for got, want := range map[string]string{
 		string(v1alpha1.SparkConnectStateNew): "", string(v1alpha1.SparkConnectStateProvisioning): "Provisioning", string(v1alpha1.SparkConnectStateReady): "Ready",

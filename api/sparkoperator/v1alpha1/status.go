@@ -6,10 +6,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// SparkConnectState is the state of a server.
+// SparkConnectState is the state of a Spark Connect server.
 type SparkConnectState string
 
-// The states of a server.
+// The states of a Spark Connect server.
 const (
 	SparkConnectStateNew SparkConnectState = ""
 	// SparkConnectStateProvisioning: the server is being created, or created again.
@@ -22,15 +22,16 @@ const (
 	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
-// ConditionServerPodReady is the condition that reports whether the server's pod accepts sessions. Its reason is its
-// own name, or ReasonServerPodNotReady if no better reason is known.
+// ConditionServerPodReady is the condition that reports whether the server's pod accepts sessions. The reason of the
+// condition is ReasonServerPodReady or, if the pod is not ready and no more specific reason is known,
+// ReasonServerPodNotReady.
 const (
 	ConditionServerPodReady = "ServerPodReady"
 	ReasonServerPodReady    = "ServerPodReady"
 	ReasonServerPodNotReady = "ServerPodNotReady"
 )
 
-// SparkConnectStatus is the last observed state of a server.
+// SparkConnectStatus is the last observed state of a Spark Connect server.
 type SparkConnectStatus struct {
 	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready,
 	// Reconciling, Stalled, Suspended.
@@ -63,7 +64,7 @@ type SparkConnectStatus struct {
 	Operator *OperatorStatus `json:"operator,omitempty"`
 }
 
-// SparkConnectServerStatus describes the server.
+// SparkConnectServerStatus describes the server's pod and its addresses.
 type SparkConnectServerStatus struct {
 	// Name of the server's pod.
 	// +optional
@@ -79,7 +80,8 @@ type SparkConnectServerStatus struct {
 	WebUIAddress string `json:"webUIAddress,omitempty"`
 }
 
-// OperatorStatus is what the operator must remember about a server and cannot observe again.
+// OperatorStatus contains the facts about a server that the operator must remember because it cannot observe them
+// again.
 type OperatorStatus struct {
 	v1beta2.OperatorStatus `json:",inline"`
 	// Id of the current or last attempt.

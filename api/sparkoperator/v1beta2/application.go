@@ -219,13 +219,13 @@ const (
 	SparkApplicationTypeR      SparkApplicationType = "R"
 )
 
-// DeployMode is where the driver runs.
+// DeployMode says where the driver runs.
 //
 // +kubebuilder:validation:Enum={cluster,client}
 type DeployMode string
 
-// The deploy modes. The schema accepts DeployModeCluster and DeployModeClient only. Users of the Go types also know the
-// third.
+// The deploy modes. The schema accepts only DeployModeCluster and DeployModeClient. The third one exists for users of
+// the Go types, who know it.
 const (
 	DeployModeCluster         DeployMode = "cluster"
 	DeployModeClient          DeployMode = "client"
@@ -259,7 +259,7 @@ type Dependencies struct {
 	Archives []string `json:"archives,omitempty"`
 }
 
-// RestartPolicyType is the set of ends after which an application runs again.
+// RestartPolicyType says after which outcomes an application runs again.
 //
 // +kubebuilder:validation:Enum={Never,Always,OnFailure}
 type RestartPolicyType string
@@ -271,8 +271,8 @@ const (
 	RestartPolicyAlways    RestartPolicyType = "Always"
 )
 
-// RestartPolicy describes whether and when an application runs again after it ends. A change of this field alone does
-// not count as an edit of the application.
+// RestartPolicy describes whether and when an application runs again after it ends. If only this field is changed, the
+// change does not count as an edit of the application.
 type RestartPolicy struct {
 	// Never (the default), OnFailure or Always.
 	// +optional
@@ -312,7 +312,7 @@ type RestartBackoff struct {
 	MaxSeconds *int64 `json:"maxSeconds,omitempty"`
 }
 
-// SubmissionMode is how the driver pod is created.
+// SubmissionMode says how the driver pod is created.
 //
 // +kubebuilder:validation:Enum={Auto,Native,SparkSubmit}
 type SubmissionMode string
@@ -337,9 +337,9 @@ type SubmissionSpec struct {
 	Mode SubmissionMode `json:"mode,omitempty"`
 }
 
-// Timeouts limit the phases of an attempt, in seconds. Absent means the operator's configured default, 0 means no
-// limit. An attempt that exceeds a limit fails, and its message names the limit. A change of these fields alone does
-// not count as an edit of the application.
+// Timeouts limit the phases of an attempt, in seconds. If a field is absent, the operator's configured default applies;
+// 0 means no limit. An attempt that exceeds a limit fails, and its message names the limit. If only these fields are
+// changed, the change does not count as an edit of the application.
 type Timeouts struct {
 	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	// +kubebuilder:validation:Minimum=0
@@ -359,7 +359,7 @@ type Timeouts struct {
 	RunSeconds *int64 `json:"runSeconds,omitempty"`
 }
 
-// BatchSchedulerConfiguration holds options of the batch scheduler.
+// BatchSchedulerConfiguration contains options of the batch scheduler.
 type BatchSchedulerConfiguration struct {
 	// The queue that the application is submitted to.
 	// +optional

@@ -18,9 +18,9 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate are the gaps between the peer's definitions and ours that are meant, identified by the end of the path and
-// the beginning of the finding. A new gap may break a user's manifest: the reason must be that no such manifest ever
-// ran. docs/validation.md lists them.
+// deliberate lists the intended gaps between the peer's definitions and ours. A gap is identified by the end of its
+// path and the beginning of the finding. A new gap may break a user's manifest, so the reason why must be that no such
+// manifest ever ran. docs/validation.md lists the gaps.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
@@ -40,7 +40,8 @@ var deliberate = []struct{ path, what, says, why string }{
 
 const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
 
-// The peer's users bring their manifests: whatever the peer's definitions accept, ours accept and keep.
+// TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions
+// accept, except for the deliberate gaps. The peer's users have such manifests.
 func TestPeersManifestsAreAccepted(t *testing.T) {
 	met := make([]bool, len(deliberate))
 	for _, file := range []string{applications, schedules} {
@@ -63,8 +64,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// Group kinds whose name ends with k8s.io are only installed with this annotation, and it must be the one that upgrades
-// from the peer find.
+// TestApprovalIsThePeers checks the annotation without which the API server rejects definitions of groups whose names
+// end with k8s.io. Its value must be the peer's, because an upgrade from the peer finds that value.
 func TestApprovalIsThePeers(t *testing.T) {
 	const approved = "api-approved.kubernetes.io"
 	for _, file := range []string{applications, schedules} {
@@ -74,8 +75,8 @@ func TestApprovalIsThePeers(t *testing.T) {
 	}
 }
 
-// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the manifests that are rejected on purpose, as
-// deliberate does.
+// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the same deliberately rejected values as
+// deliberate.
 func TestDeliberateGapsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(crd.Root(t), "docs", "validation.md"))
 	if err != nil {

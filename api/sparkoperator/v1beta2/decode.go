@@ -11,24 +11,24 @@ var (
 	scheduleBounds    = bounds.Kind{Spec: bounds.ShapeOf[ScheduledSparkApplicationSpec](), Status: bounds.ShapeOf[ScheduledSparkApplicationStatus]()}
 )
 
-// UnmarshalJSON decodes a SparkApplication. If the spec exceeds a limit or does not fit its type, it stays empty, and
-// OutOfBounds gives the reason.
+// UnmarshalJSON decodes a SparkApplication. If the spec exceeds a limit or does not fit its type, the spec stays empty,
+// and OutOfBounds contains the reason.
 func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkApplication // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, applicationBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// UnmarshalJSON decodes a ScheduledSparkApplication. If the spec exceeds a limit or does not fit its type, it stays
-// empty, and OutOfBounds gives the reason.
+// UnmarshalJSON decodes a ScheduledSparkApplication. If the spec exceeds a limit or does not fit its type, the spec
+// stays empty, and OutOfBounds contains the reason.
 func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain ScheduledSparkApplication // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, scheduleBounds, (*plain)(in), &in.Spec, &in.Status)
 	return err
 }
 
-// MarshalJSON encodes a SparkApplication. It returns an error if the spec was not read: an update with the empty spec
-// would overwrite the stored one.
+// MarshalJSON encodes a SparkApplication. It returns an error if the spec was not read, because an update with the
+// empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -37,8 +37,8 @@ func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// MarshalJSON encodes a ScheduledSparkApplication. It returns an error if the spec was not read: an update with the
-// empty spec would overwrite the stored one.
+// MarshalJSON encodes a ScheduledSparkApplication. It returns an error if the spec was not read, because an update with
+// the empty spec would overwrite the stored spec.
 func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	type plain ScheduledSparkApplication // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -47,8 +47,8 @@ func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
-// such specs.
+// DropLargeSpec empties the spec if its JSON is longer than the limit most, in bytes. It reports whether the spec is
+// longer. Caches do not keep such specs.
 func (in *SparkApplication) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -57,8 +57,8 @@ func (in *SparkApplication) DropLargeSpec(most int) bool {
 	return true
 }
 
-// DropLargeSpec empties the spec if its JSON is longer than most bytes, and reports whether it is. Caches do not keep
-// such specs.
+// DropLargeSpec empties the spec if its JSON is longer than the limit most, in bytes. It reports whether the spec is
+// longer. Caches do not keep such specs.
 func (in *ScheduledSparkApplication) DropLargeSpec(most int) bool {
 	if in.SpecBytes <= most {
 		return false
@@ -67,8 +67,8 @@ func (in *ScheduledSparkApplication) DropLargeSpec(most int) bool {
 	return true
 }
 
-// Bounds returns the shapes that limit the specs and statuses of this package's kinds when they are decoded, by the
-// name of the kind.
+// Bounds maps the names of this package's kinds to the shapes that limit their specs and statuses when they are
+// decoded.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{
 		"SparkApplication":          applicationBounds,

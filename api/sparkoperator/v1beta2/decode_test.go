@@ -16,12 +16,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// small is an application of 350 bytes that once kept an informer busy for hours.
+// small is the format of an application of 350 bytes that once kept an informer busy for hours. Its verb is the value
+// of a quantity.
 const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"a","namespace":"b"},"spec":{"type":"Scala","sparkVersion":"4.1.4",` +
 	`"mainApplicationFile":"local:///a.jar","executor":{},"driver":{"sidecars":[{"name":"s","resources":{"limits":{"cpu":%q}}}]}},"status":{"executionAttempts":3,"driverInfo":{}}}`
 
-// As an informer decodes: single objects, and those of a list. The deadline is for a decoder that computes; this one
-// takes microseconds.
+// TestSmallObjectsThatTakeHoursAreDecodedAtOnce decodes objects as an informer does, as single objects and in a list.
+// The deadline detects a decoder that computes with the quantity; the tested decoder takes microseconds.
 func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, cpu := range []string{
@@ -64,7 +65,8 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	}
 }
 
-// An object whose spec was not read is never written back with an empty one.
+// TestAnUnreadSpecIsNotWrittenBack checks that an object whose spec was not read cannot be encoded, so that its empty
+// spec does not overwrite the stored spec.
 func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 	var app v1beta2.SparkApplication
 	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1e100")), &app); err != nil || app.OutOfBounds == "" {
@@ -78,7 +80,7 @@ func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 	}
 }
 
-// plain is a SparkApplication as it was decoded before there were limits.
+// plain is a SparkApplication without limits: it has no UnmarshalJSON, as before the limits existed.
 type plain v1beta2.SparkApplication
 
 func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {
@@ -105,7 +107,8 @@ func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode compares what the limits cost, of an application with everything in it, as a client decodes it.
+// BenchmarkDecode measures the cost of the limits. It decodes an application that sets every field, as a client decodes
+// it, with limits and without them.
 func BenchmarkDecode(b *testing.B) {
 	obj, _ := load(b, "testdata/application-full.json")
 	text := encode(b, obj)

@@ -43,7 +43,7 @@ type RouteConfiguration struct {
 	Hostnames []string `json:"hostnames,omitempty"`
 }
 
-// RouteParentReference names the object that a route attaches to, like parentRefs of the Gateway API.
+// RouteParentReference names the object to which a route attaches, like parentRefs of the Gateway API.
 type RouteParentReference struct {
 	// API group of the parent. Default gateway.networking.k8s.io.
 	// +optional

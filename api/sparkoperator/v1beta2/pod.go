@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// SparkPodSpec holds the fields that driver and executor pods share.
+// SparkPodSpec contains the fields that driver and executor pods share.
 type SparkPodSpec struct {
 	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
 	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports
@@ -233,7 +233,7 @@ type ExecutorSpec struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 
-// GPUSpec requests GPUs, or another extended resource, for the Spark container.
+// GPUSpec requests GPUs or another extended resource for the Spark container.
 type GPUSpec struct {
 	// The resource's name, for example nvidia.com/gpu.
 	Name string `json:"name"`
@@ -241,7 +241,7 @@ type GPUSpec struct {
 	Quantity int64 `json:"quantity"`
 }
 
-// NamePath mounts a named object.
+// NamePath names an object, such as a ConfigMap, and the path at which it is mounted.
 type NamePath struct {
 	// Name of the object.
 	Name string `json:"name"`
@@ -249,7 +249,7 @@ type NamePath struct {
 	Path string `json:"path"`
 }
 
-// SecretType is the purpose of a Secret. Unknown values have the meaning of SecretTypeGeneric.
+// SecretType says what a Secret is used for. Unknown values have the meaning of SecretTypeGeneric.
 type SecretType string
 
 // The known types of Secrets.
@@ -262,7 +262,7 @@ const (
 	SecretTypeGeneric SecretType = "Generic"
 )
 
-// SecretInfo mounts a Secret.
+// SecretInfo names a Secret, the path at which it is mounted, and its type.
 type SecretInfo struct {
 	// Name of the Secret.
 	Name string `json:"name"`
@@ -273,7 +273,7 @@ type SecretInfo struct {
 	Type SecretType `json:"secretType"`
 }
 
-// NameKey names a key of an object.
+// NameKey names an object, such as a Secret, and one of its keys.
 type NameKey struct {
 	// Name of the object.
 	Name string `json:"name"`

@@ -34,7 +34,8 @@ func fixtures(t testing.TB) []string {
 	return paths
 }
 
-// load reads a fixture into its Go type and as plain JSON. A field that the Go type does not know fails the test.
+// load reads a fixture into its Go type and as plain JSON. The test fails if the fixture has a field that the Go type
+// does not have.
 func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -74,7 +75,8 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-// A field that nobody wrote into the full manifests was tested by nobody.
+// TestFullManifestsSetEveryField checks that the full manifests set every field, because other tests cover only fields
+// that a manifest sets.
 func TestFullManifestsSetEveryField(t *testing.T) {
 	for _, path := range []string{"testdata/application-full.json", "testdata/schedule-full.json"} {
 		obj, _ := load(t, path)
@@ -85,8 +87,8 @@ func TestFullManifestsSetEveryField(t *testing.T) {
 	}
 }
 
-// unset reports the fields of our own types below v that are zero. False is a value where it is written as a pointer or
-// always.
+// unset calls report for each field below v that is zero and belongs to one of this package's types. It omits fields
+// that are always encoded, because their zero is a value. A pointer to a zero is not a zero.
 func unset(path string, v reflect.Value, report func(string)) {
 	ours := reflect.TypeFor[v1beta2.SparkApplication]().PkgPath()
 	switch v.Kind() {
@@ -128,8 +130,8 @@ func TestKindsAreRegistered(t *testing.T) {
 	}
 }
 
-// Users of the peer's Go types build objects by hand: what is not set must not be sent, or the API server would store
-// it.
+// TestZeroValuesAreNotWritten checks that fields that are not set are not encoded. Users of the peer's Go types build
+// objects by hand, and the API server would store every field that is sent.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	got := string(encode(t, v1beta2.SparkApplication{}))
 	want := `{"metadata":{},"spec":{"type":"","sparkVersion":"","mainApplicationFile":"","driver":{},"executor":{}}}`

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ScheduledSparkApplication runs a Spark application by a schedule. Each run is its own SparkApplication.
+// ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -47,7 +47,7 @@ type ScheduledSparkApplicationList struct {
 	Items           []ScheduledSparkApplication `json:"items"`
 }
 
-// ScheduledSparkApplicationSpec describes what runs and when.
+// ScheduledSparkApplicationSpec describes which application runs, and when.
 type ScheduledSparkApplicationSpec struct {
 	// When to run: five cron fields, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as
 	// @every 5m. It may begin with CRON_TZ= or TZ= and a time zone, which takes precedence over timeZone.
@@ -85,7 +85,8 @@ type ScheduledSparkApplicationSpec struct {
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 
-// ConcurrencyPolicy is what happens when a run is due while the last one is active. A condition reports unknown values.
+// ConcurrencyPolicy says what happens if a run is due while the last run is active. If the value is unknown, a
+// condition reports it.
 type ConcurrencyPolicy string
 
 // The concurrency policies.
@@ -149,7 +150,8 @@ type ScheduledSparkApplicationStatus struct {
 	Operator *ScheduleOperatorStatus `json:"operator,omitempty"`
 }
 
-// ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
+// ScheduleOperatorStatus contains the facts about a schedule that the operator must remember because it cannot observe
+// them again.
 type ScheduleOperatorStatus struct {
 	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
 	// +optional
@@ -189,7 +191,7 @@ type ScheduleOperatorStatus struct {
 	WaitingRequest *WaitingRequest `json:"waitingRequest,omitempty"`
 }
 
-// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for it.
+// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for the requested run.
 type WaitingRequest struct {
 	// Name of the run.
 	// +optional
@@ -209,10 +211,11 @@ type WaitingRequest struct {
 	Cause *OperatorCause `json:"cause,omitempty"`
 }
 
-// RunNowAnnotation requests one run of a schedule outside its times, even while it is suspended. Its value names the
-// request, for example the time of the request: each value starts one run, by the concurrency policy.
+// RunNowAnnotation requests one run of a schedule outside its times, even while the schedule is suspended. Its value
+// names the request, for example the time of the request. Each new value starts one run, subject to the concurrency
+// policy.
 const RunNowAnnotation = "sparkoperator.dev/run-now"
 
-// ScheduledAtAnnotation is set on each run: its scheduled time, in the form of RFC 3339. A requested run has
-// RunNowAnnotation with the request's value instead.
+// ScheduledAtAnnotation is the annotation with the scheduled time of a run, in the form of RFC 3339. A requested run
+// has RunNowAnnotation with the request's value instead.
 const ScheduledAtAnnotation = "sparkoperator.dev/scheduled-at"

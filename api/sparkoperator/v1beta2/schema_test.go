@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to
-// all of them.
+// TestWhatTheSchemaAcceptsIsDecoded checks that every object that the schema accepts can be decoded. An informer lists
+// and watches all objects of a kind at once, so one stored object that cannot be decoded would hide all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, file := range []string{applications, schedules} {
@@ -60,7 +60,8 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+// TestDefinitionsCanBeApplied checks the size of the definitions. kubectl apply stores a whole definition in one
+// annotation, and the annotations of an object may have 256 KiB in total.
 func TestDefinitionsCanBeApplied(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		size, err := crd.CompactSize(crd.Ours(t, file))
@@ -74,7 +75,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 	}
 }
 
-// The chart installs copies.
+// TestChartHasTheSameDefinitions checks that the chart's copies of the definitions equal the definitions in config/crd.
 func TestChartHasTheSameDefinitions(t *testing.T) {
 	root := crd.Root(t)
 	for _, file := range []string{applications, schedules} {
@@ -92,7 +93,7 @@ func TestChartHasTheSameDefinitions(t *testing.T) {
 	}
 }
 
-// TestManifestsAreStoredWhole: the API server accepts our manifests and stores them unchanged.
+// TestManifestsAreStoredWhole checks that the API server accepts our manifests and stores them unchanged.
 func TestManifestsAreStoredWhole(t *testing.T) {
 	schemas := map[string]*crd.Schema{
 		"SparkApplication":          newSchema(t, crd.Ours(t, applications)),
@@ -114,7 +115,8 @@ func TestManifestsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// Each change is made to the minimal manifest. Only what could never run may be refused, and the refusal has to help.
+// TestAdmission makes single changes to the minimal manifest. The API server must reject only manifests that could
+// never run, and each error must contain the expected help.
 func TestAdmission(t *testing.T) {
 	schema := newSchema(t, crd.Ours(t, applications))
 	scheduled := newSchema(t, crd.Ours(t, schedules))
@@ -222,7 +224,7 @@ func TestScheduleAdmission(t *testing.T) {
 	}
 }
 
-// change sets, or removes, the field at a dotted path.
+// change sets the field at a dotted path, or removes it if value is nil.
 func change(obj map[string]any, path string, value any) {
 	for parent, rest, more := strings.Cut(path, "."); more; parent, rest, more = strings.Cut(path, ".") {
 		obj, path = obj[parent].(map[string]any), rest

@@ -100,7 +100,7 @@ const (
 	ApplicationStateUnknown          ApplicationStateType = "UNKNOWN"
 )
 
-// ApplicationState is the state of an application, with an error message.
+// ApplicationState is the state of an application and its error message, if any.
 type ApplicationState struct {
 	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
 	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
@@ -137,20 +137,21 @@ const (
 // ExecutorCounts counts the current attempt's executors by state.
 type ExecutorCounts = statusv1.ExecutorCounts
 
-// MaxHistory is the most transitions that OperatorStatus.History holds; the oldest are dropped first.
+// MaxHistory is the maximum number of transitions in OperatorStatus.History. The oldest transitions are dropped first.
 const MaxHistory = statusv1.MaxHistory
 
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
-// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
-// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
+// OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
+// observe them again. It is stored in one write with the rest of the status. Times have microseconds, so that a stored
+// time equals the original. Facts that another field of the status contains (submissionID, the attempt counters) are
+// stored only there.
 type OperatorStatus = statusv1.OperatorStatus
 
-// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
-// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
-// 1-40,42.
+// OperatorExecutors contains the facts about the current attempt's executors that the operator must remember to count
+// each executor once, even if executorState does not have room for all of them. It identifies executors by their
+// numbers, as ranges such as 1-40,42.
 type OperatorExecutors = statusv1.OperatorExecutors
 
-// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
+// OperatorCause is a reason, as one CamelCase word for programs and as a sentence for people.
 type OperatorCause = statusv1.OperatorCause
 
 // OperatorTransition is one change of phase.

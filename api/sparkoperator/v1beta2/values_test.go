@@ -9,8 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// Property by property, to the bottom of a sidecar's probes: what the peer's definition lets through, ours stores the
-// same. TestPeersManifestsAreAccepted compares the definitions; this compares what they do.
+// TestPeersValuesAreStored checks, for each property down to a sidecar's probes, that our definitions store every value
+// that the peer's definitions accept, and store it unchanged. TestPeersManifestsAreAccepted compares the text of the
+// definitions; this test compares their effect.
 func TestPeersValuesAreStored(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		t.Run(file, func(t *testing.T) {
@@ -46,7 +47,8 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// deliberatelyRefused tells whether some values of a property are on the list of what is refused on purpose.
+// deliberatelyRefused reports whether some values of a property are rejected on purpose, according to the list
+// deliberate.
 func deliberatelyRefused(path string) bool {
 	quantity := strings.HasSuffix(path, ".divisor") || strings.HasSuffix(path, "{}") || strings.HasSuffix(path, ".sizeLimit")
 	for _, d := range deliberate {
@@ -57,7 +59,8 @@ func deliberatelyRefused(path string) bool {
 	return false
 }
 
-// An object with everything at once, and one for each further value that a property can choose.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
+// property, and one for each further value that a property can have.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		ours := crd.Ours(t, file)

@@ -35,12 +35,13 @@ type ExecutorCounts struct {
 	Unknown int32 `json:"unknown,omitempty"`
 }
 
-// MaxHistory is the most transitions that OperatorStatus.History holds; the oldest are dropped first.
+// MaxHistory is the maximum number of transitions in OperatorStatus.History. The oldest transitions are dropped first.
 const MaxHistory = 20
 
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
-// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
-// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
+// OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
+// observe them again. It is stored in one write with the rest of the status. Times have microseconds, so that a stored
+// time equals the original. Facts that another field of the status contains (submissionID, the attempt counters) are
+// stored only there.
 type OperatorStatus struct {
 	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
 	// as unchanged.
@@ -105,9 +106,9 @@ type OperatorStatus struct {
 	History []OperatorTransition `json:"history,omitempty"`
 }
 
-// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
-// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
-// 1-40,42.
+// OperatorExecutors contains the facts about the current attempt's executors that the operator must remember to count
+// each executor once, even if executorState does not have room for all of them. It identifies executors by their
+// numbers, as ranges such as 1-40,42.
 type OperatorExecutors struct {
 	// Executors that have been seen.
 	// +optional
@@ -123,7 +124,7 @@ type OperatorExecutors struct {
 	FailedAndGone int32 `json:"failedAndGone,omitempty"`
 }
 
-// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
+// OperatorCause is a reason, as one CamelCase word for programs and as a sentence for people.
 type OperatorCause struct {
 	// One CamelCase word for programs.
 	// +optional

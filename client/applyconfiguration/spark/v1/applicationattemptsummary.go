@@ -5,7 +5,7 @@ package v1
 // ApplicationAttemptSummaryApplyConfiguration represents a declarative configuration of the ApplicationAttemptSummary type for use
 // with apply.
 //
-// ApplicationAttemptSummary describes one attempt.
+// ApplicationAttemptSummary describes one attempt to run an application.
 type ApplicationAttemptSummaryApplyConfiguration struct {
 	// The attempt's number and the counters of restarts.
 	AttemptInfo *AttemptInfoApplyConfiguration `json:"attemptInfo,omitempty"`

@@ -5,7 +5,8 @@ package v1
 // ApplicationTimeoutConfigApplyConfiguration represents a declarative configuration of the ApplicationTimeoutConfig type for use
 // with apply.
 //
-// ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. Zero or less: no limit.
+// ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. A value of zero or less
+// means that there is no limit.
 type ApplicationTimeoutConfigApplyConfiguration struct {
 	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`

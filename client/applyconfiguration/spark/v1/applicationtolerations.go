@@ -9,8 +9,8 @@ import (
 // ApplicationTolerationsApplyConfiguration represents a declarative configuration of the ApplicationTolerations type for use
 // with apply.
 //
-// ApplicationTolerations holds restarts, timeouts, the number of executors, and how long objects are kept. Absent
-// fields have their defaults, also if the whole struct is absent.
+// ApplicationTolerations configures restarts, timeouts, the number of executors, and how long objects are kept. Absent
+// fields have their defaults, even if the whole struct is absent.
 type ApplicationTolerationsApplyConfiguration struct {
 	// When the application is restarted.
 	RestartConfig *RestartConfigApplyConfiguration `json:"restartConfig,omitempty"`

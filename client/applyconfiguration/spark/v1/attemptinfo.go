@@ -5,7 +5,7 @@ package v1
 // AttemptInfoApplyConfiguration represents a declarative configuration of the AttemptInfo type for use
 // with apply.
 //
-// AttemptInfo is an attempt's number and the counters of restarts.
+// AttemptInfo contains an attempt's number and the counters of restarts.
 type AttemptInfoApplyConfiguration struct {
 	// Number of the attempt, from 0.
 	ID *int64 `json:"id,omitempty"`

@@ -5,7 +5,7 @@ package v1
 // ClusterAttemptInfoApplyConfiguration represents a declarative configuration of the ClusterAttemptInfo type for use
 // with apply.
 //
-// ClusterAttemptInfo is an attempt's number and the number of restarts before it.
+// ClusterAttemptInfo contains an attempt's number and the number of restarts before it.
 type ClusterAttemptInfoApplyConfiguration struct {
 	// Number of the attempt, from 0.
 	ID *int64 `json:"id,omitempty"`

@@ -5,7 +5,7 @@ package v1
 // ClusterAttemptSummaryApplyConfiguration represents a declarative configuration of the ClusterAttemptSummary type for use
 // with apply.
 //
-// ClusterAttemptSummary describes one attempt.
+// ClusterAttemptSummary describes one attempt to run a cluster.
 type ClusterAttemptSummaryApplyConfiguration struct {
 	// The attempt's number and its restarts.
 	AttemptInfo *ClusterAttemptInfoApplyConfiguration `json:"attemptInfo,omitempty"`

@@ -10,7 +10,8 @@ import (
 // ClusterOperatorStatusApplyConfiguration represents a declarative configuration of the ClusterOperatorStatus type for use
 // with apply.
 //
-// ClusterOperatorStatus is what the operator must remember about a cluster and cannot observe again.
+// ClusterOperatorStatus contains the facts about a cluster that the operator must remember because it cannot observe
+// them again.
 type ClusterOperatorStatusApplyConfiguration struct {
 	// Phase of the life cycle, more detailed than currentState.
 	Phase *string `json:"phase,omitempty"`

@@ -5,7 +5,7 @@ package v1
 // ClusterTolerationsApplyConfiguration represents a declarative configuration of the ClusterTolerations type for use
 // with apply.
 //
-// ClusterTolerations holds the number of workers.
+// ClusterTolerations contains the number of workers.
 type ClusterTolerationsApplyConfiguration struct {
 	// The number of workers.
 	InstanceConfig *WorkerInstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`

@@ -5,7 +5,7 @@ package v1
 // ConfigMapSpecApplyConfiguration represents a declarative configuration of the ConfigMapSpec type for use
 // with apply.
 //
-// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with it.
+// ConfigMapSpec describes a ConfigMap that the operator creates before the driver and deletes with the driver.
 type ConfigMapSpecApplyConfiguration struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name *string `json:"name,omitempty"`

@@ -9,7 +9,7 @@ import (
 // DriverGRPCRouteApplyConfiguration represents a declarative configuration of the DriverGRPCRoute type for use
 // with apply.
 //
-// DriverGRPCRoute asks for a Service of the driver and a GRPCRoute to it.
+// DriverGRPCRoute requests a Service of the driver and a GRPCRoute that leads to the Service.
 type DriverGRPCRouteApplyConfiguration struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`

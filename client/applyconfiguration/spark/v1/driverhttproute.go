@@ -9,7 +9,7 @@ import (
 // DriverHTTPRouteApplyConfiguration represents a declarative configuration of the DriverHTTPRoute type for use
 // with apply.
 //
-// DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
+// DriverHTTPRoute requests a Service of the driver and an HTTPRoute that leads to the Service.
 type DriverHTTPRouteApplyConfiguration struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`

@@ -9,7 +9,7 @@ import (
 // DriverServiceIngressApplyConfiguration represents a declarative configuration of the DriverServiceIngress type for use
 // with apply.
 //
-// DriverServiceIngress asks for a Service of the driver and an Ingress to it.
+// DriverServiceIngress requests a Service of the driver and an Ingress that leads to the Service.
 type DriverServiceIngressApplyConfiguration struct {
 	// The Service's metadata.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`

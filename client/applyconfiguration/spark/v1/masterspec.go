@@ -9,7 +9,7 @@ import (
 // MasterSpecApplyConfiguration represents a declarative configuration of the MasterSpec type for use
 // with apply.
 //
-// MasterSpec holds the specs that the master's objects are built on.
+// MasterSpec contains the specs from which the master's objects are built.
 type MasterSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
 }

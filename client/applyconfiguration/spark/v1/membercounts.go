@@ -5,7 +5,7 @@ package v1
 // MemberCountsApplyConfiguration represents a declarative configuration of the MemberCounts type for use
 // with apply.
 //
-// MemberCounts counts the pods of a role by state.
+// MemberCounts counts the pods of a role (master or worker) by state.
 type MemberCountsApplyConfiguration struct {
 	// Wanted pods.
 	Desired *int32 `json:"desired,omitempty"`

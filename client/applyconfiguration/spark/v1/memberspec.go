@@ -9,7 +9,7 @@ import (
 // MemberSpecApplyConfiguration represents a declarative configuration of the MemberSpec type for use
 // with apply.
 //
-// MemberSpec holds the fields that master and workers share.
+// MemberSpec contains the fields that MasterSpec and WorkerSpec share.
 type MemberSpecApplyConfiguration struct {
 	// The StatefulSet's spec (apps/v1), kept as written.
 	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`

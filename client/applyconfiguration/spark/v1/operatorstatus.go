@@ -10,8 +10,9 @@ import (
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
 // with apply.
 //
-// OperatorStatus is what the operator must remember about an application and cannot observe again. Facts that another
-// field of the status holds are stored only there: the attempt's number is that of currentAttemptSummary, plus one.
+// OperatorStatus contains the facts about an application that the operator must remember because it cannot observe them
+// again. Facts that another field of the status contains are stored only there. For example, the attempt's number is
+// that of currentAttemptSummary, plus one.
 type OperatorStatusApplyConfiguration struct {
 	statusv1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.

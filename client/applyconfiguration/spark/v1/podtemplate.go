@@ -9,7 +9,7 @@ import (
 // PodTemplateApplyConfiguration represents a declarative configuration of the PodTemplate type for use
 // with apply.
 //
-// PodTemplate holds the pod template that a pod is built on.
+// PodTemplate contains the pod template from which a pod is built.
 type PodTemplateApplyConfiguration struct {
 	// A Kubernetes pod template, kept as written. It takes precedence over
 	// spark.kubernetes.{driver,executor}.podTemplateFile.

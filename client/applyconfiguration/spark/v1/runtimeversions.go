@@ -5,8 +5,8 @@ package v1
 // RuntimeVersionsApplyConfiguration represents a declarative configuration of the RuntimeVersions type for use
 // with apply.
 //
-// RuntimeVersions are the versions of the software in the image. They do not choose the image, unless its name contains
-// {{SPARK_VERSION}}.
+// RuntimeVersions are the versions of the software in the image. They do not select the image, unless the image's name
+// contains {{SPARK_VERSION}}.
 type RuntimeVersionsApplyConfiguration struct {
 	// The Spark version inside the image, for example 4.1.4.
 	SparkVersion *string `json:"sparkVersion,omitempty"`

@@ -9,7 +9,7 @@ import (
 // WorkerSpecApplyConfiguration represents a declarative configuration of the WorkerSpec type for use
 // with apply.
 //
-// WorkerSpec holds the specs that the workers' objects are built on.
+// WorkerSpec contains the specs from which the workers' objects are built.
 type WorkerSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
 	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets its

@@ -10,7 +10,8 @@ import (
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
 // with apply.
 //
-// OperatorStatus is what the operator must remember about a server and cannot observe again.
+// OperatorStatus contains the facts about a server that the operator must remember because it cannot observe them
+// again.
 type OperatorStatusApplyConfiguration struct {
 	v1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt.

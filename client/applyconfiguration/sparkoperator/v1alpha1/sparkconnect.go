@@ -11,8 +11,8 @@ import (
 // SparkConnectApplyConfiguration represents a declarative configuration of the SparkConnect type for use
 // with apply.
 //
-// SparkConnect keeps one Spark Connect server with its own executors running. Clients open sessions through its
-// Service.
+// SparkConnect keeps one Spark Connect server running, which has its own executors. Clients open sessions through the
+// server's Service.
 type SparkConnectApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the server pod and its

@@ -5,7 +5,7 @@ package v1alpha1
 // SparkConnectServerStatusApplyConfiguration represents a declarative configuration of the SparkConnectServerStatus type for use
 // with apply.
 //
-// SparkConnectServerStatus describes the server.
+// SparkConnectServerStatus describes the server's pod and its addresses.
 type SparkConnectServerStatusApplyConfiguration struct {
 	// Name of the server's pod.
 	PodName *string `json:"podName,omitempty"`

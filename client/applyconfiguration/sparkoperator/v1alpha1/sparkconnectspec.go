@@ -9,7 +9,7 @@ import (
 // SparkConnectSpecApplyConfiguration represents a declarative configuration of the SparkConnectSpec type for use
 // with apply.
 //
-// SparkConnectSpec describes a Spark Connect server and its executors. An edit of any field but suspend, ui and
+// SparkConnectSpec describes a Spark Connect server and its executors. An edit of any field except suspend, ui and
 // server.service replaces the running server.
 type SparkConnectSpecApplyConfiguration struct {
 	// The Spark version inside the image, 4.0.0 or newer, for example 4.1.4. It does not choose the image.

@@ -11,7 +11,7 @@ import (
 // SparkConnectStatusApplyConfiguration represents a declarative configuration of the SparkConnectStatus type for use
 // with apply.
 //
-// SparkConnectStatus is the last observed state of a server.
+// SparkConnectStatus is the last observed state of a Spark Connect server.
 type SparkConnectStatusApplyConfiguration struct {
 	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready,
 	// Reconciling, Stalled, Suspended.

@@ -9,7 +9,7 @@ import (
 // SparkPodSpecApplyConfiguration represents a declarative configuration of the SparkPodSpec type for use
 // with apply.
 //
-// SparkPodSpec holds the fields that server and executor pods share.
+// SparkPodSpec contains the fields that server and executor pods share.
 type SparkPodSpecApplyConfiguration struct {
 	// CPU cores that Spark assumes (spark.{driver,executor}.cores). Default 1.
 	Cores *int32 `json:"cores,omitempty"`

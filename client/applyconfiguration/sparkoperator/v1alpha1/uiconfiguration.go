@@ -10,8 +10,8 @@ import (
 // UIConfigurationApplyConfiguration represents a declarative configuration of the UIConfiguration type for use
 // with apply.
 //
-// UIConfiguration requests an Ingress or a route to the server's web UI. If it is absent, only the Service's port
-// web-ui leads to the UI.
+// UIConfiguration requests an Ingress or a route that leads to the server's web UI. If it is absent, only the port
+// web-ui of the Service leads to the web UI.
 type UIConfigurationApplyConfiguration struct {
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default:
 	// the operator's configuration, ui.ingress.urlFormat.

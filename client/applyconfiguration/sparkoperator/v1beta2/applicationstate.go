@@ -9,7 +9,7 @@ import (
 // ApplicationStateApplyConfiguration represents a declarative configuration of the ApplicationState type for use
 // with apply.
 //
-// ApplicationState is the state of an application, with an error message.
+// ApplicationState is the state of an application and its error message, if any.
 type ApplicationStateApplyConfiguration struct {
 	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
 	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.

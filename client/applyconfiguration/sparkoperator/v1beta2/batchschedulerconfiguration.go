@@ -9,7 +9,7 @@ import (
 // BatchSchedulerConfigurationApplyConfiguration represents a declarative configuration of the BatchSchedulerConfiguration type for use
 // with apply.
 //
-// BatchSchedulerConfiguration holds options of the batch scheduler.
+// BatchSchedulerConfiguration contains options of the batch scheduler.
 type BatchSchedulerConfigurationApplyConfiguration struct {
 	// The queue that the application is submitted to.
 	Queue *string `json:"queue,omitempty"`

@@ -5,7 +5,7 @@ package v1beta2
 // GPUSpecApplyConfiguration represents a declarative configuration of the GPUSpec type for use
 // with apply.
 //
-// GPUSpec requests GPUs, or another extended resource, for the Spark container.
+// GPUSpec requests GPUs or another extended resource for the Spark container.
 type GPUSpecApplyConfiguration struct {
 	// The resource's name, for example nvidia.com/gpu.
 	Name *string `json:"name,omitempty"`

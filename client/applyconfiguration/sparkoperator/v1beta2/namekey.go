@@ -5,7 +5,7 @@ package v1beta2
 // NameKeyApplyConfiguration represents a declarative configuration of the NameKey type for use
 // with apply.
 //
-// NameKey names a key of an object.
+// NameKey names an object, such as a Secret, and one of its keys.
 type NameKeyApplyConfiguration struct {
 	// Name of the object.
 	Name *string `json:"name,omitempty"`

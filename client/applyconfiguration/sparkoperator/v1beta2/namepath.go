@@ -5,7 +5,7 @@ package v1beta2
 // NamePathApplyConfiguration represents a declarative configuration of the NamePath type for use
 // with apply.
 //
-// NamePath mounts a named object.
+// NamePath names an object, such as a ConfigMap, and the path at which it is mounted.
 type NamePathApplyConfiguration struct {
 	// Name of the object.
 	Name *string `json:"name,omitempty"`

@@ -9,8 +9,8 @@ import (
 // RestartPolicyApplyConfiguration represents a declarative configuration of the RestartPolicy type for use
 // with apply.
 //
-// RestartPolicy describes whether and when an application runs again after it ends. A change of this field alone does
-// not count as an edit of the application.
+// RestartPolicy describes whether and when an application runs again after it ends. If only this field is changed, the
+// change does not count as an edit of the application.
 type RestartPolicyApplyConfiguration struct {
 	// Never (the default), OnFailure or Always.
 	Type *sparkoperatorv1beta2.RestartPolicyType `json:"type,omitempty"`

@@ -5,7 +5,7 @@ package v1beta2
 // RouteParentReferenceApplyConfiguration represents a declarative configuration of the RouteParentReference type for use
 // with apply.
 //
-// RouteParentReference names the object that a route attaches to, like parentRefs of the Gateway API.
+// RouteParentReference names the object to which a route attaches, like parentRefs of the Gateway API.
 type RouteParentReferenceApplyConfiguration struct {
 	// API group of the parent. Default gateway.networking.k8s.io.
 	Group *string `json:"group,omitempty"`

@@ -11,7 +11,7 @@ import (
 // ScheduledSparkApplicationApplyConfiguration represents a declarative configuration of the ScheduledSparkApplication type for use
 // with apply.
 //
-// ScheduledSparkApplication runs a Spark application by a schedule. Each run is its own SparkApplication.
+// ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 type ScheduledSparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the runs are named

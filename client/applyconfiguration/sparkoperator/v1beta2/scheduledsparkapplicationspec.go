@@ -9,7 +9,7 @@ import (
 // ScheduledSparkApplicationSpecApplyConfiguration represents a declarative configuration of the ScheduledSparkApplicationSpec type for use
 // with apply.
 //
-// ScheduledSparkApplicationSpec describes what runs and when.
+// ScheduledSparkApplicationSpec describes which application runs, and when.
 type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	// When to run: five cron fields, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as
 	// @every 5m. It may begin with CRON_TZ= or TZ= and a time zone, which takes precedence over timeZone.

@@ -10,7 +10,8 @@ import (
 // ScheduleOperatorStatusApplyConfiguration represents a declarative configuration of the ScheduleOperatorStatus type for use
 // with apply.
 //
-// ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
+// ScheduleOperatorStatus contains the facts about a schedule that the operator must remember because it cannot observe
+// them again.
 type ScheduleOperatorStatusApplyConfiguration struct {
 	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
 	Schedule *string `json:"schedule,omitempty"`

@@ -9,7 +9,7 @@ import (
 // SecretInfoApplyConfiguration represents a declarative configuration of the SecretInfo type for use
 // with apply.
 //
-// SecretInfo mounts a Secret.
+// SecretInfo names a Secret, the path at which it is mounted, and its type.
 type SecretInfoApplyConfiguration struct {
 	// Name of the Secret.
 	Name *string `json:"name,omitempty"`

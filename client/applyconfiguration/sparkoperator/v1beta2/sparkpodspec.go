@@ -10,7 +10,7 @@ import (
 // SparkPodSpecApplyConfiguration represents a declarative configuration of the SparkPodSpec type for use
 // with apply.
 //
-// SparkPodSpec holds the fields that driver and executor pods share.
+// SparkPodSpec contains the fields that driver and executor pods share.
 type SparkPodSpecApplyConfiguration struct {
 	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
 	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports

@@ -5,9 +5,9 @@ package v1beta2
 // TimeoutsApplyConfiguration represents a declarative configuration of the Timeouts type for use
 // with apply.
 //
-// Timeouts limit the phases of an attempt, in seconds. Absent means the operator's configured default, 0 means no
-// limit. An attempt that exceeds a limit fails, and its message names the limit. A change of these fields alone does
-// not count as an edit of the application.
+// Timeouts limit the phases of an attempt, in seconds. If a field is absent, the operator's configured default applies;
+// 0 means no limit. An attempt that exceeds a limit fails, and its message names the limit. If only these fields are
+// changed, the change does not count as an edit of the application.
 type TimeoutsApplyConfiguration struct {
 	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`

@@ -5,7 +5,7 @@ package v1
 // OperatorCauseApplyConfiguration represents a declarative configuration of the OperatorCause type for use
 // with apply.
 //
-// OperatorCause is a reason: one CamelCase word for programs and a sentence for people.
+// OperatorCause is a reason, as one CamelCase word for programs and as a sentence for people.
 type OperatorCauseApplyConfiguration struct {
 	// One CamelCase word for programs.
 	Reason *string `json:"reason,omitempty"`

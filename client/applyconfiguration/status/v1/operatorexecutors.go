@@ -5,9 +5,9 @@ package v1
 // OperatorExecutorsApplyConfiguration represents a declarative configuration of the OperatorExecutors type for use
 // with apply.
 //
-// OperatorExecutors is what the operator must remember of the current attempt's executors to count each of them once,
-// even if executorState does not have room for all of them. It identifies executors by their numbers, as ranges such as
-// 1-40,42.
+// OperatorExecutors contains the facts about the current attempt's executors that the operator must remember to count
+// each executor once, even if executorState does not have room for all of them. It identifies executors by their
+// numbers, as ranges such as 1-40,42.
 type OperatorExecutorsApplyConfiguration struct {
 	// Executors that have been seen.
 	Seen *string `json:"seen,omitempty"`

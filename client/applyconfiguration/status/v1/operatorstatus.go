@@ -9,9 +9,10 @@ import (
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
 // with apply.
 //
-// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is
-// stored in one write with the rest of the status. Times have microseconds, so that a stored time equals the original.
-// Facts that another field of the status holds (submissionID, the attempt counters) are stored only there.
+// OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
+// observe them again. It is stored in one write with the rest of the status. Times have microseconds, so that a stored
+// time equals the original. Facts that another field of the status contains (submissionID, the attempt counters) are
+// stored only there.
 type OperatorStatusApplyConfiguration struct {
 	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
 	// as unchanged.
