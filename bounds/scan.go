@@ -12,10 +12,10 @@ import (
 
 // Fault is the first part of a JSON value that exceeds a limit.
 type Fault struct {
-	// Path is the path of the part as users write it: spec.driver.sidecars[0].resources.limits[cpu]. It is empty for a
-	// value on its own.
+	// Path is the path of the part as users write it: spec.driver.sidecars[0].resources.limits[cpu]. It is empty if the
+	// part is the whole checked value.
 	Path string
-	// Message names the limit and how to stay within it.
+	// Message names the limit and says how to stay within it.
 	Message string
 }
 
@@ -60,12 +60,12 @@ type scanner struct {
 	at     int
 	depth  int
 	values int // how many more values are allowed
-	// items and entries limit lists and maps whose field has no limit of its own.
+	// items and entries are the limits of lists and maps whose fields have no limit of their own.
 	items, entries int
 	// mend makes the scanner continue after a value that exceeds a limit, and record a replacement for the value.
 	mend    bool
 	patches []patch
-	// parse makes the scanner parse quantities, to find the one that is invalid.
+	// parse makes the scanner parse quantities, to find the quantity that is invalid.
 	parse bool
 }
 

@@ -2,11 +2,12 @@ package bounds
 
 // Limit is a limit that Decode enforces for one part of a custom resource's spec or status.
 type Limit struct {
-	// Path of the part in a definition, for example .spec.driver.env[].name. {} stands for the entries of a map.
+	// Path is the path of the part in a definition, for example .spec.driver.env[].name. The entries of a map are
+	// written as {}.
 	Path string
 	// Sort is list, map, quantity or text.
 	Sort string
-	// Max is the most items, entries or characters.
+	// Max is the maximum number of items, entries or characters.
 	Max int
 }
 

@@ -11,18 +11,18 @@ import (
 // option is an option of spark-submit (SparkSubmitOptionParser).
 type option struct {
 	name, short string
-	// toggle: the option has no value.
+	// toggle says that the option has no value.
 	toggle bool
-	// key is the configuration key with the same meaning; empty means none.
+	// key is the configuration key with the same meaning. It is empty if there is none.
 	key string
-	// asConf: the launcher converts the option to a --conf, so the later one on the line wins. All other options
-	// override every --conf.
+	// asConf says that the launcher converts the option to a --conf, so that among such options the last one on the
+	// line counts. All other options override every --conf.
 	asConf bool
-	// major and minor are the first Spark line that has the option; zero means all.
+	// major and minor are the numbers of the first Spark line that has the option. Zero means that all lines have it.
 	major, minor int
-	// ignored says why the option has no effect on Kubernetes. It ends a message.
+	// ignored is the reason why the option has no effect on Kubernetes, as the end of a message.
 	ignored string
-	// special says what the option does instead of a submission. It ends a message.
+	// special is what the option does instead of a submission, as the end of a message.
 	special string
 }
 

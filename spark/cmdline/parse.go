@@ -24,17 +24,18 @@ type Submitter struct {
 	// Environment is the submitter's environment, including that of a sourced spark-env.sh. It goes into the Request,
 	// for "${env:NAME}".
 	Environment map[string]string
-	// SystemProperties are the system properties of a submitting JVM (SPARK_SUBMIT_OPTS=-Dkey=value). Those that begin
-	// with "spark." are configuration with the lowest priority; user.name is the submitting user if neither SPARK_USER
-	// nor HADOOP_USER_NAME names one. All go into the Request, for "${system:NAME}".
+	// SystemProperties are the system properties of a submitting JVM (SPARK_SUBMIT_OPTS=-Dkey=value). Properties that
+	// begin with "spark." are configuration with the lowest priority. The property user.name is the submitting user if
+	// neither SPARK_USER nor HADOOP_USER_NAME names a user. All properties go into the Request, for "${system:NAME}".
 	SystemProperties map[string]string
-	// WorkingDirectory is the absolute path to which relative paths refer; empty means "/".
+	// WorkingDirectory is the absolute path against which relative paths are resolved; empty means "/".
 	WorkingDirectory string
 	// ReadFile returns the content of a file by its absolute path. If it is nil, Parse rejects a command line that
 	// names a file.
 	ReadFile func(path string) ([]byte, error)
-	// ReadDir returns the contents of the regular files directly in a directory, by name; the path is absolute. A
-	// missing directory is empty, not an error. If ReadDir is nil, every directory is empty.
+	// ReadDir returns the contents of the regular files directly in a directory, by file name. The path is absolute.
+	// For a missing directory, ReadDir returns no files and no error. If ReadDir is nil, every directory counts as
+	// empty.
 	ReadDir func(path string) (map[string][]byte, error)
 }
 
@@ -86,18 +87,18 @@ type parser struct {
 	submitter Submitter
 	// major and minor are the numbers of the Spark line.
 	major, minor int
-	// options are the last values, by name, of the options that are not forms of --conf. The value of a switch is
-	// empty.
+	// options contains, for each option that is not a form of --conf, the last value on the line, by the option's name.
+	// The value of an option without a value is empty.
 	options map[string]string
 	// extra are the files of --extra-properties-file.
 	extra []string
-	// conf starts as the values of --conf and becomes the Request's.
+	// conf starts with the values of --conf, and becomes the configuration of the Request.
 	conf *conf.Conf
-	// origin names the environment variable that set a key.
+	// origin maps a key to the environment variable that set it.
 	origin map[string]string
 	r      submit.Request
 	warns  conf.Messages
-	// notNative is the first error that spark-submit's own clients would not return.
+	// notNative is the first error for a file that spark-submit's own clients could read.
 	notNative *submit.Error
 }
 
@@ -170,9 +171,9 @@ func (p *parser) request() error {
 	if r.User = s.Environment["SPARK_USER"]; r.User == "" && r.ProxyUser == "" {
 		r.User = cmp.Or(s.Environment["HADOOP_USER_NAME"], s.SystemProperties["user.name"])
 	}
-	// Build sets these keys again, so references to them still resolve.
+	// Build sets these keys again, so references to these keys still resolve.
 	p.conf.Delete(masterKey, deployModeKey, appNameKey, namespaceKey, podNameKey)
-	// Build declares both itself.
+	// Build declares the environment and the system properties itself.
 	r.Conf = p.conf.WithEnvironment(nil).WithSystemProperties(nil)
 	return nil
 }

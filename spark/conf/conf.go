@@ -10,7 +10,8 @@ import (
 // Conf is a Spark configuration. Keys keep the order in which they were first set. The zero value is empty and ready to
 // use; a nil *Conf reads as empty. Concurrent use is safe only for reads.
 type Conf struct {
-	// keys are in the order in which they were set. Deleted keys stay in it until there are many of them (see Delete).
+	// keys contains the keys in the order in which they were set. Deleted keys stay in it until there are many of them
+	// (see Delete).
 	keys   []string
 	values map[string]entry
 	env    map[string]string

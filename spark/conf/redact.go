@@ -125,7 +125,8 @@ func HideAddresses(text string) string {
 func Shorten(text string) string {
 	head, cut := text, false
 	if len(text) > searchedLimit {
-		// The text is cut at the end of a URI: a URI that is cut inside could show what must be hidden.
+		// The text is cut at the end of a URI, because a URI that is cut inside could show the part that must be
+		// hidden.
 		if end := strings.IndexAny(text[searchedLimit:], afterAddress); end >= 0 {
 			head, cut = text[:searchedLimit+end], true
 		}

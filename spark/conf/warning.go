@@ -4,7 +4,8 @@ import "fmt"
 
 // Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
 type Warning struct {
-	// Key is the key of the configuration, or else Field the field of the request, that the warning is about.
+	// Key is the configuration key, and Field the field of the request, that the warning is about. Only one of them is
+	// set.
 	Key, Field string
 	// Text says what is wrong and what to do. It contains no secret.
 	Text string

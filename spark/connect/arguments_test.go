@@ -67,7 +67,7 @@ func TestExpandIsKubernetes(t *testing.T) {
 // kubelet does. The spark-submit of home prints its arguments, and run returns them.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
-	// A variable that an argument may name by accident or on purpose.
+	// Variables that an argument may name, by accident or on purpose.
 	env := map[string]string{"POD_IP": ip, "HOME": "/home", "SPARK_NO_DAEMONIZE": "true"}
 	command := slices.Concat(c.Command, c.Args)
 	for i := range command {

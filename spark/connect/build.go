@@ -23,8 +23,9 @@ const RoleServer = "connect-server"
 const (
 	// TemplateKey is the key of the executors' pod template.
 	TemplateKey = "executor-pod-template.yaml"
-	// PropertiesKey is the key of the properties file, with the values of the configuration that would not survive as
-	// arguments. If any value looks like a secret, the file is in the Secret instead.
+	// PropertiesKey is the key of the properties file, which contains the values of the configuration that Spark would
+	// not receive unchanged as arguments. If any value looks like a secret, the file is in the Secret instead of the
+	// ConfigMap.
 	PropertiesKey = "spark.properties"
 )
 

@@ -21,7 +21,7 @@ import (
 
 // executorTemplate is the executors' pod template in the form that the server reads.
 type executorTemplate struct {
-	// text is empty if the Request has no template.
+	// text is the template as JSON. It is empty if the Request has no template.
 	text string
 	// image is the executors' image.
 	image string

@@ -44,10 +44,11 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
 		d.override(after, driverLabelKey+key, d.r.Labels[key])
 	}
-	// All addresses of the pod. The pod's name cannot be resolved yet when the server binds.
+	// The server binds to all addresses of the pod, because the pod's name cannot be resolved yet when the server
+	// binds.
 	d.override(after, "spark.driver.bindAddress", "0.0.0.0")
-	// If this is true, the default from 4.3 on, executors connect to the bind address (BasicExecutorFeatureStep).
-	// Otherwise they connect to spark.driver.host, which is the pod's address.
+	// If this key is true, which is the default from 4.3 on, executors connect to the bind address
+	// (BasicExecutorFeatureStep). If it is false, they connect to spark.driver.host, which is the pod's address.
 	d.override(after, "spark.kubernetes.executor.useDriverPodIP", "false")
 	d.drop(hostKey, "the address of the pod")
 	d.setDefault(after, driverPortKey, "7078")
@@ -62,7 +63,7 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 		d.setDefault(after, templateNameKey, overlay.ExecutorContainer)
 	}
 	d.setDefault(after, "spark.app.name", d.r.Name)
-	// These two are options of spark-submit, which override the configuration.
+	// The master and the deploy mode are options of spark-submit, which override the configuration.
 	d.drop(masterKey, d.r.Master)
 	d.drop(deployModeKey, "client")
 

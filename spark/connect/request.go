@@ -10,28 +10,28 @@ import (
 
 // Request is the complete input of Build and Service.
 type Request struct {
-	// Name is the name of the server, from which all names are derived: "<name>-server", "<name>-conf", executors
-	// "<name>-exec-1". It is a DNS label of at most 56 characters that begins with a letter, since the Service is named
-	// after it.
+	// Name is the name of the server. All other names are derived from it: "<name>-server", "<name>-conf", and
+	// "<name>-exec-1" for executors. It is a DNS label of at most 56 characters that begins with a letter, since the
+	// Service's name is derived from it.
 	Name string
 	// Namespace is the namespace of every object and of the executors. It overrides spark.kubernetes.namespace.
 	Namespace string
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It is the label spark-version if it is a
 	// valid label value.
 	SparkVersion string
-	// Image is the image of the server and the executors unless their templates name one. It may be empty if they do,
-	// or if Conf has spark.kubernetes.driver.container.image, spark.kubernetes.executor.container.image or
-	// spark.kubernetes.container.image.
+	// Image is the image of the server and the executors, unless their templates name an image. It may be empty if the
+	// templates name images, or if Conf has spark.kubernetes.driver.container.image,
+	// spark.kubernetes.executor.container.image or spark.kubernetes.container.image.
 	Image string
-	// Master is spark.master; empty means DefaultMaster.
+	// Master is the value of spark.master; empty means DefaultMaster.
 	Master string
 
-	// Conf is the configuration: the user's, and the keys that the caller derives from its own fields, such as
-	// spark.driver.cores. Every value reaches Spark unchanged. Build overrides the keys that it sets itself (see
-	// Build), with a warning.
+	// Conf contains the user's configuration and the keys that the caller derives from its own fields, such as
+	// spark.driver.cores. Every value reaches Spark unchanged, except for the keys that Build sets itself (see Build):
+	// Build overrides them with a warning.
 	Conf *conf.Conf
-	// ServerTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON or YAML), or nil. Fields
-	// that k8s.io/api does not know are kept.
+	// ServerTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON or YAML), or nil. Build
+	// keeps fields that the types of k8s.io/api do not have.
 	ServerTemplate   []byte
 	ExecutorTemplate []byte
 
@@ -45,11 +45,12 @@ type Request struct {
 	// ObjectLabels are set on the ConfigMap, in addition to Labels, and on the Service, which does not get Labels. They
 	// are the same for every attempt.
 	ObjectLabels map[string]string
-	// Selector are the Labels that the pods of every attempt have, and no other pods. The Service selects by them and
-	// by the role connect-server, never by a version or an attempt: it must find the next server too.
+	// Selector is the part of Labels that the pods of every attempt have, and no other pods. The Service selects pods
+	// by Selector and by the role connect-server. It never selects by a version or an attempt, because it must find the
+	// next server too.
 	Selector map[string]string
-	// Reserved is a prefix of labels and annotations that a Service's base must not have, since the caller identifies
-	// its objects by them; empty reserves none.
+	// Reserved is a prefix that labels and annotations of a Service's base must not have, since the caller identifies
+	// its objects by labels and annotations with this prefix. Empty means that no prefix is reserved.
 	Reserved string
 	// Annotations are set on the server's pod; they override the template's.
 	Annotations map[string]string
@@ -57,16 +58,16 @@ type Request struct {
 
 // Objects is the result of Build. The caller must create the objects in the order of the fields.
 type Objects struct {
-	// Config is the ConfigMap of the server, immutable.
+	// Config is the server's ConfigMap, which is immutable.
 	Config *corev1.ConfigMap
-	// Secret holds the values that look like secrets as a properties file, so that neither the pod nor the ConfigMap
-	// contains them. It is immutable, and nil if no value looks like a secret.
+	// Secret contains the properties file if a value looks like a secret, so that neither the pod nor the ConfigMap
+	// contains that value. It is immutable, and nil if no value looks like a secret.
 	Secret *corev1.Secret
 	// Server is the server's pod.
 	Server *corev1.Pod
-	// ServerExtra holds the fields of the server's template that k8s.io/api does not know, in the form of
-	// submit.Objects.DriverExtra: create what submit.Objects.DriverObject makes of Server and ServerExtra. It is nil if
-	// there are no such fields.
+	// ServerExtra contains the fields of the server's template that the types of k8s.io/api do not have, in the form of
+	// submit.Objects.DriverExtra. The caller must create the object that submit.Objects.DriverObject builds from Server
+	// and ServerExtra. ServerExtra is nil if there are no such fields.
 	ServerExtra map[string]any
 	// Warnings are messages for the user.
 	Warnings []Warning

@@ -15,21 +15,21 @@ import (
 type Address struct {
 	// Scheme is http or https.
 	Scheme string
-	// Host is a DNS name, which may begin with "*."; empty means any host.
+	// Host is a DNS name, which may begin with "*.". Empty means any host.
 	Host string
-	// Port is empty for the scheme's default port.
+	// Port is the port. Empty means the scheme's default port.
 	Port string
-	// Path begins with a slash and does not end with one; empty for the root.
+	// Path begins with a slash and does not end with one. It is empty for the root.
 	Path string
 }
 
 // Names contains the values of the placeholders in the format of an address.
 type Names struct {
-	// Application is the application's name: {{$appName}}.
+	// Application is the application's name, which replaces {{$appName}}.
 	Application string
-	// Namespace is the application's: {{$appNamespace}}.
+	// Namespace is the application's namespace, which replaces {{$appNamespace}}.
 	Namespace string
-	// ID is spark.app.id of the attempt: {{$appId}}.
+	// ID is the attempt's spark.app.id, which replaces {{$appId}}.
 	ID string
 }
 

@@ -16,8 +16,8 @@ type Budget struct {
 	Labels map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Selector are labels that only the driver pod has. An empty selector would select every pod of the namespace, so
-	// it is omitted and selects none.
+	// Selector contains labels that only the driver pod has. An empty Selector is omitted, so that the budget selects
+	// no pod: an empty selector would select every pod of the namespace.
 	Selector map[string]string
 }
 

@@ -14,8 +14,8 @@ type Ingress struct {
 	Namespace, Name string
 	// Labels of the object.
 	Labels map[string]string
-	// Annotations are the user's or the operator's. The annotation that removes the path before a request reaches the
-	// driver overrides them.
+	// Annotations are the annotations of the user or the operator. The annotation that removes the path before a
+	// request reaches the driver overrides them.
 	Annotations map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
@@ -25,7 +25,7 @@ type Ingress struct {
 	TLS []networkingv1.IngressTLS
 	// Address is the address of the Ingress; its host must not be empty.
 	Address Address
-	// Service and Port are the Service and its port to which the Ingress leads.
+	// Service and Port are the name and the port of the Service to which the Ingress leads.
 	Service string
 	Port    int32
 }

@@ -94,7 +94,7 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 			continue
 		}
 		fill := func(text string) string {
-			// Go reads "$3_" as the group "3_"; Java as the group 3.
+			// In Go, "$3_" refers to a group named "3_"; in Java, it refers to the group 3.
 			text = regexp.MustCompile(`\$([0-9])`).ReplaceAllString(text, "$${$1}")
 			return string(pattern.ExpandString(nil, text, bean, at))
 		}

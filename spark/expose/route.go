@@ -25,14 +25,14 @@ type Route struct {
 	Labels, Annotations map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Parents are the Gateways; without one the route has no effect.
+	// Parents are the Gateways to which the route attaches. Without a Gateway the route has no effect.
 	Parents []Parent
 	// Hosts are the hosts of the route; none means all hosts of the Gateways.
 	Hosts []string
-	// Path is the path of the route: empty for the root, else without a trailing slash. It is removed before a request
-	// reaches the driver.
+	// Path is the path of the route, without a trailing slash. It is empty for the root. The route removes the path
+	// before a request reaches the driver.
 	Path string
-	// Service and Port are the Service and its port to which the route leads.
+	// Service and Port are the name and the port of the Service to which the route leads.
 	Service string
 	Port    int32
 }

@@ -16,17 +16,17 @@ type Service struct {
 	Labels map[string]string
 	// Extra are the user's labels. They never override Labels.
 	Extra map[string]string
-	// Annotations are the user's.
+	// Annotations are the user's annotations.
 	Annotations map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Selector are labels that only the driver pod has.
+	// Selector contains labels that only the driver pod has.
 	Selector map[string]string
 	// Type of the Service; empty means ClusterIP.
 	Type corev1.ServiceType
-	// Port is the Service's port and TargetPort the driver's: numbers from 1 to 65535.
+	// Port is the Service's port, and TargetPort is the driver's port. Both are numbers from 1 to 65535.
 	Port, TargetPort int32
-	// PortName names the Service's port: a DNS label.
+	// PortName is the name of the Service's port, a DNS label.
 	PortName string
 }
 

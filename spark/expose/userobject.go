@@ -28,11 +28,11 @@ type UserObject struct {
 	Labels map[string]string
 	// Extra are the user's labels. They never override Labels.
 	Extra map[string]string
-	// Annotations are the user's.
+	// Annotations are the user's annotations.
 	Annotations map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// Spec is the spec as decoded JSON; it is not changed.
+	// Spec is the spec as decoded JSON. Object does not change it.
 	Spec map[string]any
 }
 

@@ -35,10 +35,12 @@ type Group struct {
 	Labels map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
-	// MinResources must be free before the first pod starts (spec.minResources). An empty list omits the field.
+	// MinResources are the resources that must be free before the first pod starts (spec.minResources). If the list is
+	// empty, the field is omitted.
 	MinResources corev1.ResourceList
-	// Queue and PriorityClassName are Volcano's (spec.queue, spec.priorityClassName). Empty values are omitted; the
-	// queue is "default" then. The coscheduling plugin has neither: it uses the pods' priority.
+	// Queue and PriorityClassName are fields of Volcano's PodGroup (spec.queue, spec.priorityClassName). Empty values
+	// are omitted; the queue is then "default". The PodGroup of the coscheduling plugin has neither field, because the
+	// plugin uses the pods' priority.
 	Queue, PriorityClassName string
 }
 

@@ -9,9 +9,9 @@ import (
 
 // Task is a number of pods that have the same spec.
 type Task struct {
-	// Pod is one of the pods, as it will be created. Nil counts as a pod without requests.
+	// Pod is one of the pods, in the form in which it will be created. Nil counts as a pod without requests.
 	Pod *corev1.Pod
-	// Count is the number of pods; zero and negative numbers mean none.
+	// Count is the number of pods. Zero and negative numbers mean that there are no pods.
 	Count int32
 }
 

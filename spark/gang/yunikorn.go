@@ -10,11 +10,11 @@ import (
 
 // The labels and annotations of pods that YuniKorn reads, and the names of the task groups.
 const (
-	// QueueLabel names the queue.
+	// QueueLabel is the label with the name of the queue.
 	QueueLabel = "queue"
-	// TaskGroupAnnotation names the task group that a pod belongs to.
+	// TaskGroupAnnotation is the annotation with the name of the task group to which a pod belongs.
 	TaskGroupAnnotation = "yunikorn.apache.org/task-group-name"
-	// TaskGroupsAnnotation, on the first pod, holds all task groups as JSON.
+	// TaskGroupsAnnotation is the annotation of the first pod with all task groups as JSON.
 	TaskGroupsAnnotation = "yunikorn.apache.org/task-groups"
 
 	// DriverTaskGroup and ExecutorTaskGroup are the names of a Spark application's task groups.

@@ -21,7 +21,7 @@ import (
 // Error is the reason why an overlay does not fit its pod. The API server would reject such a pod too, with a less
 // helpful message.
 type Error struct {
-	// Field is the field of Overlay.
+	// Field is the name of the field of Overlay.
 	Field string
 	// Message says what conflicts.
 	Message string
@@ -37,7 +37,8 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	if at < 0 {
 		return &Error{Field: "Container", Message: fmt.Sprintf("the pod has no container %q", container)}
 	}
-	// Sidecars are added last: adding to the list of containers reallocates it and invalidates the pointer spark.
+	// Sidecars are added last, because adding to the list of containers reallocates the list and invalidates the
+	// pointer spark.
 	spark := &pod.Spec.Containers[at]
 	a := applier{pod: pod, spark: spark}
 	a.meta(o)
@@ -74,8 +75,8 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 type applier struct {
 	pod   *corev1.Pod
 	spark *corev1.Container
-	// volumes and mounts are the indexes of the pod's volumes by name and of the Spark container's mounts by path; nil
-	// before the first use.
+	// volumes maps the names of the pod's volumes, and mounts the paths of the Spark container's mounts, to their
+	// indexes. Both are nil before the first use.
 	volumes, mounts map[string]int
 	err             error
 }
@@ -242,7 +243,7 @@ func (a *applier) ports(add []corev1.ContainerPort) {
 	for _, p := range add {
 		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
 		this := portOf(p)
-		// The first name with two ports ends the loop, which bounds its work.
+		// The loop ends at the first name that has two ports, which limits its work.
 		if i := slices.IndexFunc(named[p.Name], func(other port) bool { return other != this }); i >= 0 {
 			a.fail("Ports", "port name %q is taken by port %d", p.Name, named[p.Name][i].number)
 			return

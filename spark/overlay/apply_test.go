@@ -102,7 +102,7 @@ func changes() map[string]change {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i:1"}}
 		}},
 		"sidecars, one of which is there": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}, {Name: "and", Image: "a:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
-			// Before Spark's container, so that falling back to the last container finds Spark's.
+			// The sidecars come before Spark's container, so that the last container is Spark's.
 			p.Spec.Containers = slices.Insert(p.Spec.Containers, 1, corev1.Container{Name: "more", Image: "m:1"}, corev1.Container{Name: "and", Image: "a:1"})
 		}},
 		"priority and scheduler": {Overlay{PriorityClassName: "high", SchedulerName: "volcano"}, func(p *corev1.Pod, _ *corev1.Container) {

@@ -17,81 +17,87 @@ import (
 // Overlay is a set of changes to a pod and to one of its containers, the Spark container. The zero value changes
 // nothing. Unless documented otherwise, fields have the meaning that they have in Kubernetes (k8s.io/api/core/v1).
 type Overlay struct {
-	// Labels and Annotations are merged into the pod's by key; the overlay wins.
+	// Labels and Annotations are merged into the pod's labels and annotations by key. If a key exists in both, the
+	// overlay's value counts.
 	Labels      map[string]string
 	Annotations map[string]string
-	// OwnerReferences are added, unless the pod has one with the same UID.
+	// OwnerReferences are added, unless the pod has an owner reference with the same UID.
 	OwnerReferences []metav1.OwnerReference
 
-	// Env is added to the Spark container. A variable that exists with another value is added again: in Kubernetes the
-	// later one counts, and "$(NAME)" before it keeps its meaning. If a name occurs twice in Env, the last one counts.
+	// Env is added to the Spark container. A variable that exists with another value is added again at the end: in
+	// Kubernetes the last one counts, and references "$(NAME)" of variables in between keep their meaning. If a name
+	// occurs twice in Env, the last one counts.
 	Env []corev1.EnvVar
 	// EnvFrom is added to the Spark container, except for sources that it already has.
 	EnvFrom []corev1.EnvFromSource
 
-	// HadoopConfigMap names a ConfigMap with Hadoop's configuration files: a volume, a read-only mount at HadoopConfDir
-	// and HADOOP_CONF_DIR.
+	// HadoopConfigMap is the name of a ConfigMap with Hadoop's configuration files. Apply adds a volume, a read-only
+	// mount at HadoopConfDir, and the variable HADOOP_CONF_DIR.
 	HadoopConfigMap string
-	// SparkConfigMap names a ConfigMap with Spark's configuration files: a volume, a read-only mount at SparkConfDir
-	// and SPARK_CONF_DIR.
+	// SparkConfigMap is the name of a ConfigMap with Spark's configuration files. Apply adds a volume, a read-only
+	// mount at SparkConfDir, and the variable SPARK_CONF_DIR.
 	SparkConfigMap string
 	// ConfigMaps are mounted read-only into the Spark container, each through a volume named by ConfigMapVolume.
 	ConfigMaps []ConfigMap
 
-	// Volumes are added to the pod by name.
+	// Volumes are added to the pod. A volume is identified by its name.
 	Volumes []corev1.Volume
-	// VolumeMounts are added to the Spark container by path.
+	// VolumeMounts are added to the Spark container. A mount is identified by its path.
 	VolumeMounts []corev1.VolumeMount
-	// Ports are added to the Spark container; the same number and protocol under the same name is the same port.
+	// Ports are added to the Spark container. A port with the same number, protocol and name as an existing port is the
+	// same port.
 	Ports []corev1.ContainerPort
 
-	// HostNetwork true puts the pod into the node's network and sets the DNS policy for that; false changes nothing.
+	// HostNetwork puts the pod into the node's network if it is true, and sets the DNS policy that this requires. If it
+	// is false, it changes nothing.
 	HostNetwork bool
 	// HostAliases are added, except for those that the pod already has.
 	HostAliases []corev1.HostAlias
-	// DNSConfig replaces the pod's.
+	// DNSConfig replaces the pod's DNS configuration.
 	DNSConfig *corev1.PodDNSConfig
 
-	// InitContainers and Sidecars are added to the pod's init containers and containers. An existing container with the
-	// same name and image counts as the same, whatever else differs, because an API server fills in defaults.
+	// InitContainers and Sidecars are added to the pod's init containers and containers. A container that has the same
+	// name and image as an existing one is not added, even if other fields differ, because an API server fills in
+	// defaults.
 	InitContainers []corev1.Container
 	Sidecars       []corev1.Container
 
-	// PriorityClassName replaces the pod's; priority and preemption policy that came from another class are cleared.
+	// PriorityClassName replaces the pod's priority class. A priority and a preemption policy that come from another
+	// class are removed.
 	PriorityClassName string
-	// SchedulerName replaces the pod's.
+	// SchedulerName replaces the pod's scheduler name.
 	SchedulerName string
-	// NodeSelector is merged by key; the overlay wins.
+	// NodeSelector is merged into the pod's node selector by key. If a key exists in both, the overlay's value counts.
 	NodeSelector map[string]string
-	// Affinity replaces the pod's as a whole.
+	// Affinity replaces the pod's whole affinity.
 	Affinity *corev1.Affinity
 	// Tolerations are added, except for those that the pod already has.
 	Tolerations []corev1.Toleration
 
-	// MemoryLimit replaces the memory limit of the Spark container. The request stays.
+	// MemoryLimit replaces the memory limit of the Spark container. The memory request does not change.
 	MemoryLimit *resource.Quantity
-	// GPU sets a limit for a device; ignored without a name or with a quantity of zero or less.
+	// GPU sets a limit for a device. It is ignored if its name is empty or its quantity is zero or less.
 	GPU GPU
 
-	// SecurityContext replaces the Spark container's.
+	// SecurityContext replaces the Spark container's security context.
 	SecurityContext *corev1.SecurityContext
-	// PodSecurityContext replaces the pod's.
+	// PodSecurityContext replaces the pod's security context.
 	PodSecurityContext *corev1.PodSecurityContext
 
-	// TerminationGracePeriodSeconds replaces the pod's.
+	// TerminationGracePeriodSeconds replaces the pod's grace period.
 	TerminationGracePeriodSeconds *int64
-	// Lifecycle replaces the Spark container's.
+	// Lifecycle replaces the Spark container's lifecycle hooks.
 	Lifecycle *corev1.Lifecycle
-	// ShareProcessNamespace true is set on the pod; false changes nothing.
+	// ShareProcessNamespace is set on the pod if it is true. If it is false, it changes nothing.
 	ShareProcessNamespace bool
 
-	// ServiceAccountName replaces the pod's, in both of its spellings.
+	// ServiceAccountName replaces the pod's service account, in both fields that a pod has for it.
 	ServiceAccountName string
-	// ImagePullSecrets are added by name.
+	// ImagePullSecrets are added, except for Secrets whose names the pod already has.
 	ImagePullSecrets []corev1.LocalObjectReference
-	// EnableServiceLinks replaces the pod's.
+	// EnableServiceLinks replaces the pod's value.
 	EnableServiceLinks *bool
-	// TerminationMessagePolicy replaces the Spark container's.
+	// TerminationMessagePolicy replaces the Spark container's policy.
 	TerminationMessagePolicy corev1.TerminationMessagePolicy
 }
 
@@ -121,6 +127,6 @@ const (
 	DriverContainer = "spark-kubernetes-driver"
 	// ExecutorContainer is Spark's default name for the executor's container.
 	ExecutorContainer = "spark-kubernetes-executor"
-	// OldExecutorContainer is the name that some templates use for it.
+	// OldExecutorContainer is the name that some templates use for the executor's container.
 	OldExecutorContainer = "executor"
 )

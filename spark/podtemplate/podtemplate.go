@@ -25,13 +25,14 @@ import (
 
 // Template is a parsed pod template: the fields that the Go types have, and the other fields.
 type Template struct {
-	// Pod has labels, annotations, finalizers and a spec. A template cannot set other metadata or a status.
+	// Pod contains labels, annotations, finalizers and a spec. A template cannot set other metadata or a status.
 	Pod *corev1.Pod
-	// Extra holds the fields that Pod's type does not know, as decoded JSON at their places in the pod. List elements
-	// that have a name carry it here too, because Graft finds them by it. Extra is nil if there are no such fields.
+	// Extra contains the fields that Pod's type does not have, as decoded JSON at their places in the pod. A list
+	// element that has a name has the name in Extra too, because Graft finds the element by its name. Extra is nil if
+	// there are no such fields.
 	Extra map[string]any
-	// Dropped are the fields of the metadata that were dropped, such as metadata.name, because a template cannot set
-	// them.
+	// Dropped lists the fields of the metadata that were dropped because a template cannot set them, such as
+	// metadata.name.
 	Dropped []string
 }
 

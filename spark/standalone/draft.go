@@ -25,8 +25,8 @@ type draft struct {
 	r Request
 	// conf is the configuration of both daemons.
 	conf *conf.Conf
-	// digest is the digest of the options that are not secret. secret is the name of the Secret with the secret
-	// options; it is empty if there are none.
+	// digest is the digest of the options that are not secret. The field secret is the name of the Secret with the
+	// secret options; it is empty if there are no secret options.
 	digest, secret string
 	warns          conf.Warnings
 }

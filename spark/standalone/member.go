@@ -194,7 +194,7 @@ func (d *draft) pod(m *member) error {
 		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's image
 	}
 	if spec.EnableServiceLinks == nil {
-		// No variables for the namespace's Services: Spark's scripts would read some of them.
+		// The pods get no variables for the namespace's Services, because Spark's scripts would read some of them.
 		spec.EnableServiceLinks = new(false)
 	}
 	if spark.TerminationMessagePolicy == "" {

@@ -12,12 +12,12 @@ import (
 // The values of Request.Submitters. They select the pods of the cluster's namespace that may send applications to a
 // master, in addition to the cluster's own pods. An additional NetworkPolicy can admit other pods.
 const (
-	// SubmitterDrivers are pods with the label spark-role=driver. These pods reach the workers too.
+	// SubmitterDrivers selects the pods with the label spark-role=driver. These pods reach the workers too.
 	SubmitterDrivers = "Drivers"
-	// SubmitterNamespace are all pods of the cluster's namespace.
+	// SubmitterNamespace selects all pods of the cluster's namespace.
 	SubmitterNamespace = "Namespace"
-	// SubmitterAnyone are all pods of all namespaces, and all other clients that reach the pod: the master has no
-	// policy.
+	// SubmitterAnyone selects all pods of all namespaces, and all other clients that reach the master's pod. The master
+	// then has no policy.
 	SubmitterAnyone = "Anyone"
 )
 

@@ -33,9 +33,9 @@ const (
 // The names of the files with the daemons' options. They are keys of the ConfigMap and of the Secret, which are mounted
 // into the same directory.
 const (
-	// OptionsKey is the file of the options that are not secret.
+	// OptionsKey is the name of the file with the options that are not secret.
 	OptionsKey = "conf.options"
-	// SecretOptionsKey is the file of the options that look secret.
+	// SecretOptionsKey is the name of the file with the options that look like secrets.
 	SecretOptionsKey = "secret.options"
 
 	mountDir   = "/etc/spark-cluster"
@@ -69,8 +69,9 @@ func (d *draft) configuration(o *Objects) error {
 	}
 	d.digest = digest(plain.String())
 	if hidden.Len() > 0 {
-		// The name does not reveal the Secret's content. A reader of the owner's UID could try guesses, but many
-		// guesses fit so short a digest. A secret that can be guessed is no secret anyway.
+		// The name does not reveal the Secret's content. A reader who knows the owner's UID could guess contents and
+		// compare digests, but many contents have the same short digest. A secret that can be guessed is no secret
+		// anyway.
 		d.secret = d.r.Name + "-cluster-secret-" + digest(string(d.r.Owner.UID), hidden.String())[:8]
 		o.Secret = &corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

@@ -14,7 +14,7 @@ import (
 
 // Request is the complete input of Build.
 type Request struct {
-	// Name is the name of the cluster, from which all names are derived. It is a DNS label that begins with a letter
+	// Name is the name of the cluster. All other names are derived from it. It is a DNS label that begins with a letter
 	// and has at most MaxName characters.
 	Name string
 	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
@@ -24,18 +24,19 @@ type Request struct {
 	SparkVersion string
 	// OperatorName is the value of LabelOperatorName.
 	OperatorName string
-	// ClusterDomain is the DNS domain of Services; empty means "cluster.local". The workers' search domain needs it.
+	// ClusterDomain is the DNS domain of Services, which is part of the workers' search domain. Empty means
+	// "cluster.local".
 	ClusterDomain string
 
-	// Conf is the user's configuration of both daemons. Every value arrives unchanged.
+	// Conf is the user's configuration of both daemons. Every value reaches the daemons unchanged.
 	Conf *conf.Conf
 	// Master and Workers are the user's templates.
 	Master, Workers Member
 	// Autoscaler is the spec of a HorizontalPodAutoscaler (autoscaling/v2) as JSON or YAML, or nil. Its metrics and
 	// behavior replace the defaults.
 	Autoscaler []byte
-	// InitWorkers is the initial number of workers. If MinWorkers is less than MaxWorkers, an autoscaler scales between
-	// the two; otherwise the number is constant.
+	// InitWorkers is the initial number of workers. If MinWorkers is less than MaxWorkers, an autoscaler changes the
+	// number between MinWorkers and MaxWorkers. Otherwise the number is constant.
 	InitWorkers, MinWorkers, MaxWorkers int64
 
 	// Submitters are the pods that may send applications to the master: SubmitterDrivers (the default),
@@ -47,18 +48,18 @@ type Request struct {
 	// Labels are set on every object and on the pods; they override labels of the same key. They cannot be labels that
 	// Build sets itself.
 	Labels map[string]string
-	// Reserved is a prefix of labels and annotations that templates must not have, since the caller identifies its
-	// objects by them; empty reserves none.
+	// Reserved is a prefix that labels and annotations of templates must not have, since the caller identifies its
+	// objects by labels and annotations with this prefix. Empty means that no prefix is reserved.
 	Reserved string
-	// DigestAnnotation is the annotation of the pods with a digest of their template and configuration, so that a
-	// change replaces the pods. Empty means DefaultDigestAnnotation.
+	// DigestAnnotation is the annotation of the pods that contains a digest of their template and configuration, so
+	// that a change of either replaces the pods. Empty means DefaultDigestAnnotation.
 	DigestAnnotation string
 }
 
 // Member contains the user's templates for the objects of the master, or for the objects of the workers.
 type Member struct {
-	// StatefulSet and Service are specs (apps/v1 StatefulSetSpec, core/v1 ServiceSpec) as JSON or YAML, or nil. Fields
-	// that k8s.io/api does not know are kept.
+	// StatefulSet and Service are specs (apps/v1 StatefulSetSpec, core/v1 ServiceSpec) as JSON or YAML, or nil. Build
+	// keeps fields that the types of k8s.io/api do not have.
 	StatefulSet, Service []byte
 	// StatefulSetMeta and ServiceMeta are the metadata of the two objects.
 	StatefulSetMeta, ServiceMeta Metadata
@@ -78,16 +79,17 @@ type Object interface {
 
 // Objects is the result of Build.
 type Objects struct {
-	// Config has the options of both daemons that are not secret. It is updated in place; pods read it when they start.
+	// Config contains the options of both daemons that are not secret. The caller updates it in place, and pods read it
+	// when they start.
 	Config *corev1.ConfigMap
-	// Secret has the options that look secret; it is nil if there are none. It is immutable and its name contains a
-	// digest of its content, so a caller that may not read Secrets can create it: an existing Secret of that name has
-	// the same content.
+	// Secret contains the options that look like secrets. It is nil if there are none. It is immutable, and its name
+	// contains a digest of its content. So a caller that may not read Secrets can create it: an existing Secret of that
+	// name has the same content.
 	Secret *corev1.Secret
-	// MasterService and WorkerService are headless.
+	// MasterService and WorkerService are headless Services.
 	MasterService, WorkerService *corev1.Service
-	// Master has one replica. Workers has the initial number of replicas; if there is an Autoscaler, it sets the number
-	// of an existing StatefulSet.
+	// Master has one replica. Workers has the initial number of replicas; if there is an Autoscaler, the autoscaler
+	// changes the number of replicas of an existing StatefulSet.
 	Master, Workers *appsv1.StatefulSet
 	// Policy admits only the cluster's pods and the namespace's drivers to the workers.
 	Policy *networkingv1.NetworkPolicy
@@ -101,7 +103,7 @@ type Objects struct {
 	// Warnings are messages for the user.
 	Warnings []Warning
 
-	// extra holds the fields of templates that no type knows, by object.
+	// extra contains, for each object, the fields of its template that the Go types do not have.
 	extra map[Object]map[string]any
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	driverAccountKey   = credentialsPrefix + "serviceAccountName"
 	executorAccountKey = "spark.kubernetes.authenticate.executor.serviceAccountName"
-	// RunnerAccountKey names the service account of the pod that runs spark-submit, instead of
+	// RunnerAccountKey is the key that names the service account of the pod that runs spark-submit. It overrides
 	// Request.RunnerServiceAccount.
 	RunnerAccountKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
 )

@@ -39,8 +39,8 @@ const (
 type step struct {
 	// name is the class name in org.apache.spark.deploy.k8s.features.
 	name string
-	// optional steps can be excluded by spark.kubernetes.driver.pod.excludedFeatureSteps. The pod cannot run without
-	// the other steps.
+	// optional says that users can exclude the step with spark.kubernetes.driver.pod.excludedFeatureSteps. The pod
+	// cannot run without the other steps.
 	optional bool
 	apply    func(*draft) error
 }
@@ -71,22 +71,22 @@ type draft struct {
 	kind resourceType
 	// role is the pod's role, driver or executor. Steps shared by both roles use it to choose the configuration keys.
 	role string
-	// claims counts the claims made so far.
+	// claims counts the claims that were built so far.
 	claims int
 	// identity is set only in the draft of an executor.
 	identity executorIdentity
 	// volcano is true if the user names Spark's VolcanoFeatureStep.
 	volcano bool
-	// conf is the configuration of the user and the Request; steps read it. props starts as a copy of conf and becomes
-	// spark.properties; steps write it.
+	// conf is the configuration of the user and the Request, which the steps read. props starts as a copy of conf and
+	// becomes spark.properties, to which the steps write.
 	conf, props *conf.Conf
-	// labels are all labels of the driver pod.
+	// labels contains all labels of the driver pod.
 	labels map[string]string
 	pod    *corev1.Pod
-	// spark is the Spark container. It is added to the pod in finish.
+	// spark is the Spark container. The function finish adds it to the pod.
 	spark  corev1.Container
 	before []Object
-	// extra holds the fields of the driver's template that the types of pod and spark do not know.
+	// extra contains the fields of the driver's template that the types of pod and spark do not have.
 	extra map[string]any
 	// notNative is the first error that spark-submit in a JVM would not return.
 	notNative *Error

@@ -93,7 +93,7 @@ func (d *draft) customSteps() error {
 			d.volcano = true
 			continue
 		}
-		// Only the first one is reported, because formatting one takes time in proportion to the whole list.
+		// Only the first class is reported, because formatting a class takes time in proportion to the whole list.
 		if d.notNative == nil {
 			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
 		}
@@ -196,7 +196,7 @@ func isPattern(uri string) bool {
 // (SparkSubmitArguments.validateSubmitArguments), and values with which the driver's JVM would fail at its start.
 func (d *draft) checkConf() error {
 	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
-		// The raw value is checked, as spark-submit does: it checks these keys before it replaces "${...}", and the
+		// The raw value is checked, because spark-submit checks these keys before it replaces "${...}", and the
 		// driver's -Xmx is the raw text.
 		raw, ok := d.conf.Get(key)
 		if !ok {

@@ -15,10 +15,10 @@ type Error struct {
 	Field string
 	// Message says what is wrong and what to do about it.
 	Message string
-	// NotNative is true if the real spark-submit, run in the application's own image, could do what the application
-	// asks for: it needs a JVM, a file system's client or a file of the image, which Build does not have. All other
-	// checks of Build passed then. NotNative is false for requests that could never work and for keys that users must
-	// not set.
+	// NotNative is true if the real spark-submit, run in the application's own image, could submit the application: the
+	// submission needs a JVM, a file system's client or a file of the image, which Build does not have. In this case
+	// all other checks of Build passed. NotNative is false for requests that could never work and for keys that users
+	// must not set.
 	NotNative bool
 }
 

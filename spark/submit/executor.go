@@ -57,8 +57,8 @@ var executorSteps = []struct {
 // Only drivers create executors. This pod serves two other purposes: the operator sends it to the API server in a dry
 // run, to find out whether the API server would accept it, and computes quotas and queues from it. The pod equals
 // Spark's own except for values that exist only in a running driver:
-//   - The prefix of the name, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap have
-//     the form and length of Spark's, but other digits.
+//   - The prefix of the name, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap
+//     have the form and length of Spark's, but other digits.
 //   - The secret of spark.authenticate is missing.
 //   - Claims on demand have the names that Spark gives them, but are not created.
 //   - The template's fields that the types of k8s.io/api do not have are missing.
@@ -116,7 +116,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	if err := json.Unmarshal([]byte(text), e.pod); err != nil {
 		return nil, fieldError("ExecutorTemplate", "is no pod template: %s", conf.Shorten(err.Error()))
 	}
-	// The driver takes the first container of the template as the Spark container.
+	// The driver uses the first container of the template as the Spark container.
 	e.spark, e.pod.Spec.Containers = e.pod.Spec.Containers[0], e.pod.Spec.Containers[1:]
 	return e, nil
 }

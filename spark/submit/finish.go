@@ -32,7 +32,7 @@ func (d *draft) finish() error {
 	if !d.r.SubmitTime.IsZero() {
 		comment = append(comment, d.r.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
 	}
-	// Spark ignores the order; sorted keys are easier to find for a reader.
+	// Spark ignores the order of the keys; sorted keys are easier to find for a reader.
 	data[propertiesFile] = conf.MarshalProperties(d.props.Sorted(), comment...)
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.r.ConfigMapName}}
 	for _, file := range slices.Sorted(maps.Keys(data)) {

@@ -40,7 +40,7 @@ func AppNameLabel(appName string) string {
 // joins several dashes in a row. Spark works on UTF-16, in which a character beyond U+FFFF becomes two dashes, but the
 // result is the same because dashes are joined.
 func collapse(text string) string {
-	// Java lowers a dotted capital I to two characters, Go to one.
+	// Java's lower case of a dotted capital I has two characters, Go's has one.
 	trimmed := strings.ReplaceAll(strings.TrimFunc(text, func(r rune) bool { return r <= ' ' }), "\u0130", "i\u0307")
 	var b strings.Builder
 	for _, r := range strings.ToLower(trimmed) {

@@ -13,40 +13,40 @@ import (
 type quirks struct {
 	major, minor int
 
-	// appIDInLabels: {{APP_ID}} is replaced in driver labels, not only in annotations (4.0).
+	// appIDInLabels: {{APP_ID}} is replaced in driver labels too, not only in annotations (from 4.0).
 	appIDInLabels bool
-	// minOverhead: spark.driver.minMemoryOverhead is read; earlier lines use 384 MiB (4.0).
+	// minOverhead: spark.driver.minMemoryOverhead is read (from 4.0). Earlier lines use 384 MiB.
 	minOverhead bool
-	// legacyAccess: a claim on demand is ReadWriteOnce, not ReadWriteOncePod, if no key sets the mode (until 3.5).
+	// legacyAccess: a claim on demand is ReadWriteOnce instead of ReadWriteOncePod if no key sets the mode (until 3.5).
 	legacyAccess bool
-	// volumeExtras: labels and annotations of claims, subPathExpr, hostPath types, and a required unit for small sizes
-	// (4.0).
+	// volumeExtras: claims can have labels and annotations, volumes can have subPathExpr and hostPath types, and small
+	// sizes need a unit (from 4.0).
 	volumeExtras bool
-	// connectPort: pod and Service have port 15002 of Spark Connect (4.1).
+	// connectPort: the pod and the Service have port 15002 of Spark Connect (from 4.1).
 	connectPort bool
-	// connectGRPC: that port has appProtocol grpc (4.2).
+	// connectGRPC: port 15002 has appProtocol grpc (from 4.2).
 	connectGRPC bool
-	// imageVersion: {{SPARK_VERSION}} is replaced in image names (4.1).
+	// imageVersion: {{SPARK_VERSION}} is replaced in image names (from 4.1).
 	imageVersion bool
-	// excludedSteps: spark.kubernetes.driver.pod.excludedFeatureSteps is read (4.1).
+	// excludedSteps: spark.kubernetes.driver.pod.excludedFeatureSteps is read (from 4.1).
 	excludedSteps bool
 	// pythonVersion: spark.kubernetes.pyspark.pythonVersion is read, and may only be 3 (until 4.0).
 	pythonVersion bool
-	// networkPolicy: executors accept connections from their own application only (4.2, SPARK-55653).
+	// networkPolicy: executors accept only connections from their own application (from 4.2, SPARK-55653).
 	networkPolicy bool
-	// volcanoShipped: Spark's images contain VolcanoFeatureStep; earlier lines need a custom build (4.2).
+	// volcanoShipped: Spark's images contain VolcanoFeatureStep (from 4.2). Earlier lines need a custom build.
 	volcanoShipped bool
-	// podGroupJSON: spark.kubernetes.scheduler.volcano.podGroupTemplateJson is read (4.2).
+	// podGroupJSON: spark.kubernetes.scheduler.volcano.podGroupTemplateJson is read (from 4.2).
 	podGroupJSON bool
-	// privilegeEscalation: allowPrivilegeEscalation is set, false by default (4.3, SPARK-57493).
+	// privilegeEscalation: allowPrivilegeEscalation is set, and is false by default (from 4.3, SPARK-57493).
 	privilegeEscalation bool
-	// publishNotReady: publishNotReadyAddresses of the Service is set (4.3).
+	// publishNotReady: publishNotReadyAddresses of the Service is set (from 4.3).
 	publishNotReady bool
-	// proxyUserFirst: SPARK_USER is the proxy user even if the submitter's environment has SPARK_USER (4.3).
+	// proxyUserFirst: SPARK_USER is the proxy user even if the submitter's environment has SPARK_USER (from 4.3).
 	proxyUserFirst bool
-	// executorGrace: Spark sets terminationGracePeriodSeconds of executors (4.1).
+	// executorGrace: Spark sets terminationGracePeriodSeconds of executors (from 4.1).
 	executorGrace bool
-	// resizePolicy: executors declare that their CPU and memory can be changed without a restart (4.2).
+	// resizePolicy: executors declare that their CPU and memory can be changed without a restart (from 4.2).
 	resizePolicy bool
 }
 

@@ -17,60 +17,61 @@ import (
 type Request struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the quirks of the Spark line.
 	SparkVersion string
-	// StrictVersion rejects a version that is not in the table, instead of building for the nearest line with a
-	// warning.
+	// StrictVersion rejects a version that is not in the table of Spark lines. If it is false, Build builds for the
+	// nearest line, with a warning.
 	StrictVersion bool
 	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
 	Namespace string
-	// AppName is spark.app.name. If empty, it is the configuration's, else the main class, else the file name of
-	// Resource.
+	// AppName is the value of spark.app.name. If it is empty, the name is that of the configuration, else the main
+	// class, else the file name of Resource.
 	AppName string
-	// Unnamed leaves spark.app.name to the driver, which uses its program's own name. AppName and the configuration's
-	// name have no effect then, and the label spark-app-name has the value that Spark uses for an application without a
-	// name, "spark" (KubernetesConf.appName).
+	// Unnamed means that Build does not set spark.app.name, so that the driver uses its program's own name. AppName and
+	// the configuration's name then have no effect, and the label spark-app-name has the value that Spark uses for an
+	// application without a name, "spark" (KubernetesConf.appName).
 	Unnamed bool
-	// AppID is spark.app.id and the value of the label spark-app-selector.
+	// AppID is the value of spark.app.id and of the label spark-app-selector.
 	AppID string
-	// ResourceNamePrefix is the prefix of the names of all objects that have no field of their own for the name, such
-	// as "<prefix>-driver-svc".
+	// ResourceNamePrefix is the prefix of the names of objects, such as "<prefix>-driver-svc". Objects whose names have
+	// a field of their own do not use it.
 	ResourceNamePrefix string
 	// DriverPodName is the driver pod's name; empty means "<ResourceNamePrefix>-driver".
 	DriverPodName string
 	// ConfigMapName is the name of the driver's ConfigMap; empty means "spark-drv-<ResourceNamePrefix>-conf-map".
 	ConfigMapName string
-	// Master is spark.master; empty means DefaultMaster. The driver connects to spark.kubernetes.driver.master, so any
-	// k8s:// address works.
+	// Master is the value of spark.master; empty means DefaultMaster. Any k8s:// address works, because the driver
+	// connects to spark.kubernetes.driver.master instead.
 	Master string
-	// DriverMaster is the spark.master that the driver gets if its executors are not pods that it creates: the spark://
-	// address of a standalone cluster, or "local", "local[4]" and the like. Empty means Master. BuildRunner rejects it:
-	// spark-submit would submit to that master.
+	// DriverMaster is the value of spark.master in a driver whose executors are not pods that it creates: the spark://
+	// address of a standalone cluster, or "local", "local[4]" and the like. Empty means Master. BuildRunner rejects it,
+	// because spark-submit would submit to that master.
 	DriverMaster string
-	// SubmitTime is spark.app.submitTime.
+	// SubmitTime is the value of spark.app.submitTime.
 	SubmitTime time.Time
-	// User is SPARK_USER in the driver. If empty, it is ProxyUser, else "spark", the user of the official images.
+	// User is the value of SPARK_USER in the driver. If it is empty, SPARK_USER is ProxyUser, else "spark", the user of
+	// the official images.
 	User string
-	// Environment holds the variables that spark-submit reads from the submitter's environment: PYSPARK_PYTHON,
-	// PYSPARK_DRIVER_PYTHON, SPARK_LOCAL_DIRS, SPARK_DRIVER_MEMORY and those that "${env:NAME}" references. It is not
-	// the driver's environment.
+	// Environment contains the variables that spark-submit reads from the submitter's environment: PYSPARK_PYTHON,
+	// PYSPARK_DRIVER_PYTHON, SPARK_LOCAL_DIRS, SPARK_DRIVER_MEMORY and variables that "${env:NAME}" refers to. It is
+	// not the driver's environment.
 	Environment map[string]string
 	// SystemProperties are the system properties of the submitting JVM, to which "${system:NAME}" refers. They are not
 	// the configuration: cmdline.Parse moves those that begin with "spark." into Conf.
 	SystemProperties map[string]string
 
-	// MainClass is required for a Java or Scala application and ignored for the others.
+	// MainClass is required for a Java or Scala application and ignored for applications in other languages.
 	MainClass string
-	// Resource is the URI of the application's jar, .py or .R file; empty means spark-internal. The suffix alone
-	// decides the language.
+	// Resource is the URI of the application's jar, .py or .R file; empty means spark-internal. Its suffix alone
+	// determines the language.
 	Resource string
 	// Arguments are the arguments of the application.
 	Arguments []string
-	// ProxyUser is the user to impersonate.
+	// ProxyUser is the user that the driver impersonates.
 	ProxyUser string
 
 	// Conf is the application's Spark configuration, without the keys that Build derives.
 	Conf *conf.Conf
-	// ConfFiles are additional files of the driver's SPARK_CONF_DIR, by name. Spark's rules select among them: no
-	// archives, no templates, no spark*.conf or spark*.properties, and in total less than
+	// ConfFiles are additional files of the driver's SPARK_CONF_DIR, by name. Spark's rules apply: archives, templates,
+	// spark*.conf and spark*.properties are omitted, and the total size is less than
 	// spark.kubernetes.configMap.maxSize.
 	ConfFiles map[string]string
 	// HadoopConfFiles are the files of a HADOOP_CONF_DIR, by name. Driver and executors get them.
@@ -87,13 +88,13 @@ type Request struct {
 	// PodGroupTemplate is the PodGroup (JSON or YAML) that spark.kubernetes.scheduler.volcano.podGroupTemplateFile
 	// would name. It has an effect only with Spark's VolcanoFeatureStep.
 	PodGroupTemplate []byte
-	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON or YAML), or nil. Fields
-	// that k8s.io/api does not know are kept.
+	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON or YAML), or nil. Build
+	// keeps fields that the types of k8s.io/api do not have.
 	DriverTemplate   []byte
 	ExecutorTemplate []byte
 
-	// Driver and Executor are overlays: Driver is applied to the driver pod that Spark would build, Executor to the
-	// executor template.
+	// Driver and Executor are overlays. Driver is applied to the driver pod that Spark would build, and Executor to the
+	// executors' template.
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
 
@@ -101,18 +102,19 @@ type Request struct {
 	// RunnerAccountKey in Conf names another. It needs rights that a driver does not need: on Secrets, Services and
 	// NetworkPolicies, which spark-submit creates. Empty means the driver's account.
 	RunnerServiceAccount string
-	// DeniedServiceAccount is rejected as the account of driver, executors and runner; empty rejects none.
+	// DeniedServiceAccount is the service account that driver, executors and runner must not use. Empty means that
+	// every account is allowed.
 	DeniedServiceAccount string
 
-	// ExecutorPorts are TCP ports of executors that pods outside the application may connect to, such as a metrics
-	// port. They matter only if Spark isolates executors with a NetworkPolicy (NetworkPolicyFeatureStep, 4.2): all
-	// other ports stay closed then.
+	// ExecutorPorts are TCP ports of executors to which pods outside the application may connect, such as a metrics
+	// port. They have an effect only if Spark isolates executors with a NetworkPolicy, which closes all other ports
+	// (NetworkPolicyFeatureStep, from 4.2).
 	ExecutorPorts []int32
 
 	// Owner is the controller of every object. If its UID is empty, the objects have no owner.
 	Owner metav1.OwnerReference
-	// Labels are set on every object, executors included; they override labels of the same key. They cannot be Spark's
-	// own labels.
+	// Labels are set on every object and on the executors; they override other labels of the same key. They cannot be
+	// Spark's own labels.
 	Labels map[string]string
 }
 
@@ -133,13 +135,14 @@ type Credentials struct {
 
 // Objects is the result of Build. The caller must create the objects of Before in order, then the driver pod.
 type Objects struct {
-	// Before holds ConfigMaps, Services, Secrets, NetworkPolicies and claims.
+	// Before contains ConfigMaps, Services, Secrets, NetworkPolicies, claims and the PodGroup.
 	Before []Object
-	// Driver is the driver pod. Create the result of DriverObject instead, which adds DriverExtra to it.
+	// Driver is the driver pod. The caller must create the result of DriverObject instead, which adds DriverExtra to
+	// it.
 	Driver *corev1.Pod
-	// DriverExtra holds the fields of the driver's template that Driver's type (from k8s.io/api) does not know, as
-	// decoded JSON at their places in the pod. List elements that have a name carry it here too. It is nil if there are
-	// no such fields.
+	// DriverExtra contains the fields of the driver's template that Driver's type (from k8s.io/api) does not have, as
+	// decoded JSON at their places in the pod. A list element that has a name has the name in DriverExtra too.
+	// DriverExtra is nil if there are no such fields.
 	DriverExtra map[string]any
 	// Warnings are messages for the user.
 	Warnings []string

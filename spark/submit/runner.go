@@ -35,8 +35,8 @@ const RunnerDeadline = 1800
 const (
 	runnerCPU    = "250m"
 	runnerMemory = "1Gi"
-	// runnerOptions limit the heap and the depth of stack traces. Kubernetes keeps the last 2048 bytes of a log as the
-	// pod's message, and a whole trace would push out the message of the exception.
+	// runnerOptions limits the heap and the depth of stack traces. Kubernetes keeps only the last 2048 bytes of a log
+	// as the pod's message, so a whole stack trace would displace the message of the exception.
 	runnerOptions = "-XX:MaxRAMPercentage=50 -XX:MaxJavaStackTraceDepth=6"
 )
 
@@ -51,14 +51,14 @@ const (
 // Runner contains the objects that submit an application with the real spark-submit, in a pod of the application's own
 // image. The caller must create the Secret first.
 type Runner struct {
-	// Secret holds the pod templates and the whole configuration, which may contain credentials. Spark-submit reads
+	// Secret contains the pod templates and the whole configuration, which may contain credentials. Spark-submit reads
 	// both.
 	Secret *corev1.Secret
 	// Policy opens the Request's ExecutorPorts in addition to the NetworkPolicy that spark-submit creates. It is nil if
 	// there are no ports to open.
 	Policy *networkingv1.NetworkPolicy
-	// Pod runs spark-submit once and ends when the driver pod and its objects exist. Its service account
-	// (Request.RunnerServiceAccount) needs the rights to create what spark-submit creates.
+	// Pod runs spark-submit once. It ends when the driver pod and its objects exist. Its service account
+	// (Request.RunnerServiceAccount) needs the rights to create the objects that spark-submit creates.
 	Pod *corev1.Pod
 	// Warnings are messages for the user.
 	Warnings []string
@@ -226,7 +226,7 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c := given.Clone()
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
-	// Spark makes its own ID, and the driver is reached by its Service.
+	// Spark generates its own ID, and executors reach the driver through its Service.
 	c.Delete("spark.app.id", "spark.driver.host", RunnerAccountKey)
 	const driverFile, executorFile = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	replaced := []string{driverFile}

@@ -32,7 +32,7 @@ func basicStep(d *draft) error {
 	return nil
 }
 
-// firstOf returns the value of the first of keys that is set, or an empty string if none is set.
+// firstOf returns the value of the first of keys that is set. If no key is set, it returns an empty string.
 func (d *draft) firstOf(keys ...string) (string, error) {
 	for _, key := range keys {
 		if _, _, ok := d.conf.Lookup(key); ok {
@@ -260,8 +260,8 @@ const (
 	connectPortName      = "spark-connect"
 )
 
-// port returns the port of the first of keys that is set, or def if none is set. It returns an error for invalid ports,
-// including zero, which means any port and cannot be declared.
+// port returns the port of the first of keys that is set. If no key is set, it returns def. It returns an error for
+// invalid ports, including zero, which means any port and cannot be declared.
 func (d *draft) port(def int, keys ...string) (int32, error) {
 	for _, key := range keys {
 		if !d.conf.Has(key) {

@@ -11,7 +11,7 @@ const (
 const (
 	pythonRunner = "org.apache.spark.deploy.PythonRunner"
 	rRunner      = "org.apache.spark.deploy.RRunner"
-	// noResource is the resource of an application without a file of its own.
+	// noResource is the primary resource of an application that has no file of its own.
 	noResource = "spark-internal"
 )
 

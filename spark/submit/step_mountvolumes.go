@@ -30,7 +30,7 @@ const MaxClaims = 20
 // volume contains the settings of one volume, from the keys spark.kubernetes.ROLE.volumes.KIND.NAME.*.
 type volume struct {
 	role, kind, name string
-	// settings are the values by the part of the key after the name, such as mount.path.
+	// settings maps the parts of the keys after the volume's name, such as mount.path, to their values.
 	settings map[string]string
 }
 
@@ -59,7 +59,7 @@ func mountVolumesStep(d *draft) error {
 		return err
 	}
 	for i, v := range volumes {
-		// Spark numbers claims in the order of a hash set; here the order is that of kind and name.
+		// Spark numbers claims in the order of a hash set; this step numbers them in the order of kind and name.
 		claim := bounded("", d.r.ResourceNamePrefix, fmt.Sprint("-driver-pvc-", i))
 		source, err := d.volumeSource(v, claim)
 		if err != nil {
@@ -207,7 +207,7 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	if err != nil {
 		return nil, err
 	}
-	// OnDemand is replaced inside the name: my-OnDemand-claim has the unique name in its middle.
+	// OnDemand is replaced at any place in the name: my-OnDemand-claim gets the unique name in its middle.
 	if name, err = conf.Substitute(name, onDemand, claim, maxClaim); err != nil {
 		return nil, keyError(v.key("options.claimName"), "%v", err)
 	}

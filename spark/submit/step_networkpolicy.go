@@ -45,8 +45,8 @@ func (d *draft) executorPolicy(suffix string, executors, own map[string]string) 
 // operator cannot add the ports to spark-submit's policy before that policy exists. Two policies work, because
 // Kubernetes allows connections that any of a pod's policies allows.
 //
-// This second policy also admits the application's own pods, because it may be the only policy: if the Spark of the
-// image is older than declared, it creates no policy, and the second policy alone would isolate executors from each
+// This second policy also admits the application's own pods, because it may be the only policy. If the Spark of the
+// image is older than declared, it creates no policy. The second policy alone would then isolate executors from each
 // other. The policy selects the pods by the Request's labels. If the Request has no labels, the application's pods are
 // unknown, so runnerPolicy returns nil.
 func (d *draft) runnerPolicy() (*networkingv1.NetworkPolicy, error) {

@@ -28,7 +28,8 @@ var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
 	for key, value := range d.conf.WithPrefix(labels) {
-		// The driver would reject these labels at run time. It replaces markers such as "{{APP_ID}}".
+		// The driver would reject these labels when it runs. Markers such as "{{APP_ID}}" are valid, because the driver
+		// replaces them.
 		if err := checkLabel(key, withoutReferences.Replace(value)); err != nil {
 			return keyError(labels+key, "%v", err)
 		}
@@ -69,8 +70,8 @@ func executorTemplate(d *draft) (string, error) {
 	if err := applyOverlay("Executor", pod, t.spark.Name, d.r.Executor); err != nil {
 		return "", err
 	}
-	// Spark takes the first container of the template, unless a key names another one that exists. In the pods that it
-	// makes, that container is the last.
+	// Spark uses the first container of the template, unless a key names another container that exists. In the pods
+	// that Spark creates, that container is the last.
 	last := len(pod.Spec.Containers) - 1
 	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
 	tree, err := d.keepExtra("ExecutorTemplate", pod, t.spark.Name, t.extra, d.r.Executor)

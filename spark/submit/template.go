@@ -13,8 +13,8 @@ type podTemplate struct {
 	// pod is the pod without the Spark container.
 	pod   *corev1.Pod
 	spark corev1.Container
-	// extra holds the fields that the types of pod and spark do not know, at their places in the pod. It includes those
-	// of the Spark container.
+	// extra contains the fields that the types of pod and spark do not have, at their places in the pod. It includes
+	// the fields of the Spark container.
 	extra map[string]any
 }
 

@@ -2,7 +2,7 @@
 //
 // The JSON form is compatible with the API that Spark users know under this group and version, by the same rules as
 // that of v1beta2: everything that the schema accepts can be decoded, and pod templates are kept raw. Fields that only
-// this package has are optional and absent by default, and their descriptions say so.
+// this package has are optional and absent by default, and are marked in their descriptions.
 //
 // +kubebuilder:object:generate=true
 // +groupName=sparkoperator.k8s.io
