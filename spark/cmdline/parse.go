@@ -40,30 +40,40 @@ type Submitter struct {
 }
 
 // Parse parses the command line of spark-submit ("--master k8s://... --deploy-mode cluster ... RESOURCE ARGUMENTS") as
-// Spark does, and returns the input of submit.Build and warnings for the user. Sources:
+// Spark does. It returns the input of submit.Build and warnings for the user. Sources:
 // org.apache.spark.launcher.SparkSubmitCommandBuilder and SparkSubmitOptionParser,
 // org.apache.spark.deploy.SparkSubmitArguments and SparkSubmit.prepareSubmitEnvironment.
 //
-// The value of a setting comes from the first of these sources that has it: an option; --conf (the --driver-* options
-// except --driver-cores are forms of --conf, and the later one wins); --extra-properties-file (Spark 4.2, the later
-// file wins); --properties-file; conf/spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME (without a --properties-file,
-// or with --load-spark-defaults of Spark 4.0); the environment (MASTER, DEPLOY_MODE, SPARK_DRIVER_MEMORY,
-// SPARK_EXECUTOR_MEMORY, SPARK_EXECUTOR_CORES); SystemProperties. Everything after the resource belongs to the
-// application. Options without a meaning on Kubernetes and keys that do not begin with "spark." are dropped with a
-// warning.
+// The value of a setting comes from the first of these sources that has it:
+//   - an option that is not a form of --conf;
+//   - --conf, or a --driver-* option except --driver-cores, which are forms of --conf (the last one counts);
+//   - --extra-properties-file (Spark 4.2; the last file counts);
+//   - --properties-file;
+//   - conf/spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME, if there is no --properties-file or if the line has
+//     --load-spark-defaults (Spark 4.0);
+//   - the environment (MASTER, DEPLOY_MODE, SPARK_DRIVER_MEMORY, SPARK_EXECUTOR_MEMORY, SPARK_EXECUTOR_CORES);
+//   - SystemProperties.
 //
-// The Request's Conf is the configuration without the keys that have a field of their own: Master, Namespace ("default"
-// if nothing sets it), AppName, DriverPodName, and the files of the submitter, which are read and put into the Request:
-// pod templates (YAML becomes JSON), krb5.conf, a keytab, the driver's credentials, Volcano's PodGroup,
+// Everything after the resource belongs to the application. Options without a meaning on Kubernetes, and keys that do
+// not begin with "spark.", are dropped with a warning.
+//
+// The Request's Conf is the configuration without the keys that have a field of their own in the Request. These fields
+// are Master, Namespace ("default" if nothing sets it), AppName, DriverPodName, and the contents of the submitter's
+// files: pod templates (YAML becomes JSON), krb5.conf, a keytab, the driver's credentials, Volcano's PodGroup,
 // HADOOP_CONF_DIR, and SPARK_CONF_DIR as ConfFiles. Paths without a scheme become file: URIs. The caller sets AppID,
 // ResourceNamePrefix, ConfigMapName, SubmitTime, Owner, Labels and overlays, and DriverPodName if it is empty.
 //
-// Errors are *submit.Error, before Build's: Key names a configuration key, however it was given; Field names an option
-// such as "--conf", an environment variable, or a field of Request. Parse rejects command lines that are not a
-// submission (--kill, --status, --help, --version) or not for Kubernetes' cluster mode (another master, client mode,
-// shells and servers, Spark Connect), what spark-submit would reject before it connects to a cluster, and files that
-// cannot be read. NotNative is set if spark-submit's own clients could read the file and nothing else is wrong. Then
-// Parse returns the Request too, with that file's key in its Conf. A caller that has the file may put it into its field
+// Errors are *submit.Error. The error's Key names a configuration key, whichever source sets it. Its Field names an
+// option such as "--conf", an environment variable, or a field of Request. Parse rejects these command lines before
+// Build could:
+//   - command lines that are not a submission (--kill, --status, --help, --version);
+//   - command lines that are not for Kubernetes' cluster mode (another master, client mode, shells and servers, Spark
+//     Connect);
+//   - command lines that spark-submit would reject before it connects to a cluster;
+//   - command lines that name files that cannot be read.
+//
+// NotNative is set if spark-submit's own clients could read the file and nothing else is wrong. In this case Parse
+// returns the Request too, with the file's key in its Conf. A caller that has the file may put it into its field
 // (DriverTemplate, ExecutorTemplate) and delete the key. Messages show no value that looks like a secret.
 func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 	major, minor := submit.LineOf(s.SparkVersion)

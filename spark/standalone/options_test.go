@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// readArguments parses an argument file as documented for the java command: blanks or line ends separate arguments,
-// quotation marks hold an argument together, "#" begins a comment outside quotation marks, and inside quotation marks a
+// readArguments parses an argument file as documented for the java command. Blanks or line ends separate arguments,
+// quotation marks hold an argument together, and "#" begins a comment outside quotation marks. Inside quotation marks a
 // backslash escapes n, r, t, f and any other character.
 func readArguments(text string) (args []string, err error) {
 	for i := 0; i < len(text); {

@@ -20,7 +20,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 63 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The names of the objects of an attempt begin with this name.
+	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -67,12 +67,12 @@ type ApplicationSpec struct {
 	MainClass string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// The application's jar, and further jars after commas (spark.jars, unless sparkConf sets it). Takes precedence
-	// over pyFiles and sparkRFiles.
+	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
+	// precedence over pyFiles and sparkRFiles.
 	// +optional
 	Jars string `json:"jars,omitempty"`
-	// The application's Python file, and further files after commas (spark.submit.pyFiles, unless sparkConf sets it).
-	// Takes precedence over sparkRFiles.
+	// The application's Python file and, separated by commas, further files (spark.submit.pyFiles, unless sparkConf
+	// sets it). Takes precedence over sparkRFiles.
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// The application's R file.
@@ -81,7 +81,8 @@ type ApplicationSpec struct {
 	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).
 	// +optional
 	Files string `json:"files,omitempty"`
-	// Where the driver runs. ClusterMode (the default): in its own pod. An application with ClientMode fails.
+	// Where the driver runs. ClusterMode (the default): in its own pod. ClientMode is not supported: the application
+	// fails.
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
 	// The user to impersonate (spark-submit --proxy-user).
@@ -114,8 +115,8 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty" bounds:"max=20"`
-	// ConfigMaps that the operator creates before the driver. If another owner's ConfigMap has the name, the operator
-	// leaves it as it is and rejects the attempt.
+	// ConfigMaps that the operator creates before the driver. If a ConfigMap of another owner has the same name, the
+	// operator does not change that ConfigMap and rejects the attempt.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty" bounds:"max=20"`

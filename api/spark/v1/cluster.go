@@ -17,7 +17,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 45 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkCluster struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The names of the cluster's objects begin with this name.
+	// Standard object metadata. The names of the cluster's objects begin with the name in this metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -73,12 +73,13 @@ type ClusterTolerations struct {
 // WorkerInstanceConfig is the number of workers of a cluster. If minWorkers is less than maxWorkers, an autoscaler
 // chooses a number between them.
 type WorkerInstanceConfig struct {
-	// The initial number of workers. Without an autoscaler, the number of workers.
+	// The initial number of workers. If there is no autoscaler, the number of workers is constant.
 	InitWorkers int64 `json:"initWorkers"`
-	// The fewest workers that the autoscaler keeps; it keeps at least one in any case. If this is 1 or more, a
-	// PodDisruptionBudget keeps one worker available during voluntary evictions.
+	// The minimum number of workers that the autoscaler keeps. It keeps at least one worker in any case. If minWorkers
+	// is 1 or more, a PodDisruptionBudget keeps one worker available during voluntary evictions.
 	MinWorkers int64 `json:"minWorkers"`
-	// The most workers that the autoscaler creates. If this is not more than minWorkers, there is no autoscaler.
+	// The maximum number of workers that the autoscaler creates. If maxWorkers is not more than minWorkers, there is no
+	// autoscaler.
 	MaxWorkers int64 `json:"maxWorkers"`
 }
 
@@ -91,9 +92,9 @@ type MasterSpec struct {
 type WorkerSpec struct {
 	MemberSpec `json:",inline"`
 
-	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets its
-	// bounds and its target. Default: 30 % of the CPU that a worker's container requests, at most one worker more a
-	// minute and one less in ten minutes.
+	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets the
+	// autoscaler's bounds and target. By default the autoscaler aims at 30 % of the CPU that a worker's container
+	// requests, adds at most one worker a minute, and removes at most one worker in ten minutes.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -236,8 +237,8 @@ type ClusterOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Generation of the spec that the cluster is brought to. It is older than the resource's generation while the
-	// newest spec cannot be used.
+	// Generation of the spec that the operator applies to the cluster. It is older than the resource's generation while
+	// the newest spec cannot be used.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
@@ -249,12 +250,12 @@ type ClusterOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
-	// When all pods had that spec and were ready. Absent until then.
+	// When all pods had the new spec and were ready. Absent until then.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
-	// The reason for the phase, or its wait reason.
+	// The reason for the phase, or the cluster's wait reason.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }

@@ -7,10 +7,11 @@ import "k8s.io/apimachinery/pkg/runtime"
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type ObjectMetadata struct {
-	// Name of the object. Without effect for a SparkCluster, whose objects are named after it.
+	// Name of the object. It has no effect for a SparkCluster, because the names of its objects are derived from the
+	// cluster's name.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Without effect: the object is created in the namespace of the resource.
+	// Has no effect: the object is created in the namespace of the resource.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// Labels of the object.
@@ -25,7 +26,7 @@ type ObjectMetadata struct {
 type DriverServiceIngress struct {
 	// The Service's metadata.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
+	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -46,7 +47,7 @@ type DriverServiceIngress struct {
 type DriverHTTPRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
+	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -54,8 +55,8 @@ type DriverHTTPRoute struct {
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The route's metadata. The name is required.
 	HTTPRouteMetadata ObjectMetadata `json:"httpRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If it has no rules, the
-	// operator adds one that sends all paths to the Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If the spec has no
+	// rules, the operator adds a rule that sends all paths to the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -67,7 +68,7 @@ type DriverHTTPRoute struct {
 type DriverGRPCRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
+	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -75,8 +76,8 @@ type DriverGRPCRoute struct {
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The route's metadata. The name is required.
 	GRPCRouteMetadata ObjectMetadata `json:"grpcRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If it has no rules, the
-	// operator adds one that sends all calls to the Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If the spec has no
+	// rules, the operator adds a rule that sends all calls to the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

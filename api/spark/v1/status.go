@@ -14,9 +14,9 @@ type ApplicationStateSummary string
 
 // The states of an application.
 const (
-	// ApplicationSubmitted: accepted, nothing created yet.
+	// ApplicationSubmitted: the application is accepted, and no object is created yet.
 	ApplicationSubmitted ApplicationStateSummary = "Submitted"
-	// ApplicationScheduledToRestart: waits for its next attempt.
+	// ApplicationScheduledToRestart: the application waits for its next attempt.
 	ApplicationScheduledToRestart ApplicationStateSummary = "ScheduledToRestart"
 	// ApplicationDriverRequested: the driver's objects are created.
 	ApplicationDriverRequested ApplicationStateSummary = "DriverRequested"
@@ -24,7 +24,7 @@ const (
 	ApplicationDriverStarted ApplicationStateSummary = "DriverStarted"
 	// ApplicationDriverReady: the driver's pod is ready.
 	ApplicationDriverReady ApplicationStateSummary = "DriverReady"
-	// ApplicationInitializedBelowThresholdExecutors: some executors run, fewer than initExecutors.
+	// ApplicationInitializedBelowThresholdExecutors: some executors run, but fewer than initExecutors.
 	ApplicationInitializedBelowThresholdExecutors ApplicationStateSummary = "InitializedBelowThresholdExecutors"
 	// ApplicationRunningHealthy: enough executors run.
 	ApplicationRunningHealthy ApplicationStateSummary = "RunningHealthy"
@@ -46,9 +46,9 @@ const (
 	ApplicationSchedulingFailure ApplicationStateSummary = "SchedulingFailure"
 	// ApplicationDriverEvicted: the driver was evicted from its node.
 	ApplicationDriverEvicted ApplicationStateSummary = "DriverEvicted"
-	// ApplicationResourceReleased: ended, all objects are deleted.
+	// ApplicationResourceReleased: the application ended, and all its objects are deleted.
 	ApplicationResourceReleased ApplicationStateSummary = "ResourceReleased"
-	// ApplicationTerminatedWithoutReleaseResources: ended, its objects are kept.
+	// ApplicationTerminatedWithoutReleaseResources: the application ended, and its objects are kept.
 	ApplicationTerminatedWithoutReleaseResources ApplicationStateSummary = "TerminatedWithoutReleaseResources"
 )
 
@@ -57,14 +57,14 @@ type ApplicationStatus struct {
 	// The current state.
 	// +optional
 	CurrentState *ApplicationState `json:"currentState,omitempty"`
-	// The states that the application has been in, by an increasing decimal number: those of the current attempt, and
-	// those of earlier attempts unless the operator trims the history.
+	// The states that the application has been in, by an increasing decimal number. They include the states of earlier
+	// attempts unless the operator trims the history.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	// +optional
 	CurrentAttemptSummary *ApplicationAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// The attempt before the current one. Absent during the first.
+	// The attempt before the current one. Absent during the first attempt.
 	// +optional
 	PreviousAttemptSummary *ApplicationAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
@@ -97,7 +97,8 @@ type ApplicationState struct {
 	// The reason, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// The status of the driver's pod at that time, if it explains the state. It contains no null.
+	// The status of the driver's pod when the application entered the state, if it explains the state. It contains no
+	// null.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -120,7 +121,7 @@ type AttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional
 	ID int64 `json:"id"`
-	// The number of restarts, this one included, since the counters were reset.
+	// The number of restarts since the counters were reset, including the restart that began this attempt.
 	// +optional
 	RestartCounter int64 `json:"restartCounter"`
 	// The number of these restarts that followed consecutive failures.
@@ -148,7 +149,7 @@ type OperatorStatus struct {
 	// The number of tries to create an attempt's objects.
 	// +optional
 	Submissions int32 `json:"submissions,omitempty"`
-	// The phase that the driver was in before its node stopped answering. Set while it does not answer.
+	// The phase that the driver was in before its node stopped answering. Set only while the node does not answer.
 	// +optional
 	Before string `json:"before,omitempty"`
 }

@@ -7,13 +7,14 @@ type RestartPolicy string
 
 // The restart policies.
 const (
-	// RestartAlways: after every end.
+	// RestartAlways restarts the application after every end.
 	RestartAlways RestartPolicy = "Always"
-	// RestartNever: never.
+	// RestartNever never restarts the application.
 	RestartNever RestartPolicy = "Never"
-	// RestartOnFailure: after every end but Succeeded.
+	// RestartOnFailure restarts the application after every end except Succeeded.
 	RestartOnFailure RestartPolicy = "OnFailure"
-	// RestartOnInfrastructureFailure: after DriverStartTimedOut, ExecutorsStartTimedOut and SchedulingFailure.
+	// RestartOnInfrastructureFailure restarts the application after DriverStartTimedOut, ExecutorsStartTimedOut and
+	// SchedulingFailure.
 	RestartOnInfrastructureFailure RestartPolicy = "OnInfrastructureFailure"
 )
 
@@ -44,7 +45,7 @@ type ApplicationTolerations struct {
 	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure.
 	// +optional
 	ResourceRetainPolicy ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
-	// How long these objects are kept, in milliseconds. Negative: as long as the application.
+	// How long the objects of the last attempt are kept, in milliseconds. Negative: as long as the application exists.
 	// +kubebuilder:default=-1
 	// +optional
 	ResourceRetainDurationMillis *int64 `json:"resourceRetainDurationMillis,omitempty"`
@@ -59,24 +60,25 @@ type RestartConfig struct {
 	// When the application is restarted: Always, Never (the default), OnFailure or OnInfrastructureFailure.
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitempty"`
-	// The most restarts. Default 3.
+	// The maximum number of restarts. Default 3.
 	// +optional
 	MaxRestartAttempts *int64 `json:"maxRestartAttempts,omitempty"`
 	// Milliseconds from the end of an attempt to the next attempt. Default 30000.
 	// +optional
 	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
-	// An attempt that lives for this many milliseconds resets the counters of restarts. Negative: they are never reset.
+	// An attempt that lasts this many milliseconds resets the counters of restarts. Negative: the counters are never
+	// reset.
 	// +kubebuilder:default=-1
 	// +optional
 	RestartCounterResetMillis *int64 `json:"restartCounterResetMillis,omitempty"`
-	// The most consecutive restarts after failures, which are all ends but Succeeded. Default: only maxRestartAttempts
-	// limits them.
+	// The maximum number of consecutive restarts after failures. Every end except Succeeded is a failure. Default: only
+	// maxRestartAttempts limits these restarts.
 	// +optional
 	MaxRestartOnFailure *int64 `json:"maxRestartOnFailure,omitempty"`
 	// Milliseconds from a failure to the next attempt. Default restartBackoffMillis.
 	// +optional
 	RestartBackoffMillisForFailure *int64 `json:"restartBackoffMillisForFailure,omitempty"`
-	// The most consecutive restarts after SchedulingFailure. Default: maxRestartOnFailure.
+	// The maximum number of consecutive restarts after SchedulingFailure. Default: maxRestartOnFailure.
 	// +optional
 	MaxRestartOnSchedulingFailure *int64 `json:"maxRestartOnSchedulingFailure,omitempty"`
 	// Milliseconds from a SchedulingFailure to the next attempt. Default restartBackoffMillisForFailure.
@@ -87,18 +89,18 @@ type RestartConfig struct {
 // ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. A value of zero or less
 // means that there is no limit.
 type ApplicationTimeoutConfig struct {
-	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
+	// Time until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	// +optional
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
-	// From the start of the driver's container until its pod is ready. Default 300000.
+	// Time from the start of the driver's container until its pod is ready. Default 300000.
 	// +optional
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
-	// From the driver being ready until enough executors run. The time starts again when the first executors run.
-	// Default 300000.
+	// Time from the moment at which the driver is ready until enough executors run. The time starts again when the
+	// first executors run. Default 300000.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// How long the deletion of an attempt's objects may take after its end. After that they are deleted without a grace
-	// period. Default 300000.
+	// How long the deletion of an attempt's objects may take after the attempt's end. After that time the objects are
+	// deleted without a grace period. Default 300000.
 	// +optional
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
 	// How long the operator waits before it repeats a deletion that has had no effect; at least 1000. Default 2000.
@@ -108,14 +110,15 @@ type ApplicationTimeoutConfig struct {
 
 // InstanceConfig is the number of executors that an application needs.
 type InstanceConfig struct {
-	// How many executors must run before the application counts as started. Default 0: it does not wait for executors.
+	// How many executors must run before the application counts as started. Default 0: the application does not wait
+	// for executors.
 	// +optional
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// With fewer running executors than this, the application continues in state RunningWithBelowThresholdExecutors.
-	// Default 0.
+	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Default
+	// 0.
 	// +optional
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
-	// With fewer running executors than this, and without dynamic allocation, the application continues in state
+	// If fewer executors than this run, and dynamic allocation is off, the application continues in state
 	// RunningWithPartialCapacity. Default 0: never.
 	// +optional
 	MaxExecutors *int64 `json:"maxExecutors,omitempty"`

@@ -22,8 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="PodName",type="string",JSONPath=".status.server.podName"
 type SparkConnect struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the server pod and its
-	// Service are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server
+	// pod and its Service are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
 	// The desired state.
@@ -79,7 +79,7 @@ type SparkConnectSpec struct {
 	// +optional
 	DynamicAllocation *DynamicAllocation `json:"dynamicAllocation,omitempty"`
 
-	// Stops the server and its executors while true. The Service and its address stay. Optional, specific to this
+	// Stops the server and its executors while true. The Service and its address are kept. Optional, specific to this
 	// operator.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
@@ -101,8 +101,9 @@ type SparkPodSpec struct {
 	// +optional
 	Memory *string `json:"memory,omitempty"`
 
-	// The pod template that the pod is built on. It holds the service account, resources, volumes and everything else
-	// that has no field here. It is kept as written; if it is not a valid pod template, a condition reports that.
+	// The pod template from which the pod is built. It contains the service account, resources, volumes and all other
+	// settings that have no field here. It is kept as written; if it is not a valid pod template, a condition reports
+	// that.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -114,9 +115,9 @@ type SparkPodSpec struct {
 type ServerSpec struct {
 	SparkPodSpec `json:",inline"`
 
-	// The Service that the server's Service is built on. Its name (default NAME-server), labels, annotations, spec and
-	// additional ports are kept. The operator sets the selector and the server's four ports, except their nodePort and
-	// appProtocol.
+	// The Service from which the server's Service is built. Its name (default NAME-server), labels, annotations, spec
+	// and additional ports are kept. The operator sets the selector and the server's four ports, except their nodePort
+	// and appProtocol.
 	// +optional
 	Service *corev1.Service `json:"service,omitempty"`
 }

@@ -14,11 +14,11 @@ const (
 	SparkConnectStateNew SparkConnectState = ""
 	// SparkConnectStateProvisioning: the server is being created, or created again.
 	SparkConnectStateProvisioning SparkConnectState = "Provisioning"
-	// SparkConnectStateReady: it accepts sessions.
+	// SparkConnectStateReady: the server accepts sessions.
 	SparkConnectStateReady SparkConnectState = "Ready"
-	// SparkConnectStateNotReady: it runs and does not accept sessions, or is suspended.
+	// SparkConnectStateNotReady: the server runs but does not accept sessions, or it is suspended.
 	SparkConnectStateNotReady SparkConnectState = "NotReady"
-	// SparkConnectStateFailed: it cannot be created, or crashed and waits for its next start.
+	// SparkConnectStateFailed: the server cannot be created, or it crashed and waits for its next start.
 	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
@@ -87,10 +87,10 @@ type OperatorStatus struct {
 	// Id of the current or last attempt.
 	// +optional
 	AttemptID string `json:"attemptID,omitempty"`
-	// The number of servers that were started since the last edit, or since one ran well for a while.
+	// The number of servers that were started since the last edit, or since a server ran well for a while.
 	// +optional
 	Runs int32 `json:"runs,omitempty"`
-	// The number of tries to create a server since then.
+	// The number of tries to create a server since the last edit, or since a server ran well for a while.
 	// +optional
 	Submissions int32 `json:"submissions,omitempty"`
 }

@@ -20,8 +20,8 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the driver pod and its
-	// Service are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver
+	// pod and its Service are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
 	// The desired state.
@@ -60,7 +60,7 @@ type SparkApplicationSpec struct {
 	Type SparkApplicationType `json:"type"`
 
 	// The Spark version inside the image, for example 4.1.4. The operator builds the driver pod by the rules of this
-	// version. It does not choose the image.
+	// version. The version does not select the image.
 	// +kubebuilder:validation:MaxLength=256
 	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
 
@@ -72,8 +72,8 @@ type SparkApplicationSpec struct {
 	// +optional
 	ProxyUser *string `json:"proxyUser,omitempty"`
 
-	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image name
-	// another.
+	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image names
+	// another image.
 	// +optional
 	Image *string `json:"image,omitempty"`
 
@@ -82,7 +82,7 @@ type SparkApplicationSpec struct {
 	// +optional
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
 
-	// Names of Secrets of the application's namespace to pull images with
+	// Names of Secrets in the application's namespace with which images are pulled
 	// (spark.kubernetes.container.image.pullSecrets).
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
@@ -137,8 +137,8 @@ type SparkApplicationSpec struct {
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
 
-	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Cannot be combined with
-	// nodeSelector of driver or executor, which are preferred.
+	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). This field cannot be combined
+	// with nodeSelector of driver or executor; prefer those fields.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
@@ -183,7 +183,7 @@ type SparkApplicationSpec struct {
 	// +optional
 	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
 
-	// Additional Services and Ingresses for ports of the driver, one of each for each entry.
+	// Additional Services and Ingresses for ports of the driver. Each entry creates one Service and one Ingress.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty" bounds:"max=20"`
@@ -247,7 +247,7 @@ type Dependencies struct {
 	// Maven coordinates, group:artifact:version, which are downloaded with their dependencies (spark.jars.packages).
 	// +optional
 	Packages []string `json:"packages,omitempty"`
-	// Maven coordinates, group:artifact, to leave out while packages are resolved (spark.jars.excludes).
+	// Maven coordinates, group:artifact, that are excluded while packages are resolved (spark.jars.excludes).
 	// +optional
 	ExcludePackages []string `json:"excludePackages,omitempty"`
 	// Additional Maven repositories to search for packages (spark.jars.repositories).
@@ -285,11 +285,11 @@ type RestartPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// Seconds from a failed submission to the next. The interval grows with each attempt. Default 5.
+	// Seconds from a failed submission to the next submission. The interval grows with each attempt. Default 5.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// Seconds from a failed run to the next. The interval grows with each attempt. Default 5.
+	// Seconds from a failed run to the next run. The interval grows with each attempt. Default 5.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
@@ -301,8 +301,8 @@ type RestartPolicy struct {
 
 // RestartBackoff describes how the time between attempts grows.
 type RestartBackoff struct {
-	// The factor by which the interval grows from one attempt to the next: 1 keeps it, 2 doubles it. If absent, it
-	// grows by one interval with each attempt.
+	// The factor by which the interval grows from one attempt to the next: 1 keeps the interval, 2 doubles it. If
+	// absent, the interval grows by its first value with each attempt.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Factor *int32 `json:"factor,omitempty"`
@@ -341,19 +341,19 @@ type SubmissionSpec struct {
 // 0 means no limit. An attempt that exceeds a limit fails, and its message names the limit. If only these fields are
 // changed, the change does not count as an edit of the application.
 type Timeouts struct {
-	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
+	// Time from the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
-	// From the start of the driver container until its pod is ready.
+	// Time from the start of the driver container until its pod is ready.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// From the driver being ready until the initial executors run.
+	// Time from the moment at which the driver is ready until the initial executors run.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
-	// From the creation of the driver pod until the attempt ends.
+	// Time from the creation of the driver pod until the attempt ends.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	RunSeconds *int64 `json:"runSeconds,omitempty"`
@@ -361,7 +361,7 @@ type Timeouts struct {
 
 // BatchSchedulerConfiguration contains options of the batch scheduler.
 type BatchSchedulerConfiguration struct {
-	// The queue that the application is submitted to.
+	// The queue to which the application is submitted.
 	// +optional
 	Queue *string `json:"queue,omitempty"`
 	// Priority class of the application's pod group.
@@ -377,20 +377,20 @@ type DynamicAllocation struct {
 	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
-	// How many executors to start with (spark.dynamicAllocation.initialExecutors).
+	// The number of executors at the start (spark.dynamicAllocation.initialExecutors).
 	// +optional
 	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
-	// The fewest executors to keep (spark.dynamicAllocation.minExecutors).
+	// The minimum number of executors (spark.dynamicAllocation.minExecutors).
 	// +optional
 	MinExecutors *int32 `json:"minExecutors,omitempty"`
-	// The most executors to have (spark.dynamicAllocation.maxExecutors).
+	// The maximum number of executors (spark.dynamicAllocation.maxExecutors).
 	// +optional
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
 	// Whether executors with shuffle data in use are kept (spark.dynamicAllocation.shuffleTracking.enabled). Scaling
 	// down without a shuffle service needs this. Default: true when enabled.
 	// +optional
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// How long executors that only hold shuffle data are kept, in milliseconds
+	// How long executors are kept if they only store shuffle data, in milliseconds
 	// (spark.dynamicAllocation.shuffleTracking.timeout).
 	// +optional
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`

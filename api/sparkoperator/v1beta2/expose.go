@@ -35,10 +35,10 @@ type SparkUIConfiguration struct {
 
 // RouteConfiguration requests an HTTPRoute of the Gateway API.
 type RouteConfiguration struct {
-	// The Gateways that the route attaches to. Default: those of the operator's configuration.
+	// The Gateways to which the route attaches. Default: the Gateways of the operator's configuration.
 	// +optional
 	ParentRefs []RouteParentReference `json:"parentRefs,omitempty"`
-	// The host names that the route serves. Default: all that the Gateway allows.
+	// The host names that the route serves. Default: all host names that the Gateway allows.
 	// +optional
 	Hostnames []string `json:"hostnames,omitempty"`
 }
@@ -51,8 +51,8 @@ type RouteParentReference struct {
 	// Kind of the parent. Default Gateway.
 	// +optional
 	Kind *string `json:"kind,omitempty"`
-	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may
-	// attach.
+	// Namespace of the parent. Default: the application's namespace. The parent decides whether routes of other
+	// namespaces may attach.
 	// +optional
 	Namespace *string `json:"namespace,omitempty"`
 	// Name of the parent.
@@ -121,12 +121,12 @@ type MonitoringSpec struct {
 type PrometheusSpec struct {
 	// Path of the exporter's jar inside the image.
 	JmxExporterJar string `json:"jmxExporterJar"`
-	// Port that the exporter listens on. Default 8090.
+	// Port on which the exporter listens. Default 8090.
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=49151
 	// +optional
 	Port *int32 `json:"port,omitempty"`
-	// Name of that port. Default jmx-exporter.
+	// Name of the exporter's port. Default jmx-exporter.
 	// +optional
 	PortName *string `json:"portName,omitempty"`
 	// Path of the exporter's configuration inside the image. Takes precedence over configuration.

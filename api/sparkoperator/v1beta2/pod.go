@@ -7,9 +7,9 @@ import (
 
 // SparkPodSpec contains the fields that driver and executor pods share.
 type SparkPodSpec struct {
-	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
-	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports
-	// that.
+	// A pod template from which the pod is built (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of
+	// this resource take precedence over the template. The template is kept as written; if it is not a valid pod
+	// template, a condition reports that.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -126,8 +126,8 @@ type SparkPodSpec struct {
 	// +optional
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
 
-	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Cannot be combined with
-	// the application's nodeSelector.
+	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). This field cannot be
+	// combined with the application's nodeSelector.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
@@ -175,8 +175,8 @@ type DriverSpec struct {
 	// +optional
 	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
 
-	// Address of the API server that the driver connects to (spark.kubernetes.driver.master). Default: the cluster's
-	// own.
+	// Address of the API server to which the driver connects (spark.kubernetes.driver.master). Default: the cluster's
+	// own API server.
 	// +optional
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 
@@ -254,11 +254,13 @@ type SecretType string
 
 // The known types of Secrets.
 const (
-	// SecretTypeGCPServiceAccount: a Google service account. GOOGLE_APPLICATION_CREDENTIALS names its key.json.
+	// SecretTypeGCPServiceAccount is a Google service account. The variable GOOGLE_APPLICATION_CREDENTIALS names its
+	// file key.json.
 	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"
-	// SecretTypeHadoopDelegationToken: a Hadoop delegation token. HADOOP_TOKEN_FILE_LOCATION names its hadoop.token.
+	// SecretTypeHadoopDelegationToken is a Hadoop delegation token. The variable HADOOP_TOKEN_FILE_LOCATION names its
+	// file hadoop.token.
 	SecretTypeHadoopDelegationToken SecretType = "HadoopDelegationToken"
-	// SecretTypeGeneric: the Secret is only mounted.
+	// SecretTypeGeneric is any other Secret. It is only mounted.
 	SecretTypeGeneric SecretType = "Generic"
 )
 
@@ -266,7 +268,7 @@ const (
 type SecretInfo struct {
 	// Name of the Secret.
 	Name string `json:"name"`
-	// Directory at which the object is mounted.
+	// Directory at which the Secret is mounted.
 	Path string `json:"path"`
 	// Purpose of the Secret. For GCPServiceAccount and HadoopDelegationToken, an environment variable also names its
 	// file. Any other value, such as Generic, only mounts the Secret.
@@ -277,7 +279,7 @@ type SecretInfo struct {
 type NameKey struct {
 	// Name of the object.
 	Name string `json:"name"`
-	// The key.
+	// Name of the key.
 	Key string `json:"key"`
 }
 

@@ -19,8 +19,8 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type ScheduledSparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the runs are named
-	// after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs
+	// are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
 	// The desired state.
@@ -59,7 +59,7 @@ type ScheduledSparkApplicationSpec struct {
 	TimeZone string `json:"timeZone,omitempty" bounds:"max=256"`
 	// The application to run.
 	Template SparkApplicationSpec `json:"template"`
-	// Starts no new runs while true. Active runs continue.
+	// While true, no new runs start. Active runs continue.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 	// Action when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
@@ -72,14 +72,14 @@ type ScheduledSparkApplicationSpec struct {
 	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
-	// How late a run may start, in seconds after its time. A later run is skipped and reported. If absent, there is no
-	// limit, and one run replaces all that were missed. Optional, specific to this operator.
+	// How late a run may start, in seconds after its time. A run that would start later is skipped and reported. If
+	// absent, there is no limit, and one run replaces all missed runs. Optional, specific to this operator.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// Spreads the runs of many schedules. Each run starts up to this many seconds after its time. The delay is the same
-	// for all runs of one resource, and the run starts before the time of the next. Default 0: on time. Optional,
-	// specific to this operator.
+	// for all runs of one resource, and a run always starts before the time of the next run. Default 0: on time.
+	// Optional, specific to this operator.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
@@ -91,7 +91,7 @@ type ConcurrencyPolicy string
 
 // The concurrency policies.
 const (
-	// ConcurrencyAllow: both run.
+	// ConcurrencyAllow: both runs are active at the same time.
 	ConcurrencyAllow ConcurrencyPolicy = "Allow"
 	// ConcurrencyForbid: the new run waits until no run is active.
 	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
@@ -153,7 +153,8 @@ type ScheduledSparkApplicationStatus struct {
 // ScheduleOperatorStatus contains the facts about a schedule that the operator must remember because it cannot observe
 // them again.
 type ScheduleOperatorStatus struct {
-	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
+	// The schedule and time zone to which the other fields refer. If the spec has another schedule or time zone, it was
+	// edited.
 	// +optional
 	Schedule string `json:"schedule,omitempty"`
 	// When that schedule took effect. Runs that were due at or before this time are never started.
@@ -167,10 +168,10 @@ type ScheduleOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	LastTick *metav1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the last run-now request that was honored.
+	// Value of the last run-now request that was carried out.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
-	// Name of the last scheduled run that could not be created. Empty if no such run waits.
+	// Name of the last scheduled run that could not be created. Empty if there is no such run.
 	// +optional
 	RefusedRun string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
@@ -196,7 +197,7 @@ type WaitingRequest struct {
 	// Name of the run.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// Since when the run could not be created. Absent if it waits for other runs to end.
+	// Since when the run could not be created. Absent if the run waits for other runs to end.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional

@@ -47,7 +47,7 @@ type OperatorStatus struct {
 	// as unchanged.
 	// +optional
 	HashVersion int32 `json:"hashVersion,omitempty"`
-	// Hash of the spec that the current or last attempt was launched from, without the fields that only configure the
+	// Hash of the spec from which the current or last attempt was launched, without the fields that only configure the
 	// operator.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
@@ -59,7 +59,7 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
+	// Number of the current or last attempt, from 1. It is 0 before the first attempt. A number is never reused.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// How many of executionAttempts were stopped by a suspension. These do not count as retries.
@@ -70,7 +70,7 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the scheduling gates of the driver pod were removed. Absent if none were removed.
+	// When the scheduling gates of the driver pod were removed. Absent if no gates were removed.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
@@ -80,12 +80,12 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
-	// When the next retry is due. Absent if no retry waits.
+	// When the next retry is due. Absent if no retry is due.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
-	// Since when fewer executors exist than are wanted and no other was added. Absent while enough exist.
+	// Since when fewer executors exist than are wanted and no executor was added. Absent while enough executors exist.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
@@ -93,13 +93,13 @@ type OperatorStatus struct {
 	// How the last finished attempt ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`
-	// Why the attempt ended that way, or the wait reason of the current phase.
+	// Why the attempt ended with this outcome, or the wait reason of the current phase.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 	// The basis of the counts in status.executors.
 	// +optional
 	Executors *OperatorExecutors `json:"executors,omitempty"`
-	// The last phases, oldest first, at most MaxHistory.
+	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
@@ -110,16 +110,17 @@ type OperatorStatus struct {
 // each executor once, even if executorState does not have room for all of them. It identifies executors by their
 // numbers, as ranges such as 1-40,42.
 type OperatorExecutors struct {
-	// Executors that have been seen.
+	// Executors that the operator has observed.
 	// +optional
 	Seen string `json:"seen,omitempty"`
 	// Executors that failed and whose pods still exist.
 	// +optional
 	Failed string `json:"failed,omitempty"`
-	// Executors on nodes that do not answer, or that are being evicted. They count as failed when they are gone.
+	// Executors on nodes that do not answer, or that are being evicted. They count as failed when their pods no longer
+	// exist.
 	// +optional
 	Leaving string `json:"leaving,omitempty"`
-	// The number of executors that failed and whose pods are gone.
+	// The number of executors that failed and whose pods no longer exist.
 	// +optional
 	FailedAndGone int32 `json:"failedAndGone,omitempty"`
 }
@@ -139,12 +140,12 @@ type OperatorTransition struct {
 	// The phase.
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// When it was entered.
+	// When the phase was entered.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	At *metav1.MicroTime `json:"at,omitempty"`
-	// The attempt that the phase belongs to.
+	// The attempt to which the phase belongs.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// The reason, as one CamelCase word.

@@ -15,17 +15,18 @@ type ApplicationSpecApplyConfiguration struct {
 	MainClass *string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// The application's jar, and further jars after commas (spark.jars, unless sparkConf sets it). Takes precedence
-	// over pyFiles and sparkRFiles.
+	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
+	// precedence over pyFiles and sparkRFiles.
 	Jars *string `json:"jars,omitempty"`
-	// The application's Python file, and further files after commas (spark.submit.pyFiles, unless sparkConf sets it).
-	// Takes precedence over sparkRFiles.
+	// The application's Python file and, separated by commas, further files (spark.submit.pyFiles, unless sparkConf
+	// sets it). Takes precedence over sparkRFiles.
 	PyFiles *string `json:"pyFiles,omitempty"`
 	// The application's R file.
 	SparkRFiles *string `json:"sparkRFiles,omitempty"`
 	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).
 	Files *string `json:"files,omitempty"`
-	// Where the driver runs. ClusterMode (the default): in its own pod. An application with ClientMode fails.
+	// Where the driver runs. ClusterMode (the default): in its own pod. ClientMode is not supported: the application
+	// fails.
 	DeploymentMode *sparkv1.DeploymentMode `json:"deploymentMode,omitempty"`
 	// The user to impersonate (spark-submit --proxy-user).
 	ProxyUser *string `json:"proxyUser,omitempty"`
@@ -45,8 +46,8 @@ type ApplicationSpecApplyConfiguration struct {
 	DriverHTTPRouteList []DriverHTTPRouteApplyConfiguration `json:"driverHttpRouteList,omitempty"`
 	// Services of the driver, each with a GRPCRoute of the Gateway API.
 	DriverGRPCRouteList []DriverGRPCRouteApplyConfiguration `json:"driverGrpcRouteList,omitempty"`
-	// ConfigMaps that the operator creates before the driver. If another owner's ConfigMap has the name, the operator
-	// leaves it as it is and rejects the attempt.
+	// ConfigMaps that the operator creates before the driver. If a ConfigMap of another owner has the same name, the
+	// operator does not change that ConfigMap and rejects the attempt.
 	ConfigMapSpecs []ConfigMapSpecApplyConfiguration `json:"configMapSpecs,omitempty"`
 }
 

@@ -18,7 +18,8 @@ type ApplicationStateApplyConfiguration struct {
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
 	// The reason, as a sentence.
 	Message *string `json:"message,omitempty"`
-	// The status of the driver's pod at that time, if it explains the state. It contains no null.
+	// The status of the driver's pod when the application entered the state, if it explains the state. It contains no
+	// null.
 	LastObservedDriverStatus *runtime.RawExtension `json:"lastObservedDriverStatus,omitempty"`
 }
 

@@ -14,12 +14,12 @@ import (
 type ApplicationStatusApplyConfiguration struct {
 	// The current state.
 	CurrentState *ApplicationStateApplyConfiguration `json:"currentState,omitempty"`
-	// The states that the application has been in, by an increasing decimal number: those of the current attempt, and
-	// those of earlier attempts unless the operator trims the history.
+	// The states that the application has been in, by an increasing decimal number. They include the states of earlier
+	// attempts unless the operator trims the history.
 	StateTransitionHistory map[string]ApplicationStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 	// The current attempt.
 	CurrentAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
-	// The attempt before the current one. Absent during the first.
+	// The attempt before the current one. Absent during the first attempt.
 	PreviousAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
 	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed,
 	// SpecEdited, Exposed. Specific to this operator.

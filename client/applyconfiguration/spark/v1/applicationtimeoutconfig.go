@@ -8,15 +8,15 @@ package v1
 // ApplicationTimeoutConfig limits how long the stages of an attempt may take, in milliseconds. A value of zero or less
 // means that there is no limit.
 type ApplicationTimeoutConfigApplyConfiguration struct {
-	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
+	// Time until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
-	// From the start of the driver's container until its pod is ready. Default 300000.
+	// Time from the start of the driver's container until its pod is ready. Default 300000.
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
-	// From the driver being ready until enough executors run. The time starts again when the first executors run.
-	// Default 300000.
+	// Time from the moment at which the driver is ready until enough executors run. The time starts again when the
+	// first executors run. Default 300000.
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// How long the deletion of an attempt's objects may take after its end. After that they are deleted without a grace
-	// period. Default 300000.
+	// How long the deletion of an attempt's objects may take after the attempt's end. After that time the objects are
+	// deleted without a grace period. Default 300000.
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
 	// How long the operator waits before it repeats a deletion that has had no effect; at least 1000. Default 2000.
 	TerminationRequeuePeriodMillis *int64 `json:"terminationRequeuePeriodMillis,omitempty"`

@@ -20,7 +20,7 @@ type ApplicationTolerationsApplyConfiguration struct {
 	InstanceConfig *InstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`
 	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure.
 	ResourceRetainPolicy *sparkv1.ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
-	// How long these objects are kept, in milliseconds. Negative: as long as the application.
+	// How long the objects of the last attempt are kept, in milliseconds. Negative: as long as the application exists.
 	ResourceRetainDurationMillis *int64 `json:"resourceRetainDurationMillis,omitempty"`
 	// How long after its end the application itself is deleted, in milliseconds. Negative: never.
 	TTLAfterStopMillis *int64 `json:"ttlAfterStopMillis,omitempty"`

@@ -9,7 +9,7 @@ package v1
 type AttemptInfoApplyConfiguration struct {
 	// Number of the attempt, from 0.
 	ID *int64 `json:"id,omitempty"`
-	// The number of restarts, this one included, since the counters were reset.
+	// The number of restarts since the counters were reset, including the restart that began this attempt.
 	RestartCounter *int64 `json:"restartCounter,omitempty"`
 	// The number of these restarts that followed consecutive failures.
 	FailureRestartCounter *int64 `json:"failureRestartCounter,omitempty"`

@@ -17,17 +17,17 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Generation of the spec that the cluster is brought to. It is older than the resource's generation while the
-	// newest spec cannot be used.
+	// Generation of the spec that the operator applies to the cluster. It is older than the resource's generation while
+	// the newest spec cannot be used.
 	Generation *int64 `json:"generation,omitempty"`
 	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
 	// they are.
 	Adopted *bool `json:"adopted,omitempty"`
 	// When all objects had been created, or when a running cluster began to change to another spec.
 	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
-	// When all pods had that spec and were ready. Absent until then.
+	// When all pods had the new spec and were ready. Absent until then.
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
-	// The reason for the phase, or its wait reason.
+	// The reason for the phase, or the cluster's wait reason.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 

@@ -13,12 +13,12 @@ import (
 type DriverHTTPRouteApplyConfiguration struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
-	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
+	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The route's metadata. The name is required.
 	HTTPRouteMetadata *ObjectMetadataApplyConfiguration `json:"httpRouteMetadata,omitempty"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If it has no rules, the
-	// operator adds one that sends all paths to the Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as written. parentRefs is required. If the spec has no
+	// rules, the operator adds a rule that sends all paths to the Service's first port.
 	HTTPRouteSpec *runtime.RawExtension `json:"httpRouteSpec,omitempty"`
 }
 

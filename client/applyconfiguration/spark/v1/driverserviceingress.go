@@ -13,7 +13,7 @@ import (
 type DriverServiceIngressApplyConfiguration struct {
 	// The Service's metadata.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
-	// The Service's spec, kept as written. Without a selector, the operator adds one that selects the driver.
+	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The Ingress's metadata.
 	IngressMetadata *ObjectMetadataApplyConfiguration `json:"ingressMetadata,omitempty"`

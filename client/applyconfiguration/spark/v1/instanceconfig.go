@@ -7,12 +7,13 @@ package v1
 //
 // InstanceConfig is the number of executors that an application needs.
 type InstanceConfigApplyConfiguration struct {
-	// How many executors must run before the application counts as started. Default 0: it does not wait for executors.
+	// How many executors must run before the application counts as started. Default 0: the application does not wait
+	// for executors.
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// With fewer running executors than this, the application continues in state RunningWithBelowThresholdExecutors.
-	// Default 0.
+	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Default
+	// 0.
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
-	// With fewer running executors than this, and without dynamic allocation, the application continues in state
+	// If fewer executors than this run, and dynamic allocation is off, the application continues in state
 	// RunningWithPartialCapacity. Default 0: never.
 	MaxExecutors *int64 `json:"maxExecutors,omitempty"`
 }

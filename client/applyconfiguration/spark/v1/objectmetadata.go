@@ -8,9 +8,10 @@ package v1
 // ObjectMetadata is the metadata of an object that is created from a spec. Other keys of Kubernetes' metadata are
 // accepted and kept, but have no effect.
 type ObjectMetadataApplyConfiguration struct {
-	// Name of the object. Without effect for a SparkCluster, whose objects are named after it.
+	// Name of the object. It has no effect for a SparkCluster, because the names of its objects are derived from the
+	// cluster's name.
 	Name *string `json:"name,omitempty"`
-	// Without effect: the object is created in the namespace of the resource.
+	// Has no effect: the object is created in the namespace of the resource.
 	Namespace *string `json:"namespace,omitempty"`
 	// Labels of the object.
 	Labels map[string]string `json:"labels,omitempty"`

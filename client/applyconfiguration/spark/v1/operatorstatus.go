@@ -21,7 +21,7 @@ type OperatorStatusApplyConfiguration struct {
 	Runs *int32 `json:"runs,omitempty"`
 	// The number of tries to create an attempt's objects.
 	Submissions *int32 `json:"submissions,omitempty"`
-	// The phase that the driver was in before its node stopped answering. Set while it does not answer.
+	// The phase that the driver was in before its node stopped answering. Set only while the node does not answer.
 	Before *string `json:"before,omitempty"`
 }
 

@@ -13,18 +13,19 @@ import (
 type RestartConfigApplyConfiguration struct {
 	// When the application is restarted: Always, Never (the default), OnFailure or OnInfrastructureFailure.
 	RestartPolicy *sparkv1.RestartPolicy `json:"restartPolicy,omitempty"`
-	// The most restarts. Default 3.
+	// The maximum number of restarts. Default 3.
 	MaxRestartAttempts *int64 `json:"maxRestartAttempts,omitempty"`
 	// Milliseconds from the end of an attempt to the next attempt. Default 30000.
 	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
-	// An attempt that lives for this many milliseconds resets the counters of restarts. Negative: they are never reset.
+	// An attempt that lasts this many milliseconds resets the counters of restarts. Negative: the counters are never
+	// reset.
 	RestartCounterResetMillis *int64 `json:"restartCounterResetMillis,omitempty"`
-	// The most consecutive restarts after failures, which are all ends but Succeeded. Default: only maxRestartAttempts
-	// limits them.
+	// The maximum number of consecutive restarts after failures. Every end except Succeeded is a failure. Default: only
+	// maxRestartAttempts limits these restarts.
 	MaxRestartOnFailure *int64 `json:"maxRestartOnFailure,omitempty"`
 	// Milliseconds from a failure to the next attempt. Default restartBackoffMillis.
 	RestartBackoffMillisForFailure *int64 `json:"restartBackoffMillisForFailure,omitempty"`
-	// The most consecutive restarts after SchedulingFailure. Default: maxRestartOnFailure.
+	// The maximum number of consecutive restarts after SchedulingFailure. Default: maxRestartOnFailure.
 	MaxRestartOnSchedulingFailure *int64 `json:"maxRestartOnSchedulingFailure,omitempty"`
 	// Milliseconds from a SchedulingFailure to the next attempt. Default restartBackoffMillisForFailure.
 	RestartBackoffMillisForSchedulingFailure *int64 `json:"restartBackoffMillisForSchedulingFailure,omitempty"`

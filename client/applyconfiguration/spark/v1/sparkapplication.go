@@ -17,7 +17,7 @@ import (
 // and deleted; it fails, and its status names the field.
 type SparkApplicationApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The names of the objects of an attempt begin with this name.
+	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// The desired state. An edit takes effect with the next attempt.
 	Spec *ApplicationSpecApplyConfiguration `json:"spec,omitempty"`

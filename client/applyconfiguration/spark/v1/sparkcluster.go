@@ -14,7 +14,7 @@ import (
 // SparkCluster keeps a standalone Spark cluster running: a master and workers, each with a Service.
 type SparkClusterApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The names of the cluster's objects begin with this name.
+	// Standard object metadata. The names of the cluster's objects begin with the name in this metadata.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// The desired state.
 	Spec *ClusterSpecApplyConfiguration `json:"spec,omitempty"`

@@ -8,12 +8,13 @@ package v1
 // WorkerInstanceConfig is the number of workers of a cluster. If minWorkers is less than maxWorkers, an autoscaler
 // chooses a number between them.
 type WorkerInstanceConfigApplyConfiguration struct {
-	// The initial number of workers. Without an autoscaler, the number of workers.
+	// The initial number of workers. If there is no autoscaler, the number of workers is constant.
 	InitWorkers *int64 `json:"initWorkers,omitempty"`
-	// The fewest workers that the autoscaler keeps; it keeps at least one in any case. If this is 1 or more, a
-	// PodDisruptionBudget keeps one worker available during voluntary evictions.
+	// The minimum number of workers that the autoscaler keeps. It keeps at least one worker in any case. If minWorkers
+	// is 1 or more, a PodDisruptionBudget keeps one worker available during voluntary evictions.
 	MinWorkers *int64 `json:"minWorkers,omitempty"`
-	// The most workers that the autoscaler creates. If this is not more than minWorkers, there is no autoscaler.
+	// The maximum number of workers that the autoscaler creates. If maxWorkers is not more than minWorkers, there is no
+	// autoscaler.
 	MaxWorkers *int64 `json:"maxWorkers,omitempty"`
 }
 

@@ -12,9 +12,9 @@ import (
 // WorkerSpec contains the specs from which the workers' objects are built.
 type WorkerSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
-	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets its
-	// bounds and its target. Default: 30 % of the CPU that a worker's container requests, at most one worker more a
-	// minute and one less in ten minutes.
+	// The metrics and the behavior of the workers' autoscaler (autoscaling/v2), kept as written. The operator sets the
+	// autoscaler's bounds and target. By default the autoscaler aims at 30 % of the CPU that a worker's container
+	// requests, adds at most one worker a minute, and removes at most one worker in ten minutes.
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
 }
 

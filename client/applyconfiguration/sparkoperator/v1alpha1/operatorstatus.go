@@ -16,9 +16,9 @@ type OperatorStatusApplyConfiguration struct {
 	v1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt.
 	AttemptID *string `json:"attemptID,omitempty"`
-	// The number of servers that were started since the last edit, or since one ran well for a while.
+	// The number of servers that were started since the last edit, or since a server ran well for a while.
 	Runs *int32 `json:"runs,omitempty"`
-	// The number of tries to create a server since then.
+	// The number of tries to create a server since the last edit, or since a server ran well for a while.
 	Submissions *int32 `json:"submissions,omitempty"`
 }
 

@@ -13,9 +13,9 @@ import (
 // ServerSpec describes the server.
 type ServerSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// The Service that the server's Service is built on. Its name (default NAME-server), labels, annotations, spec and
-	// additional ports are kept. The operator sets the selector and the server's four ports, except their nodePort and
-	// appProtocol.
+	// The Service from which the server's Service is built. Its name (default NAME-server), labels, annotations, spec
+	// and additional ports are kept. The operator sets the selector and the server's four ports, except their nodePort
+	// and appProtocol.
 	Service *v1.Service `json:"service,omitempty"`
 }
 

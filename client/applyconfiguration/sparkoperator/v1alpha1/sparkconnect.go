@@ -15,8 +15,8 @@ import (
 // server's Service.
 type SparkConnectApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the server pod and its
-	// Service are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server
+	// pod and its Service are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// The desired state.
 	Spec *SparkConnectSpecApplyConfiguration `json:"spec,omitempty"`

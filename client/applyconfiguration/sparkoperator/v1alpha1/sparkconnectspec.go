@@ -26,7 +26,7 @@ type SparkConnectSpecApplyConfiguration struct {
 	Executor *ExecutorSpecApplyConfiguration `json:"executor,omitempty"`
 	// Lets Spark add and remove executors according to load.
 	DynamicAllocation *v1beta2.DynamicAllocationApplyConfiguration `json:"dynamicAllocation,omitempty"`
-	// Stops the server and its executors while true. The Service and its address stay. Optional, specific to this
+	// Stops the server and its executors while true. The Service and its address are kept. Optional, specific to this
 	// operator.
 	Suspend *bool `json:"suspend,omitempty"`
 	// Makes the server's web UI available outside the cluster. Optional, specific to this operator.

@@ -16,8 +16,9 @@ type SparkPodSpecApplyConfiguration struct {
 	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
 	// Default 1g.
 	Memory *string `json:"memory,omitempty"`
-	// The pod template that the pod is built on. It holds the service account, resources, volumes and everything else
-	// that has no field here. It is kept as written; if it is not a valid pod template, a condition reports that.
+	// The pod template from which the pod is built. It contains the service account, resources, volumes and all other
+	// settings that have no field here. It is kept as written; if it is not a valid pod template, a condition reports
+	// that.
 	Template *runtime.RawExtension `json:"template,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // BatchSchedulerConfiguration contains options of the batch scheduler.
 type BatchSchedulerConfigurationApplyConfiguration struct {
-	// The queue that the application is submitted to.
+	// The queue to which the application is submitted.
 	Queue *string `json:"queue,omitempty"`
 	// Priority class of the application's pod group.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`

@@ -16,7 +16,7 @@ type DependenciesApplyConfiguration struct {
 	PyFiles []string `json:"pyFiles,omitempty"`
 	// Maven coordinates, group:artifact:version, which are downloaded with their dependencies (spark.jars.packages).
 	Packages []string `json:"packages,omitempty"`
-	// Maven coordinates, group:artifact, to leave out while packages are resolved (spark.jars.excludes).
+	// Maven coordinates, group:artifact, that are excluded while packages are resolved (spark.jars.excludes).
 	ExcludePackages []string `json:"excludePackages,omitempty"`
 	// Additional Maven repositories to search for packages (spark.jars.repositories).
 	Repositories []string `json:"repositories,omitempty"`

@@ -22,8 +22,8 @@ type DriverSpecApplyConfiguration struct {
 	JavaOptions *string `json:"javaOptions,omitempty"`
 	// Hooks that run right after the Spark container's start and right before its stop.
 	Lifecycle *v1.Lifecycle `json:"lifecycle,omitempty"`
-	// Address of the API server that the driver connects to (spark.kubernetes.driver.master). Default: the cluster's
-	// own.
+	// Address of the API server to which the driver connects (spark.kubernetes.driver.master). Default: the cluster's
+	// own API server.
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 	// Annotations of the driver's headless Service (spark.kubernetes.driver.service.annotation.NAME).
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`

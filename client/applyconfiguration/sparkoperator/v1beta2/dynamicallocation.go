@@ -9,16 +9,16 @@ package v1beta2
 type DynamicAllocationApplyConfiguration struct {
 	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	Enabled *bool `json:"enabled,omitempty"`
-	// How many executors to start with (spark.dynamicAllocation.initialExecutors).
+	// The number of executors at the start (spark.dynamicAllocation.initialExecutors).
 	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
-	// The fewest executors to keep (spark.dynamicAllocation.minExecutors).
+	// The minimum number of executors (spark.dynamicAllocation.minExecutors).
 	MinExecutors *int32 `json:"minExecutors,omitempty"`
-	// The most executors to have (spark.dynamicAllocation.maxExecutors).
+	// The maximum number of executors (spark.dynamicAllocation.maxExecutors).
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
 	// Whether executors with shuffle data in use are kept (spark.dynamicAllocation.shuffleTracking.enabled). Scaling
 	// down without a shuffle service needs this. Default: true when enabled.
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// How long executors that only hold shuffle data are kept, in milliseconds
+	// How long executors are kept if they only store shuffle data, in milliseconds
 	// (spark.dynamicAllocation.shuffleTracking.timeout).
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
 }

@@ -9,7 +9,7 @@ package v1beta2
 type NameKeyApplyConfiguration struct {
 	// Name of the object.
 	Name *string `json:"name,omitempty"`
-	// The key.
+	// Name of the key.
 	Key *string `json:"key,omitempty"`
 }
 

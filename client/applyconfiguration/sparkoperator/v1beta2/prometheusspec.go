@@ -9,9 +9,9 @@ package v1beta2
 type PrometheusSpecApplyConfiguration struct {
 	// Path of the exporter's jar inside the image.
 	JmxExporterJar *string `json:"jmxExporterJar,omitempty"`
-	// Port that the exporter listens on. Default 8090.
+	// Port on which the exporter listens. Default 8090.
 	Port *int32 `json:"port,omitempty"`
-	// Name of that port. Default jmx-exporter.
+	// Name of the exporter's port. Default jmx-exporter.
 	PortName *string `json:"portName,omitempty"`
 	// Path of the exporter's configuration inside the image. Takes precedence over configuration.
 	ConfigFile *string `json:"configFile,omitempty"`

@@ -7,8 +7,8 @@ package v1beta2
 //
 // RestartBackoff describes how the time between attempts grows.
 type RestartBackoffApplyConfiguration struct {
-	// The factor by which the interval grows from one attempt to the next: 1 keeps it, 2 doubles it. If absent, it
-	// grows by one interval with each attempt.
+	// The factor by which the interval grows from one attempt to the next: 1 keeps the interval, 2 doubles it. If
+	// absent, the interval grows by its first value with each attempt.
 	Factor *int32 `json:"factor,omitempty"`
 	// The longest time between two attempts, in seconds. If absent, there is no limit.
 	MaxSeconds *int64 `json:"maxSeconds,omitempty"`

@@ -18,9 +18,9 @@ type RestartPolicyApplyConfiguration struct {
 	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
 	// How many times a failed run is tried again: 2 means at most three runs. Default 0.
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// Seconds from a failed submission to the next. The interval grows with each attempt. Default 5.
+	// Seconds from a failed submission to the next submission. The interval grows with each attempt. Default 5.
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// Seconds from a failed run to the next. The interval grows with each attempt. Default 5.
+	// Seconds from a failed run to the next run. The interval grows with each attempt. Default 5.
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
 	// How the two intervals grow. If absent, they grow by one interval with each attempt, without a limit. Optional,
 	// specific to this operator.

@@ -7,9 +7,9 @@ package v1beta2
 //
 // RouteConfiguration requests an HTTPRoute of the Gateway API.
 type RouteConfigurationApplyConfiguration struct {
-	// The Gateways that the route attaches to. Default: those of the operator's configuration.
+	// The Gateways to which the route attaches. Default: the Gateways of the operator's configuration.
 	ParentRefs []RouteParentReferenceApplyConfiguration `json:"parentRefs,omitempty"`
-	// The host names that the route serves. Default: all that the Gateway allows.
+	// The host names that the route serves. Default: all host names that the Gateway allows.
 	Hostnames []string `json:"hostnames,omitempty"`
 }
 

@@ -11,8 +11,8 @@ type RouteParentReferenceApplyConfiguration struct {
 	Group *string `json:"group,omitempty"`
 	// Kind of the parent. Default Gateway.
 	Kind *string `json:"kind,omitempty"`
-	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may
-	// attach.
+	// Namespace of the parent. Default: the application's namespace. The parent decides whether routes of other
+	// namespaces may attach.
 	Namespace *string `json:"namespace,omitempty"`
 	// Name of the parent.
 	Name *string `json:"name,omitempty"`

@@ -14,8 +14,8 @@ import (
 // ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 type ScheduledSparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the runs are named
-	// after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs
+	// are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// The desired state.
 	Spec *ScheduledSparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`

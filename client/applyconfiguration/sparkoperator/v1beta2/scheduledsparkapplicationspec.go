@@ -18,7 +18,7 @@ type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	TimeZone *string `json:"timeZone,omitempty"`
 	// The application to run.
 	Template *SparkApplicationSpecApplyConfiguration `json:"template,omitempty"`
-	// Starts no new runs while true. Active runs continue.
+	// While true, no new runs start. Active runs continue.
 	Suspend *bool `json:"suspend,omitempty"`
 	// Action when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
 	// active. Replace: delete the active run first. Default Allow.
@@ -27,12 +27,12 @@ type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
 	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
-	// How late a run may start, in seconds after its time. A later run is skipped and reported. If absent, there is no
-	// limit, and one run replaces all that were missed. Optional, specific to this operator.
+	// How late a run may start, in seconds after its time. A run that would start later is skipped and reported. If
+	// absent, there is no limit, and one run replaces all missed runs. Optional, specific to this operator.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// Spreads the runs of many schedules. Each run starts up to this many seconds after its time. The delay is the same
-	// for all runs of one resource, and the run starts before the time of the next. Default 0: on time. Optional,
-	// specific to this operator.
+	// for all runs of one resource, and a run always starts before the time of the next run. Default 0: on time.
+	// Optional, specific to this operator.
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 

@@ -13,16 +13,17 @@ import (
 // ScheduleOperatorStatus contains the facts about a schedule that the operator must remember because it cannot observe
 // them again.
 type ScheduleOperatorStatusApplyConfiguration struct {
-	// The schedule and time zone that the other fields refer to. If the spec has others, it was edited.
+	// The schedule and time zone to which the other fields refer. If the spec has another schedule or time zone, it was
+	// edited.
 	Schedule *string `json:"schedule,omitempty"`
 	// When that schedule took effect. Runs that were due at or before this time are never started.
 	Since *v1.MicroTime `json:"since,omitempty"`
 	// The scheduled time of the last run that was started or skipped. Runs that were due at or before this time are
 	// never started.
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the last run-now request that was honored.
+	// Value of the last run-now request that was carried out.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
-	// Name of the last scheduled run that could not be created. Empty if no such run waits.
+	// Name of the last scheduled run that could not be created. Empty if there is no such run.
 	RefusedRun *string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`

@@ -13,7 +13,7 @@ import (
 type SecretInfoApplyConfiguration struct {
 	// Name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// Directory at which the object is mounted.
+	// Directory at which the Secret is mounted.
 	Path *string `json:"path,omitempty"`
 	// Purpose of the Secret. For GCPServiceAccount and HadoopDelegationToken, an environment variable also names its
 	// file. Any other value, such as Generic, only mounts the Secret.

@@ -14,8 +14,8 @@ import (
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
 type SparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name must be a DNS label that starts with a letter, because the driver pod and its
-	// Service are named after it.
+	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver
+	// pod and its Service are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// The desired state.
 	Spec *SparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`

@@ -19,19 +19,19 @@ type SparkApplicationSpecApplyConfiguration struct {
 	// language from mainApplicationFile. If the two contradict each other, an event reports that.
 	Type *sparkoperatorv1beta2.SparkApplicationType `json:"type,omitempty"`
 	// The Spark version inside the image, for example 4.1.4. The operator builds the driver pod by the rules of this
-	// version. It does not choose the image.
+	// version. The version does not select the image.
 	SparkVersion *string `json:"sparkVersion,omitempty"`
 	// Where the driver runs: cluster (the default) or client. Both mean the same: the driver runs in its own pod.
 	Mode *sparkoperatorv1beta2.DeployMode `json:"mode,omitempty"`
 	// The user to impersonate, as spark-submit's --proxy-user does.
 	ProxyUser *string `json:"proxyUser,omitempty"`
-	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image name
-	// another.
+	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image names
+	// another image.
 	Image *string `json:"image,omitempty"`
 	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's
 	// default is IfNotPresent.
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
-	// Names of Secrets of the application's namespace to pull images with
+	// Names of Secrets in the application's namespace with which images are pulled
 	// (spark.kubernetes.container.image.pullSecrets).
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
 	// The class whose main method runs, for Java and Scala applications (spark-submit's --class).
@@ -63,8 +63,8 @@ type SparkApplicationSpecApplyConfiguration struct {
 	Deps *DependenciesApplyConfiguration `json:"deps,omitempty"`
 	// Whether and when the application runs again after it ends. Default: never.
 	RestartPolicy *RestartPolicyApplyConfiguration `json:"restartPolicy,omitempty"`
-	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Cannot be combined with
-	// nodeSelector of driver or executor, which are preferred.
+	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). This field cannot be combined
+	// with nodeSelector of driver or executor; prefer those fields.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Has no effect; kept so that old manifests are accepted. Use restartPolicy.onFailureRetries.
 	FailureRetries *int32 `json:"failureRetries,omitempty"`
@@ -88,7 +88,7 @@ type SparkApplicationSpecApplyConfiguration struct {
 	BatchSchedulerOptions *BatchSchedulerConfigurationApplyConfiguration `json:"batchSchedulerOptions,omitempty"`
 	// How Spark's web UI is reached.
 	SparkUIOptions *SparkUIConfigurationApplyConfiguration `json:"sparkUIOptions,omitempty"`
-	// Additional Services and Ingresses for ports of the driver, one of each for each entry.
+	// Additional Services and Ingresses for ports of the driver. Each entry creates one Service and one Ingress.
 	DriverIngressOptions []DriverIngressConfigurationApplyConfiguration `json:"driverIngressOptions,omitempty"`
 	// Spark's own scaling of executors according to load.
 	DynamicAllocation *DynamicAllocationApplyConfiguration `json:"dynamicAllocation,omitempty"`

@@ -12,9 +12,9 @@ import (
 //
 // SparkPodSpec contains the fields that driver and executor pods share.
 type SparkPodSpecApplyConfiguration struct {
-	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of this
-	// resource take precedence over it. It is kept as written; if it is not a valid pod template, a condition reports
-	// that.
+	// A pod template from which the pod is built (spark.kubernetes.{driver,executor}.podTemplateFile). The fields of
+	// this resource take precedence over the template. The template is kept as written; if it is not a valid pod
+	// template, a condition reports that.
 	Template *runtime.RawExtension `json:"template,omitempty"`
 	// CPU cores that Spark assumes (spark.{driver,executor}.cores). They are also the pod's CPU request, unless
 	// coreRequest is set. Default 1.
@@ -73,8 +73,8 @@ type SparkPodSpecApplyConfiguration struct {
 	InitContainers []v1.Container `json:"initContainers,omitempty"`
 	// Whether the pod uses the node's network.
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
-	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Cannot be combined with
-	// the application's nodeSelector.
+	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). This field cannot be
+	// combined with the application's nodeSelector.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// DNS settings of the pod.
 	DNSConfig *v1.PodDNSConfig `json:"dnsConfig,omitempty"`

@@ -9,13 +9,13 @@ package v1beta2
 // 0 means no limit. An attempt that exceeds a limit fails, and its message names the limit. If only these fields are
 // changed, the change does not count as an edit of the application.
 type TimeoutsApplyConfiguration struct {
-	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
+	// Time from the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
-	// From the start of the driver container until its pod is ready.
+	// Time from the start of the driver container until its pod is ready.
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// From the driver being ready until the initial executors run.
+	// Time from the moment at which the driver is ready until the initial executors run.
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
-	// From the creation of the driver pod until the attempt ends.
+	// Time from the creation of the driver pod until the attempt ends.
 	RunSeconds *int64 `json:"runSeconds,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 type WaitingRequestApplyConfiguration struct {
 	// Name of the run.
 	Run *string `json:"run,omitempty"`
-	// Since when the run could not be created. Absent if it waits for other runs to end.
+	// Since when the run could not be created. Absent if the run waits for other runs to end.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`
 	// When the next try is due.
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`

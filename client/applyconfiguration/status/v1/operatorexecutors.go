@@ -9,13 +9,14 @@ package v1
 // each executor once, even if executorState does not have room for all of them. It identifies executors by their
 // numbers, as ranges such as 1-40,42.
 type OperatorExecutorsApplyConfiguration struct {
-	// Executors that have been seen.
+	// Executors that the operator has observed.
 	Seen *string `json:"seen,omitempty"`
 	// Executors that failed and whose pods still exist.
 	Failed *string `json:"failed,omitempty"`
-	// Executors on nodes that do not answer, or that are being evicted. They count as failed when they are gone.
+	// Executors on nodes that do not answer, or that are being evicted. They count as failed when their pods no longer
+	// exist.
 	Leaving *string `json:"leaving,omitempty"`
-	// The number of executors that failed and whose pods are gone.
+	// The number of executors that failed and whose pods no longer exist.
 	FailedAndGone *int32 `json:"failedAndGone,omitempty"`
 }
 

@@ -17,34 +17,34 @@ type OperatorStatusApplyConfiguration struct {
 	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
 	// as unchanged.
 	HashVersion *int32 `json:"hashVersion,omitempty"`
-	// Hash of the spec that the current or last attempt was launched from, without the fields that only configure the
+	// Hash of the spec from which the current or last attempt was launched, without the fields that only configure the
 	// operator.
 	SpecHash *string `json:"specHash,omitempty"`
 	// Phase of the life cycle, more detailed than applicationState.
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	Since *metav1.MicroTime `json:"since,omitempty"`
-	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
+	// Number of the current or last attempt, from 1. It is 0 before the first attempt. A number is never reused.
 	Attempt *int32 `json:"attempt,omitempty"`
 	// How many of executionAttempts were stopped by a suspension. These do not count as retries.
 	SuspendedRuns *int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the scheduling gates of the driver pod were removed. Absent if none were removed.
+	// When the scheduling gates of the driver pod were removed. Absent if no gates were removed.
 	UngatedAt *metav1.MicroTime `json:"ungatedAt,omitempty"`
 	// When the last attempt ended. Absent while an attempt is active.
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
-	// When the next retry is due. Absent if no retry waits.
+	// When the next retry is due. Absent if no retry is due.
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
-	// Since when fewer executors exist than are wanted and no other was added. Absent while enough exist.
+	// Since when fewer executors exist than are wanted and no executor was added. Absent while enough executors exist.
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
 	// How the last finished attempt ended.
 	Outcome *string `json:"outcome,omitempty"`
-	// Why the attempt ended that way, or the wait reason of the current phase.
+	// Why the attempt ended with this outcome, or the wait reason of the current phase.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 	// The basis of the counts in status.executors.
 	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
-	// The last phases, oldest first, at most MaxHistory.
+	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
 	History []OperatorTransitionApplyConfiguration `json:"history,omitempty"`
 }
 

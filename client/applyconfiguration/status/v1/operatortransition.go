@@ -13,9 +13,9 @@ import (
 type OperatorTransitionApplyConfiguration struct {
 	// The phase.
 	Phase *string `json:"phase,omitempty"`
-	// When it was entered.
+	// When the phase was entered.
 	At *metav1.MicroTime `json:"at,omitempty"`
-	// The attempt that the phase belongs to.
+	// The attempt to which the phase belongs.
 	Attempt *int32 `json:"attempt,omitempty"`
 	// The reason, as one CamelCase word.
 	Reason *string `json:"reason,omitempty"`
