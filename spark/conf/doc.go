@@ -1,5 +1,5 @@
-// Package conf holds a Spark configuration: an ordered map of text, with the typed reads, the substitution and the text
-// format of Spark itself.
+// Package conf contains a Spark configuration, which is an ordered map of text. Its typed reads, its substitution of
+// references and its text format are those of Spark.
 //
 // A value is text until it is read. The raw reads (Get, All, WithPrefix) return the text as it was set. The typed reads
 // (String, Int, Bool, Size, Duration, List) work like Spark's ConfigReader: they accept the old names of a key, replace

@@ -1,6 +1,6 @@
 // Package connect builds the Kubernetes objects of a Spark Connect server: the server's pod, which is a driver in
-// client mode, the ConfigMap with the template of its executors, and the Service for clients. It does not know custom
-// resources and does not talk to a cluster: Build and Service are pure functions of a Request. The server itself
+// client mode, the ConfigMap with the template of its executors, and the Service for clients. It does not depend on
+// custom resources and does not talk to a cluster: Build and Service are pure functions of a Request. The server itself
 // creates the executors, as every driver does.
 //
 // # The command line

@@ -114,8 +114,8 @@ func (t *Template) Take(wanted, name string) corev1.Container {
 
 // As parses text in JSON or YAML into a Kubernetes type, such as a spec that contains a pod template. It also returns
 // the fields that the type does not have, in the form of Template.Extra. If data is empty, the value is empty. T must
-// be one of the types that bounds.RawShape knows. The error says why the text does not fit T or which limit it exceeds;
-// its text continues a sentence that begins with the name of the field that contains data.
+// be one of the types that bounds.RawShape accepts. The error says why the text does not fit T or which limit it
+// exceeds; its text continues a sentence that begins with the name of the field that contains data.
 func As[T any](data []byte) (*T, map[string]any, error) {
 	into := new(T)
 	if len(data) == 0 {

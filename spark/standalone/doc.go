@@ -1,7 +1,7 @@
 // Package standalone builds the Kubernetes objects of a standalone Spark cluster: one StatefulSet and one headless
 // Service for the master and one of each for the workers, their configuration, and, if requested, NetworkPolicies and
-// the workers' autoscaler and PodDisruptionBudget. It does not know custom resources and does not talk to a cluster:
-// Build is a pure function of a Request.
+// the workers' autoscaler and PodDisruptionBudget. It does not depend on custom resources and does not talk to a
+// cluster: Build is a pure function of a Request.
 //
 // Names, labels, ports and environment are those of the Java operator of the Apache Spark project, so that users who
 // select, connect or scrape by them need no change. This package differs from the Java operator in three ways:

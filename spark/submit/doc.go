@@ -1,8 +1,8 @@
 // Package submit builds the Kubernetes objects that Spark's own client (spark-submit) builds for one application in
 // cluster mode: the driver pod, its ConfigMaps, its headless Service and the objects of optional features. It does not
-// know custom resources and does not talk to a cluster. Build is a pure function of a Request; the caller creates the
-// objects. Package spark/cmdline parses a spark-submit command line into a Request. BuildRunner builds a pod that runs
-// the real spark-submit, for applications that cannot be submitted without a JVM.
+// depend on custom resources and does not talk to a cluster. Build is a pure function of a Request; the caller creates
+// the objects. Package spark/cmdline parses a spark-submit command line into a Request. BuildRunner builds a pod that
+// runs the real spark-submit, for applications that cannot be submitted without a JVM.
 //
 // # How it works
 //
@@ -56,10 +56,11 @@
 // # What Build cannot do
 //
 // Some requests are rejected by Build, but accepted by the real spark-submit in the application's own image.
-// Error.NotNative marks these requests: files to upload (spark.kubernetes.file.upload.path), patterns in URIs of other
-// file systems, the main class in a jar's manifest, feature steps of other classes, files of the image that a key
-// names, and an unknown Spark version if Request.StrictVersion is set. Build returns such an error only if the request
-// has no other fault. Build never creates tokens from a submitter's Kerberos ticket, because there is no ticket.
+// Error.NotNative marks these requests. They need files to upload (spark.kubernetes.file.upload.path), patterns in URIs
+// of other file systems, the main class in a jar's manifest, feature steps of other classes, or files of the image that
+// a key names. A request with an unknown Spark version is marked too if Request.StrictVersion is set. Build returns
+// such an error only if the request has no other fault. Build never creates tokens from a submitter's Kerberos ticket,
+// because there is no ticket.
 //
 // # Versions of Spark
 //

@@ -75,8 +75,7 @@ func TestApprovalIsThePeers(t *testing.T) {
 	}
 }
 
-// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the same deliberately rejected values as
-// deliberate.
+// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the same rejected values as the list deliberate.
 func TestDeliberateGapsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(crd.Root(t), "docs", "validation.md"))
 	if err != nil {
