@@ -22,8 +22,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// leftover returns the configuration of the kubeflow operator's pod webhook, as a removed installation leaves it. It
-// selects pods by a label that our pods have too, and appends the application's volumes without checking which exist.
+// leftover creates and returns the webhook configuration that a removed installation of the kubeflow operator leaves
+// behind. The webhook selects pods by a label that our pods have too. It appends the application's volumes without
+// checking whether a pod already has them.
 func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
 	w.T.Helper()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -49,7 +50,8 @@ func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.Mutatin
 	return configuration
 }
 
-// doubling serves a webhook that appends a volume "data" and its mount.
+// doubling serves a webhook that appends a volume "data" and its mount to every pod. It returns the webhook's URL and
+// its CA certificate.
 func doubling(t *testing.T) (url string, ca []byte) {
 	t.Helper()
 	testkit.NeedsLoopback(t)
@@ -76,7 +78,8 @@ func withVolume(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 }
 
-// TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the proposed remedy works.
+// TestLeftoverWebhookThatDoubles checks that no pod has a volume twice, that no application fails, and that the
+// proposed remedy works.
 func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,8 +110,9 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	}
 }
 
-// TestLeftoverWebhookThatDoublesExecutors: if only executors mount the volume, the driver starts. The reason why its
-// executors are rejected is reported with the remedy. The dry run gets the same answer as Spark itself.
+// TestLeftoverWebhookThatDoublesExecutors checks that the driver starts if only executors mount the volume. The status
+// reports why the API server rejects the executors, and the remedy. The operator's dry run gets the same answer as
+// Spark itself.
 func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -136,7 +140,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	}
 }
 
-// dead returns the configuration of a webhook that nobody answers.
+// dead returns the URL and the CA certificate of a webhook that does not answer.
 func dead(*testing.T) (string, []byte) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
@@ -152,7 +156,8 @@ func volumesNamed(pod *corev1.Pod, name string) (n int) {
 	return n
 }
 
-// TestLeftoverWebhookThatIsDead: the application waits and reports why. It starts when the configuration is deleted.
+// TestLeftoverWebhookThatIsDead checks that the application waits, reports why, and starts when somebody deletes the
+// webhook's configuration.
 func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,14 +15,16 @@ import (
 )
 
 // TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the next attempt, once
-// in each life. Another process continues. No life has two drivers at once, starts an attempt twice, or has another
-// history than a life without a crash. CRASH_POINTS=all takes every write.
+// in each simulated life of an application. Then another process continues. The test checks that no application has two
+// drivers at once, starts an attempt twice, or has another history than an application whose operator does not crash.
+// With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 44, 7, apachesLife)
 }
 
-// apachesLife plays one life whose operator crashes at the given point, and reports whether it did.
+// apachesLife plays the life of one application whose operator crashes at the given point, and reports whether the
+// operator crashed.
 func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {

@@ -65,7 +65,8 @@ func tolerating(t sparkv1.ApplicationTolerations) func(*apacheApp) {
 	return func(app *apacheApp) { app.Spec.ApplicationTolerations = &t }
 }
 
-// again is a restart policy whose delay is too short to matter.
+// again returns a restart policy with at most the given number of restarts and a backoff of 1 ms, which is too short to
+// matter.
 func again(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
 	return &sparkv1.RestartConfig{RestartPolicy: policy, MaxRestartAttempts: &most, RestartBackoffMillis: new(int64(1))}
 }
@@ -173,7 +174,7 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until a custom resource has no objects left except the given ones.
+// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the given objects.
 func (w *world) waitNothing(owner client.Object, but ...client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of "+owner.GetName(), func(ctx context.Context) error {

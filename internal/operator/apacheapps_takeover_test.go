@@ -22,7 +22,7 @@ import (
 // These tests begin with the state that the Java operator leaves: its statuses and its objects, none of which has a
 // label of ours (docs/migrate-apache.md).
 
-// leftApache is one application as the Java operator leaves it.
+// leftApache describes an application as the Java operator leaves it.
 type leftApache struct {
 	name   string
 	past   []apacheState
@@ -68,8 +68,8 @@ func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	return app, driver
 }
 
-// theirDriver creates a driver as the Java operator does, which is not its controller, with the ConfigMap and the
-// Service that the driver owns.
+// theirDriver creates a driver as the Java operator does: the application owns the driver, but is not its controller.
+// It also creates the ConfigMap and the Service that the driver owns.
 func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	w.T.Helper()
 	id := app.Name + "-0"
@@ -100,7 +100,8 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	return driver
 }
 
-// taken holds if a status is ours.
+// taken requires that this operator has taken over an application: the status is ours, and the application has no
+// finalizer.
 func taken(app *apacheApp) error {
 	if err := want(app.Status.Operator != nil, true); err != nil {
 		return fmt.Errorf("it was not taken over: %w", err)
@@ -108,8 +109,8 @@ func taken(app *apacheApp) error {
 	return want(len(app.Finalizers), 0)
 }
 
-// TestApacheTakeOver: a running application continues to its end with its existing driver and the history that readers
-// know. A finished application stays finished.
+// TestApacheTakeOver checks that a running application continues to its end with its existing driver, in the states
+// that readers of the status know. A finished application stays finished.
 func TestApacheTakeOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -162,8 +163,9 @@ func TestApacheTakeOver(t *testing.T) {
 	w.WaitGone(keptDriver)
 }
 
-// TestApacheRecreatedAfterAnotherOperator: the objects of the Java operator belong to the driver pod, and have names
-// that the next application of the name needs. That application waits until they are gone, and loses no attempt.
+// TestApacheRecreatedAfterAnotherOperator checks that a new application waits for the objects of a deleted one with the
+// same name. These objects, which the Java operator created, belong to the old driver pod, and the new application
+// needs their names. The wait costs the new application no attempt.
 func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,7 @@ import (
 // These tests play whole lives of SparkApplications of spark.apache.org on a real API server. The test plays the
 // kubelet and Spark.
 
-// ran returns the history of a driver that ran.
+// ran returns the states of an application whose driver ran, followed by the given states.
 func ran(then ...apacheState) []apacheState {
 	return append([]apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady,
 		sparkv1.ApplicationRunningHealthy}, then...)
@@ -36,8 +36,8 @@ func checkHistory(t *testing.T, app *apacheApp, states []apacheState) {
 	}
 }
 
-// TestApacheApplicationCompletes: the objects have the names that readers of that API know. The history is exact, and
-// no object is left at the end.
+// TestApacheApplicationCompletes checks that the objects have the names that readers of the API spark.apache.org know,
+// that the history is exact, and that no object exists at the end.
 func TestApacheApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,8 +72,8 @@ func TestApacheApplicationCompletes(t *testing.T) {
 	}
 }
 
-// TestApacheHistoryOfAFastDriver: a driver that started and ended between two passes has the same history as an
-// observed one (W3, W7).
+// TestApacheHistoryOfAFastDriver checks that a driver that started and ended between two passes has the same history as
+// a driver that the operator observed in each state (W3, W7).
 func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]int32{"well": 0, "badly": 1} {
@@ -93,7 +93,8 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	}
 }
 
-// TestApacheRetention: a failed attempt is retained for its duration, to the millisecond, and a successful one is not.
+// TestApacheRetention checks that the objects of a failed attempt are retained for resourceRetainDurationMillis, and
+// those of a successful attempt are not.
 func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -123,7 +124,7 @@ func TestApacheRetention(t *testing.T) {
 	w.waitNothing(good)
 }
 
-// waitApachePass triggers a pass over an application, and waits until it has ended.
+// waitApachePass triggers a pass over an application, and waits until that pass has ended.
 func (w *world) waitApachePass(app client.Object, clock *later) {
 	w.T.Helper()
 	before := clock.looks.Load()
@@ -131,9 +132,9 @@ func (w *world) waitApachePass(app client.Object, clock *later) {
 	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
-// TestApacheRestarts: each attempt has its own names and keeps nothing of the previous one. The counters and the
-// history of the previous attempt are reported, and the limit ends the restarts. The last attempt is retained, whatever
-// the restart policy (W14).
+// TestApacheRestarts checks that each attempt has its own names and keeps nothing of the previous attempt. The status
+// reports the counters, and the history of the previous attempt. The limit of restarts ends them. The last attempt is
+// retained, whatever the restart policy (W14).
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,8 +170,8 @@ func TestApacheRestarts(t *testing.T) {
 	w.there(last)
 }
 
-// TestApacheDeadlines: an attempt that does not start in time ends at its deadline and not before, although no event
-// queues it (W4).
+// TestApacheDeadlines checks that an attempt that does not start in time ends at its deadline and not before, although
+// no event queues the application (W4).
 func TestApacheDeadlines(t *testing.T) {
 	t.Parallel()
 	const limit, hour = 2500, 3600_000
@@ -223,7 +224,8 @@ func TestApacheDeadlines(t *testing.T) {
 	}
 }
 
-// TestApacheDeletedWhileItRuns: no object is left, and nothing blocks the deletion.
+// TestApacheDeletedWhileItRuns checks that no object of a deleted application remains, and that nothing blocks its
+// deletion.
 func TestApacheDeletedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,8 +25,9 @@ import (
 // These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
 // both are compared.
 
-// TestApacheClientMode: an application that no operator can run fails once, is released, and can be deleted at any
-// time, even with the finalizer of the Java operator, which would keep it for ever (W2, W24).
+// TestApacheClientMode checks that an application that no operator can run fails once, is released, and can be deleted
+// at any time. This also holds if it has the finalizer of the Java operator, which would otherwise block the deletion
+// for ever (W2, W24).
 func TestApacheClientMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +48,8 @@ func TestApacheClientMode(t *testing.T) {
 	w.WaitGone(app)
 }
 
-// TestApachePodWithoutStatuses: a driver pod that a kubelet did not admit has no container status, but has failed (W5).
+// TestApachePodWithoutStatuses checks that a driver pod that the kubelet did not admit counts as failed, although it
+// has no container status (W5).
 func TestApachePodWithoutStatuses(t *testing.T) {
 	t.Parallel()
 	for reason, state := range map[string]apacheState{"UnexpectedAdmissionError": sparkv1.ApplicationFailed, "Evicted": sparkv1.ApplicationDriverEvicted} {
@@ -71,8 +73,8 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 	}
 }
 
-// TestApacheSidecarEnds: the end of another container in the driver pod, with success or not, is not the end of the
-// application (W6).
+// TestApacheSidecarEnds checks that the end of another container in the driver pod, with success or not, does not end
+// the application (W6).
 func TestApacheSidecarEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -100,7 +102,8 @@ func TestApacheSidecarEnds(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApachePodsOfAnEarlierAttempt: a driver and executors that stop slowly do not count for the next attempt (W8, W9).
+// TestApachePodsOfAnEarlierAttempt checks that a driver and executors of an earlier attempt that stop slowly do not
+// count for the next attempt (W8, W9).
 func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,9 +133,9 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 }
 
-// TestApacheForeignObjects: if somebody else's object has a name of ours, a ConfigMap of configMapSpecs or the driver
-// pod, a message names it. It is never changed and never deleted. The application can be restarted once the name is
-// free (W17, W20).
+// TestApacheForeignObjects checks that a message names an object of somebody else that has the name of a ConfigMap of
+// configMapSpecs or of the driver pod. The operator neither changes nor deletes this object. The application can be
+// restarted once the name is free (W17, W20).
 func TestApacheForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,8 +188,8 @@ func says(text, word string) error {
 	return nil
 }
 
-// TestApacheErrorIsNoAbsence: while the API server cannot answer whether a driver exists, the driver does not count as
-// gone (W21).
+// TestApacheErrorIsNoAbsence checks that the driver does not count as gone while the API server cannot answer whether
+// the driver exists (W21).
 func TestApacheErrorIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,8 +221,8 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApacheUnselected: an object that the label selector does not select, and a sentinel, stay unchanged, including
-// their finalizers. With the labels they are served.
+// TestApacheUnselected checks that the operator changes neither an application that the label selector does not select
+// nor a sentinel, not even their finalizers. Once the unselected application gets the labels, the operator serves it.
 func TestApacheUnselected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -242,8 +245,9 @@ func TestApacheUnselected(t *testing.T) {
 	w.apacheDriver(outside, 1)
 }
 
-// TestApacheFinalizerIsReleased: at once and only once, with a log line, and without the finalizers of others; also
-// from an object that is already being deleted.
+// TestApacheFinalizerIsReleased checks that the operator removes the Java operator's finalizer at once and only once,
+// with a log line, and keeps the finalizers of others. It also removes it from an application that is already being
+// deleted.
 func TestApacheFinalizerIsReleased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -261,8 +265,8 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
 }
 
-// TestApacheForce: a pod that does not stop in time is deleted without a grace period
-// (forceTerminationGracePeriodMillis).
+// TestApacheForce checks that a pod that does not stop within forceTerminationGracePeriodMillis is deleted without a
+// grace period.
 func TestApacheForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApacheExamples: the definitions accept each example, know all its fields, and it can be launched.
+// TestApacheExamples checks that the definitions accept each example, that they know all its fields, and that the
+// operator can launch it.
 func TestApacheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +48,8 @@ func TestApacheExamples(t *testing.T) {
 	}
 }
 
-// launches checks what the dialect of an example says about it.
+// launches checks that the dialect of an example would launch it: an application gets a driver, and a cluster its
+// objects.
 func launches(t *testing.T, file, kind string, text []byte) {
 	t.Helper()
 	now := time.Unix(1_800_000_000, 0).UTC()

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// samplesOf returns the metrics of a name by the value of a label, among those where another label has a value.
+// samplesOf returns the samples of the metric with the given name whose label has the given value. The keys of the
+// result are the values of the label key.
 func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()
@@ -36,8 +37,8 @@ func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric
 	return found
 }
 
-// TestApacheMetrics is W15: every transition is counted, each completed phase has its duration, requests have their
-// durations as the API server needed, and a namespace is a label and not part of a name.
+// TestApacheMetrics checks that every transition is counted and that each completed phase has its duration. Requests
+// have the durations that the API server needed. A namespace is a label and not part of a metric's name (W15).
 func TestApacheMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestApacheRelabelled: pods are found although they lack the selected labels. A running application that loses the
-// labels stays unchanged, and continues where it was when it has them again (W10).
+// TestApacheRelabelled checks that the operator finds pods that lack the selected labels. A running application that
+// loses the labels stays unchanged. Once it has them again, it continues from the state that it had (W10).
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +40,8 @@ func TestApacheRelabelled(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApacheNamespacesChangeLive: the same list decides which namespaces are served for applications of this API.
+// TestApacheNamespacesChangeLive checks that the list of namespaces in the dynamic configuration also decides which
+// namespaces are served for SparkApplications of spark.apache.org.
 func TestApacheNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)

@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// withExposure gives an application a Service with an Ingress that has no rules, with the given names.
+// withExposure gives an application a Service, and an Ingress without rules, with the given names.
 func withExposure(service, ingress string) func(*apacheApp) {
 	return func(app *apacheApp) {
 		app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{
@@ -39,7 +39,7 @@ func withExposure(service, ingress string) func(*apacheApp) {
 	}
 }
 
-// apacheExposed returns the condition with that name, if its message contains a text.
+// apacheExposed requires that the condition Exposed has the given status, and that its message contains a text.
 func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) error {
 	return func(app *apacheApp) error {
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
@@ -50,8 +50,9 @@ func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) 
 	}
 }
 
-// TestApacheServices: the requested Services and Ingresses are created beside the driver and lead to it, and the API
-// server accepts them (W19). They exist as long as the attempt is retained, and are deleted with its release.
+// TestApacheServices checks that the operator creates the requested Services and Ingresses beside the driver, that they
+// lead to it, and that the API server accepts them (W19). They exist as long as the attempt is retained, and are
+// deleted when it is released.
 func TestApacheServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -90,9 +91,10 @@ func TestApacheServices(t *testing.T) {
 	w.WaitGone(ingress)
 }
 
-// TestApacheServicesThatCannotBeCreated: a name that somebody else's object has, and kinds that the cluster does not
-// know, are reported, and prevent no application from running (W20). Once the kind is known, the route is created in
-// the form of the Gateway API.
+// TestApacheServicesThatCannotBeCreated checks that a Service or Ingress that cannot be created is reported and
+// prevents no application from running (W20). The reasons are a name that somebody else's object has, and a kind that
+// the cluster does not serve. Once the cluster serves the kind, the operator creates the route in the form of the
+// Gateway API.
 func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,8 +133,8 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	}
 }
 
-// TestApacheServicesOfAnotherOperator: the Services and Ingresses of an inherited driver stay unchanged, and count. The
-// next attempt has its own.
+// TestApacheServicesOfAnotherOperator checks that the Services and Ingresses of an inherited driver stay unchanged and
+// count as exposed. The next attempt gets its own.
 func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLackOutlivesTheOperator: a lack of executors becomes a state after its time, although no event happens then. A
-// new process starts that time again.
+// TestLackOutlivesTheOperator checks that a lack of executors becomes a state after its delay, although no event queues
+// the application then. A new process of the operator starts the delay again.
 func TestLackOutlivesTheOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,11 +26,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// suspended creates an application that the tiny kind below ignores until release, so that a test can prepare other
-// objects.
+// suspended sets spec.suspend. The kind of heldKind below ignores such an application until release is called, so that
+// a test can prepare other objects.
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
-// heldKind is the tiny kind that waits while spec.suspend is set.
+// heldKind returns the tiny kind, changed so that it decides nothing while spec.suspend is set.
 func heldKind() controller.Kind {
 	kind := tiny.Kind()
 	decide := kind.Decide
@@ -51,7 +51,8 @@ func (w *world) release(name string) {
 	}
 }
 
-// TestNameIsTaken covers every object that can have the name of an object that is to be created.
+// TestNameIsTaken checks what the operator does if another object has the name of an object that it is about to create.
+// Each case is one such object.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	foreign := func(app *v1beta2.SparkApplication) client.Object {
@@ -150,7 +151,8 @@ func TestObjectBeingDeletedIsWaitedFor(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 }
 
-// TestRefusedByTheServer: a rejection by the API server fails the application, with the reason, and leaves no objects.
+// TestRefusedByTheServer checks that a rejection by the API server fails the application, with the reason, and that no
+// object of the application remains.
 func TestRefusedByTheServer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -202,7 +204,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// quotaFigures and cascade need Kubernetes' own controllers, which an API server alone does not have.
+// quotaFigures, cascade and editRules name what a test needs from Kubernetes' own controllers, which an API server
+// alone does not have.
 const (
 	quotaFigures = "the figures of a quota"
 	cascade      = "the garbage collector's part of a deletion"

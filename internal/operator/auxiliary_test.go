@@ -33,8 +33,8 @@ import (
 
 const exposed = "Exposed"
 
-// uiService waits until the UI's Service has the wanted state, by the result of the operator's own pass, and returns
-// it.
+// uiService waits until the UI's Service meets all the given conditions, and returns it. It triggers no pass: the
+// operator's own passes have to bring the Service into this state.
 func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
 	service := &corev1.Service{}
@@ -52,7 +52,8 @@ func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *co
 	return service
 }
 
-// waitExposed waits for the condition Exposed, and returns the application.
+// waitExposed waits until the condition Exposed has the given status and reason and its message contains all the texts,
+// and returns the application.
 func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason string, says ...string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	var app *v1beta2.SparkApplication
@@ -94,8 +95,9 @@ func (w *world) triggerPass(name string) {
 	}
 }
 
-// TestUIService: the Service exists from the launch on, is in the first status and costs one request in a whole life.
-// It stays while the driver pod is retained, and is deleted with that. The status says where it was.
+// TestUIService checks that the UI's Service exists from the launch on, is in the first status, and costs one request
+// in the whole life of an application. The Service stays while the driver pod is retained, and is deleted with this
+// pod. The status keeps the Service's name and address.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,8 +157,9 @@ func TestUIService(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsThatCannotBeDeleted: auxiliary objects that cannot be deleted at the end delay nothing, are
-// reported in the end, and are deleted once possible.
+// TestAuxiliaryObjectsThatCannotBeDeleted checks that auxiliary objects that cannot be deleted at the end of an
+// application delay nothing. The status of the ended application reports them, and the operator deletes them once it
+// can.
 func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +191,7 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	})
 }
 
-// keeping rejects the deletion of Services.
+// keeping is a client that rejects the deletion of Services.
 type keeping struct {
 	client.Client
 	keeps atomic.Bool
@@ -201,7 +204,8 @@ func (c *keeping) Delete(ctx context.Context, object client.Object, options ...c
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestUIServiceGoesWithItsAttempt: at a suspension, a resumption, a restart and a deletion by somebody.
+// TestUIServiceGoesWithItsAttempt checks that the UI's Service follows its attempt through a suspension, a resumption,
+// a deletion of the Service by somebody, and a restart.
 func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -234,8 +238,8 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestUIServiceOfTheNextAttempt: the Service stays after a failure of the driver. The retry adopts it with its current
-// options and keeps its address.
+// TestUIServiceOfTheNextAttempt checks that the UI's Service stays after a failure of the driver. The next attempt
+// adopts the Service, updates it to the current options, and keeps its address.
 func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -271,8 +275,8 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	})
 }
 
-// TestUIServiceIsUpdatedInPlace: an edit of the options does not restart the run, keeps the additions of others, and
-// removes fields that are no longer wanted.
+// TestUIServiceIsUpdatedInPlace checks that an edit of the Service's options does not restart the run, keeps what
+// others added to the Service, and removes fields that are no longer wanted.
 func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -335,8 +339,8 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	}
 }
 
-// TestUIServiceOfSomebodyElse: somebody else's Service is never changed. The application runs on, reports that once,
-// and gets its Service when the name is free.
+// TestUIServiceOfSomebodyElse checks that the operator never changes somebody else's Service with the name of the UI's
+// Service. The application continues to run, reports the conflict once, and gets its Service when the name is free.
 func TestUIServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -388,8 +392,8 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
 }
 
-// TestUIServiceIsAdopted: a Service that a crashed operator created and did not store is found by the next, which
-// creates no second one.
+// TestUIServiceIsAdopted checks that the operator adopts a Service that a crashed operator created before it stored the
+// status. It creates no second Service.
 func TestUIServiceIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -411,7 +415,7 @@ func TestUIServiceIsAdopted(t *testing.T) {
 	}
 }
 
-// statusless fails every status write.
+// statusless is a client that fails every status write.
 type statusless struct{ client.Client }
 
 func (c *statusless) Status() client.SubResourceWriter { return failingStatus{c.Client.Status()} }
@@ -422,8 +426,8 @@ func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...clie
 	return apierrors.NewInternalError(errors.New("no status today"))
 }
 
-// TestAuxiliaryObjectsThatFail: whatever the API server answers, the application continues. A rejection is reported at
-// once, a transient error if it lasts.
+// TestAuxiliaryObjectsThatFail checks that an application continues whatever the API server answers to the creation of
+// an auxiliary object. A rejection is reported at once, and a transient error only if it lasts.
 func TestAuxiliaryObjectsThatFail(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -464,7 +468,7 @@ func TestAuxiliaryObjectsThatFail(t *testing.T) {
 	}
 }
 
-// unwilling rejects the creation of web UI Services.
+// unwilling is a client that fails the creation of the web UI's Services a given number of times.
 type unwilling struct {
 	client.Client
 	err   error
@@ -478,7 +482,7 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 	return c.Client.Create(ctx, object, options...)
 }
 
-// runWith is runReal with the test's own configuration and clock.
+// runWith starts an operator like runReal, with the given configuration and clock.
 func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

@@ -26,7 +26,7 @@ import (
 
 func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBudget = new(true) }
 
-// budgets returns the application's budgets.
+// budgets returns the PodDisruptionBudgets of an application.
 func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionBudget {
 	w.T.Helper()
 	var list policyv1.PodDisruptionBudgetList
@@ -36,7 +36,8 @@ func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionB
 	return list.Items
 }
 
-// waitBudgets waits until the application has one budget, of the given attempt, or none if that is 0.
+// waitBudgets waits until the application has exactly one PodDisruptionBudget, which is of the given attempt. If
+// attempt is 0, it waits until the application has none.
 func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
@@ -51,7 +52,7 @@ func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 	})
 }
 
-// budget edits driverPodDisruptionBudget.
+// budget sets driverPodDisruptionBudget in an application's spec.
 func (w *world) budget(name string, asked bool) {
 	w.T.Helper()
 	app := w.Get(name)
@@ -62,7 +63,7 @@ func (w *world) budget(name string, asked bool) {
 	}
 }
 
-// evict requests an eviction as kubectl drain does, in a dry run.
+// evict requests an eviction of a pod as kubectl drain does, but in a dry run, and returns the API server's answer.
 func (w *world) evict(pod *corev1.Pod) error {
 	return w.API.SubResource("eviction").Create(w.T.Context(), pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
@@ -70,7 +71,7 @@ func (w *world) evict(pod *corev1.Pod) error {
 	})
 }
 
-// ready plays the kubelet of a pod whose first container runs, and which is ready.
+// ready plays the kubelet: it reports that the pod's first container runs and that the pod is ready.
 func (w *world) ready(name string) {
 	w.T.Helper()
 	pod := w.waitPod(name)
@@ -86,8 +87,8 @@ func (w *world) ready(name string) {
 	}
 }
 
-// TestDriverIsKeptFromEvictions: a driver is protected from its start to its end, as long as the application wants
-// that, and no longer.
+// TestDriverIsKeptFromEvictions checks that a budget protects a driver from its start to its end, and only while the
+// spec requests a budget.
 func TestDriverIsKeptFromEvictions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,8 +158,8 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse: if somebody else's budget has the name, a message reports it. That budget stays unchanged,
-// and the application runs without one.
+// TestBudgetOfSomebodyElse checks that a message reports somebody else's budget with the name of the driver's budget.
+// The existing budget stays unchanged, and the application runs without a budget.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -177,8 +178,8 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestBudgetIsForbidden: without the right to create budgets the application runs without one and reports that. The
-// request is not repeated for each of its executors.
+// TestBudgetIsForbidden checks that an application runs without a budget, and reports that, if the operator has no
+// right to create budgets. The operator does not repeat the request for each of the application's executors.
 func TestBudgetIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -217,7 +218,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// executor creates a pod as Spark does.
+// executor returns an executor pod as Spark would create it.
 func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

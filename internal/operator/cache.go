@@ -16,11 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// gatherFor is the time for which consecutive events of pods are gathered. A status shows them at most that much later.
+// gatherFor is the time for which consecutive events of pods are gathered, so a status may show them this much later.
 const gatherFor = 100 * time.Millisecond
 
-// newCache creates the cache of the operator's objects. It receives the events of pods, gathered, through a connection
-// of their own, and all other events at once.
+// newCache creates the cache of the operator's objects. Events of pods have their own connection and arrive gathered
+// (gatherFor). All other events arrive at once.
 func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) (cache.Cache, error) {
 	client, err := transport.Client(rc, options.HTTPClient, trim.Kept, gatherFor, hangs.Decode)
 	if err != nil {
@@ -30,8 +30,9 @@ func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) 
 	return cache.New(rc, options)
 }
 
-// cacheOptions selects what is watched: our pods, the metadata of our other dependents, and the custom resources; of
-// each only the fields that the operator reads. Other objects in a namespace cost nothing, however many there are.
+// cacheOptions selects what the cache watches: our pods, the metadata of our other dependents, and the custom
+// resources. The cache keeps only the fields that the operator reads. Other objects in a namespace cost nothing,
+// however many exist.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
 		// A read of an unwatched object is an error in the program, and no reason to watch it.

@@ -29,7 +29,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// behind is an operator's connection that can suppress the watch events of a resource, so that the cache falls behind.
+// behind is a connection of an operator to the API server that can suppress the watch events of one resource, so that
+// the operator's cache falls behind.
 type behind struct {
 	next     http.RoundTripper
 	resource string
@@ -38,7 +39,7 @@ type behind struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over returns the connection between an operator and the API server.
+// over puts the connection in front of next, and returns it.
 func (d *behind) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d
@@ -52,7 +53,7 @@ func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// begin suppresses all events until the returned function is called.
+// begin suppresses all watch events until the returned function is called.
 func (d *behind) begin() (end func()) {
 	hear := make(chan struct{})
 	d.mu.Lock()
@@ -86,8 +87,8 @@ func (b *behindBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestNextLeaderCatchesUp: a new leader whose cache lacks an edit that the previous leader carried out does not revert
-// it.
+// TestNextLeaderCatchesUp checks that a new leader does not revert an edit that the previous leader carried out,
+// although the new leader's cache does not show the edit yet.
 func TestNextLeaderCatchesUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,7 +159,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	}
 }
 
-// late is a cache that shows an old state of one application, and none of its pods.
+// late is a client whose cache shows an old state of one application and no pods.
 type late struct {
 	client.Client
 	app *v1beta2.SparkApplication
@@ -179,8 +180,8 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestStaleEndDeletesNothingNew: the cache of a new leader still shows the end of an application that the previous
-// leader has restarted. The new leader keeps the auxiliary objects of the new driver. It deletes those of an
+// TestStaleEndDeletesNothingNew checks a new leader whose cache still shows the end of an application that the previous
+// leader has restarted. The new leader keeps the auxiliary objects of the new driver, and deletes those of an
 // application that has really ended.
 func TestStaleEndDeletesNothingNew(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
-// podsOfSets marks tests that need pods of StatefulSets.
+// podsOfSets names what a test needs that depends on the pods of StatefulSets.
 const podsOfSets = "the pods of a StatefulSet"
 
 // runClusters starts an operator that serves only SparkClusters. Kubernetes' own controllers create the pods of
@@ -40,14 +40,15 @@ func (w *world) runClusters(cfg config.Configuration, clock controller.Clock, ch
 	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkClusters(op.Settings) }, change)
 }
 
-// workers sets the number of workers of a cluster.
+// workers returns a change that sets the initial, minimum and maximum number of workers of a cluster.
 func workers(first, least, most int64) func(*sparkCluster) {
 	return func(sc *sparkCluster) {
 		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: first, MinWorkers: least, MaxWorkers: most}
 	}
 }
 
-// notRolled makes the workers of a cluster keep their template: no set replaces a pod that it adopted.
+// notRolled sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces a pod that it
+// adopted.
 func notRolled(sc *sparkCluster) {
 	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
 }
@@ -104,7 +105,8 @@ func (w *world) waitCluster(name string, state clusterState, holds ...func(*spar
 	return sc
 }
 
-// clusterHolds requires a condition of a cluster, with a text in its message.
+// clusterHolds requires that a cluster has a condition with the given status, whose reason or message contains all the
+// texts.
 func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -120,14 +122,14 @@ func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) fu
 	}
 }
 
-// clusterLacks requires that a cluster has no such condition, or not as True.
+// clusterLacks requires that a condition of a cluster is not True, or does not exist.
 func clusterLacks(kind string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		return want(meta.IsStatusConditionTrue(sc.Status.Conditions, kind), false)
 	}
 }
 
-// readyWorkers returns the number of ready workers in a status.
+// readyWorkers requires that a cluster's status reports n ready workers.
 func readyWorkers(n int32) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		if sc.Status.Workers == nil {
@@ -145,7 +147,7 @@ func clusterHistory(sc *sparkCluster) (states []clusterState) {
 	return states
 }
 
-// members returns the names of a cluster's existing pods, in order.
+// members returns the existing pods of a cluster, in the order of their names.
 func (w *world) members(name string) (pods []corev1.Pod) {
 	w.T.Helper()
 	var list corev1.PodList
@@ -165,7 +167,7 @@ func (w *world) secretNames(sc *sparkCluster) (names []string) {
 	return names
 }
 
-// memberUIDs returns the UIDs of a cluster's pods by name.
+// memberUIDs returns the UIDs of a cluster's pods, by the name of the pod.
 func (w *world) memberUIDs(name string) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, pod := range w.members(name) {
@@ -174,7 +176,7 @@ func (w *world) memberUIDs(name string) map[string]types.UID {
 	return uids
 }
 
-// waitOwned waits until a set owns all workers of a cluster.
+// waitOwned waits until a StatefulSet owns all worker pods of a cluster.
 func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the pods to be taken over", func(context.Context) error {
@@ -187,7 +189,7 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	})
 }
 
-// kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or stops it.
+// kubelets plays the kubelet for all pending pods of the test's namespace, until the test ends or calls stop.
 func (w *world) kubelets() (stop func()) {
 	ctx, cancel := context.WithCancel(w.T.Context())
 	done := make(chan struct{})
@@ -212,7 +214,7 @@ func (w *world) kubelets() (stop func()) {
 	return end
 }
 
-// start makes a waiting pod ready. It retries after errors.
+// start makes a pending pod ready. It ignores an error, since the caller tries again.
 func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return
@@ -226,7 +228,7 @@ func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	_ = w.API.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
-// set waits for a StatefulSet that meets all conditions.
+// set waits until a StatefulSet meets all conditions, and returns it.
 func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
 	w.T.Helper()
 	set := &appsv1.StatefulSet{}
@@ -244,12 +246,12 @@ func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *apps
 	return set
 }
 
-// replicas requires a number of pods in a StatefulSet's spec.
+// replicas requires that a StatefulSet's spec has n replicas.
 func replicas(n int32) func(*appsv1.StatefulSet) error {
 	return func(set *appsv1.StatefulSet) error { return want(*set.Spec.Replicas, n) }
 }
 
-// scale sets the number of pods of a StatefulSet, as an autoscaler does.
+// scale sets the replicas of a StatefulSet, as an autoscaler does.
 func (w *world) scale(set string, n int) {
 	w.T.Helper()
 	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: set}}

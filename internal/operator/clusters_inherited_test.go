@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestTakenOverClusterKeepsItsScale: workers that somebody added by hand, since the Java operator follows no edit, run
-// on until the cluster is edited. Any edit, even one that changes no object, updates all pods to the spec, and removes
-// all settings of that operator.
+// TestTakenOverClusterKeepsItsScale checks that workers that somebody added by hand to an inherited cluster run until
+// the cluster is edited. Such workers exist because the Java operator ignores edits of the spec. Any edit, even one
+// that changes no object, updates all pods to the spec, and removes all settings of the Java operator.
 func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Progressing", metav1.ConditionFalse), clusterLacks("Stalled"))
 }
 
-// TestSetThatCannotBeReplacedStays: an edit changes an immutable field and makes the StatefulSet invalid. The existing
-// set keeps its pods.
+// TestSetThatCannotBeReplacedStays checks an edit that changes an immutable field of a StatefulSet and at the same time
+// makes the StatefulSet invalid. The existing StatefulSet keeps its pods.
 func TestSetThatCannotBeReplacedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hindrancesOfSets are obstacles to the creation of StatefulSets, and the text that a status shows for each.
+// hindrancesOfSets are obstacles to the creation of StatefulSets. Each has the text that the status shows.
 var hindrancesOfSets = map[string]struct {
 	says  string
 	begin func(*world) client.Object
@@ -53,12 +53,12 @@ var hindrancesOfSets = map[string]struct {
 var madeSets = admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create},
 	Rule: admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}}}
 
-// claims is an edit that cannot be applied to an existing StatefulSet.
+// claims is a patch of a cluster's spec that cannot be applied to an existing StatefulSet.
 const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"},` +
 	`"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}}}}`
 
-// TestSetStaysIfTheNextIsRejected: a set keeps its pods as long as the API server would reject a new one of its
-// name, and the status says why. Then the set is replaced.
+// TestSetStaysIfTheNextIsRejected checks that a StatefulSet keeps its pods as long as the API server would reject a new
+// StatefulSet with its name. The status says why. When the obstacle is gone, the StatefulSet is replaced.
 func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range hindrancesOfSets {
@@ -95,7 +95,8 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	}
 }
 
-// TestSetIsReplacedWhereTheQuotaIsFull: the new set uses the quota of the old one.
+// TestSetIsReplacedWhereTheQuotaIsFull checks that a full quota does not prevent the replacement of a StatefulSet,
+// since the new StatefulSet uses the quota of the old one.
 func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -109,8 +110,8 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	w.waitReplaced("c", set, before)
 }
 
-// waitReplaced waits until a new set has adopted the existing worker pods of a cluster, and returns the set as it was
-// first seen.
+// waitReplaced waits until a new StatefulSet exists and has adopted the existing worker pods of a cluster. It returns
+// the new StatefulSet as it was when the test first read it.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
 	next := w.set(set.Name, func(live *appsv1.StatefulSet) error {

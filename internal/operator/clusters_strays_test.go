@@ -22,13 +22,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// refuseSets prevents new StatefulSets in a namespace.
+// refuseSets creates a quota that forbids new StatefulSets in the test's namespace.
 func (w *world) refuseSets() *corev1.ResourceQuota {
 	w.T.Helper()
 	return w.boundSets("0")
 }
 
-// boundSets prevents more StatefulSets in a namespace.
+// boundSets creates a quota that limits the number of StatefulSets in the test's namespace.
 func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	w.T.Helper()
 	testkit.NeedsControllers(w.T, quotaFigures)
@@ -44,8 +44,9 @@ func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	return quota
 }
 
-// TestStraysGoWithTheirCluster: pods whose StatefulSet is gone and cannot be replaced have no owner that Kubernetes
-// would find. They are deleted with the cluster all the same. Pods that only look like them stay.
+// TestStraysGoWithTheirCluster checks that the operator deletes a cluster's orphaned pods with the cluster. Their
+// StatefulSet is gone and cannot be created again, so they have no owner by which Kubernetes would delete them. Pods
+// that only look like such orphans stay.
 func TestStraysGoWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,8 +84,8 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
-// TestNextLeaderSweepsStrays: a new leader deletes the orphans that the previous leader had no time to delete. It
-// received their events before it led.
+// TestNextLeaderSweepsStrays checks that a new leader deletes the orphans that the previous leader had no time to
+// delete. The new leader received the events of these orphans before its term.
 func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -99,7 +100,7 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	f.WaitGone(stray)
 }
 
-// TestStraysAreReleased: the orphans of a failed cluster are deleted.
+// TestStraysAreReleased checks that the orphaned pods of a failed cluster are deleted.
 func TestStraysAreReleased(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -121,8 +122,9 @@ func TestStraysAreReleased(t *testing.T) {
 	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
-// TestTakenOverScaleIsTheAutoscalers: the first edit of an inherited cluster replaces its StatefulSets, since theirs
-// have other selectors. The number of workers that the autoscaler wanted stays.
+// TestTakenOverScaleIsTheAutoscalers checks that the number of workers that the autoscaler wanted survives the first
+// edit of an inherited cluster. This edit replaces the StatefulSets, since the selectors of the Java operator's
+// StatefulSets differ from ours.
 func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,8 +142,9 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	}, replicas(4))
 }
 
-// TestSetDeletedDuringAPassKeepsItsPods: a set is deleted during a pass that has already counted the set's pods. The
-// new set of that name begins with as many pods as existed, since the initial number would stop the others.
+// TestSetDeletedDuringAPassKeepsItsPods checks a StatefulSet that is deleted during a pass that has already counted its
+// pods. The new StatefulSet with that name begins with as many replicas as pods existed. With the initial number of the
+// spec it would stop the other pods.
 func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -173,8 +176,8 @@ func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	}
 }
 
-// TestNewSetCountsItsPodsLive: the same holds if the cache lacks pods that the autoscaler requested. The first sets of
-// a cluster cost no such read.
+// TestNewSetCountsItsPodsLive checks that a new StatefulSet begins with as many replicas as pods exist, even if the
+// cache lacks pods that the autoscaler requested. The first StatefulSets of a cluster need no such live read.
 func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -202,7 +205,7 @@ func TestNewSetCountsItsPodsLive(t *testing.T) {
 	}
 }
 
-// orphan deletes a set without its pods, and returns once it is gone.
+// orphan deletes a StatefulSet but not its pods, and returns once the StatefulSet is gone.
 func (w *world) orphan(ctx context.Context, set *appsv1.StatefulSet) error {
 	if err := w.API.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err

@@ -19,11 +19,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// theirClusterFinalizer is the finalizer with which the Java operator keeps clusters.
+// theirClusterFinalizer is the finalizer that the Java operator sets on clusters.
 const theirClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
 
-// createInheritedCluster creates a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and no
-// object has a label of ours.
+// createInheritedCluster creates a cluster as the Java operator leaves it. Its StatefulSets select pods only by the
+// role, and no object has a label of ours.
 func (w *world) createInheritedCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
 	w.T.Helper()
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
@@ -79,8 +79,9 @@ func (w *world) uidsOf(name string) map[string]types.UID {
 	return uids
 }
 
-// TestClusterIsTakenOver: pods and StatefulSets stay as they are, and all other objects become ours. Their loss and
-// return are noticed, and the first edit replaces everything with our objects.
+// TestClusterIsTakenOver checks that the pods and StatefulSets of an inherited cluster are not replaced, and that all
+// other objects become ours. The operator notices the loss and the return of a pod. The first edit replaces all
+// inherited objects with our own.
 func TestClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +126,8 @@ func TestClusterIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestStuckClusterIsTakenOver: a cluster that the Java operator partly created before it looped continues. A cluster
-// that is being deleted is deleted (W1).
+// TestStuckClusterIsTakenOver checks that a cluster continues that the Java operator created only in part before it
+// looped. An inherited cluster that is being deleted is deleted completely (W1).
 func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,8 +142,8 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.waitLog("released the finalizers that another operator left")
 }
 
-// TestClusterSecrets: a value that looks secret is in a Secret and nowhere else. Another value is in another Secret,
-// and the old one is deleted when no pod mounts it.
+// TestClusterSecrets checks that a value that looks secret is in a Secret and nowhere else. If the value changes, it is
+// in a new Secret, and the old Secret is deleted when no pod mounts it.
 func TestClusterSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,7 @@ import (
 // These tests play whole lives of SparkClusters on a real API server with Kubernetes' own controllers. The test plays
 // the kubelet.
 
-// objectsOf returns the names of the objects of a cluster with an autoscaler.
+// objectsOf returns the objects, by name only, that a cluster with an autoscaler has.
 func (w *world) objectsOf(name string) []client.Object {
 	metaOf := func(suffix string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix}
@@ -38,9 +38,9 @@ func (w *world) objectsOf(name string) []client.Object {
 	}
 }
 
-// TestClusterLives: all objects are created, and the cluster is healthy when its pods are ready and not before. The
-// loss and return of a worker is a condition and not a state, and all objects are deleted with the custom resource.
-// Events of its pods queue it: no timer is due soon (W11).
+// TestClusterLives checks the life cycle of a cluster. All objects are created, and the cluster is healthy when its
+// pods are ready and not before. The loss and the return of a worker is a condition and not a state. All objects are
+// deleted with the custom resource. Events of the cluster's pods queue the cluster: no timer is due soon (W11).
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,8 +89,9 @@ func TestClusterLives(t *testing.T) {
 	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
-// TestClusterIsEdited: the scale, the image and the configuration of a spec reach the pods. The autoscaler is created
-// and deleted with its bounds (W12).
+// TestClusterIsEdited checks that edits of the scale, the image and the configuration reach the pods. The autoscaler is
+// created when an edit makes the minimum and the maximum number of workers differ, and deleted when an edit makes them
+// equal (W12).
 func TestClusterIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,8 +131,8 @@ func TestClusterIsEdited(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 }
 
-// TestAutoscalerHasTheWorkers: the autoscaler decides the number of workers. Another edit keeps that number, and it
-// causes no writes.
+// TestAutoscalerHasTheWorkers checks that the autoscaler decides the number of workers. An edit of other fields keeps
+// that number.
 func TestAutoscalerHasTheWorkers(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -151,8 +152,8 @@ func TestAutoscalerHasTheWorkers(t *testing.T) {
 	w.set("c-worker", replicas(3))
 }
 
-// TestReplacedSetKeepsItsPods: an immutable field of a StatefulSet is changed by a new one of its name. Its pods run
-// on, as many as the autoscaler wanted.
+// TestReplacedSetKeepsItsPods checks that an edit of an immutable field replaces the StatefulSet with a new one of the
+// same name. The pods continue to run, as many as the autoscaler wanted.
 func TestReplacedSetKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,8 +179,8 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 }
 
-// TestRefusedClusterIsTriedAgain: a rejection by a quota is a SchedulingFailure with the quota's message, reported
-// once. The cluster continues by itself when there is room (W1).
+// TestRefusedClusterIsTriedAgain checks that a rejection by a quota becomes the state SchedulingFailure with the
+// quota's message, reported once. The cluster continues by itself when the quota has room (W1).
 func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, quotaFigures)
@@ -216,8 +217,8 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClusterWithoutAMaster: after its deadline the cluster has failed and all its objects are released. An edit
-// restarts it.
+// TestClusterWithoutAMaster checks that a cluster whose master does not start has failed after its deadline, and that
+// all its objects are released. An edit restarts the cluster.
 func TestClusterWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -247,8 +248,8 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 }
 
-// TestForeignObjectsOfACluster: if somebody else's object has a name of the cluster's, a message reports it. The object
-// is never changed.
+// TestForeignObjectsOfACluster checks that a message reports somebody else's object that has the name of one of the
+// cluster's objects. The operator never changes this object.
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestSecretOfAnEditedClusterStays: an edit that does not change the secrets keeps the same Secret, which the pods
-// mount.
+// TestSecretOfAnEditedClusterStays checks that an edit that does not change secret values keeps the same Secret, which
+// the pods mount.
 func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,8 +57,9 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	})
 }
 
-// TestSecretThatIsWantedAgain: an edit that is reverted within a minute needs the Secret again that the operator
-// deleted after the first edit. It is created at once, since the pods that need it wait for it.
+// TestSecretThatIsWantedAgain checks an edit that is reverted within a minute. The cluster then needs the Secret again
+// that the operator deleted after the edit. The operator creates this Secret at once, since the pods that mount it wait
+// for it.
 func TestSecretThatIsWantedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,8 +93,8 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	}
 }
 
-// TestSecretOfStraysStays: workers whose StatefulSet cannot be created again keep their Secret, even when all other
-// pods use another one. It is deleted when they are replaced.
+// TestSecretOfStraysStays checks that workers whose StatefulSet cannot be created again keep their Secret, even when
+// all other pods use another Secret. The Secret is deleted when these workers are replaced.
 func TestSecretOfStraysStays(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
