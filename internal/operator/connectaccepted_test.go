@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestAnAPIServerAcceptsAServersObjects: the objects in the golden files of spark/connect can be created.
+// TestAnAPIServerAcceptsAServersObjects checks that a real API server accepts the objects in the golden files of
+// spark/connect.
 func TestAnAPIServerAcceptsAServersObjects(t *testing.T) {
 	files, err := filepath.Glob("../../spark/connect/testdata/*.yaml")
 	if err != nil || len(files) < 2 {

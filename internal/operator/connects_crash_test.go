@@ -10,14 +10,16 @@ import (
 )
 
 // TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a
-// suspension and a resumption, once in each life. Another process continues. No life has two servers at once, starts an
-// attempt twice, or gets another Service than the first. CRASH_POINTS=all takes every write.
+// suspension and a resumption, once in each simulated life of a server. Then another process continues. The test checks
+// that no SparkConnect has two servers at once, starts an attempt twice, or gets a second Service. With
+// CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 62, 7, serversLife)
 }
 
-// serversLife plays one life whose operator crashes at the given point, and reports whether it did.
+// serversLife plays the life of one SparkConnect whose operator crashes at the given point, and reports whether the
+// operator crashed.
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {

@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestFailedExecutorsOfAServerAreStoredTogether: executors that crash one after the other, each deleted at once by
-// Spark, cause about one write a second. The failure of the first is reported, and those of others, although they are
-// gone by then. In the end no executor is counted that does not exist.
+// TestFailedExecutorsOfAServerAreStoredTogether checks executors that crash one after the other and that Spark deletes
+// at once. They cause about one status write a second. Events report the failure of the first executor and of others,
+// although their pods are gone by then. In the end the status counts only executors that exist.
 func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 40 // within a few seconds

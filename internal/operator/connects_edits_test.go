@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnusableEditLeavesTheServer: invalid values of server and executors cause a condition and an event that name the
-// field. The running server keeps its sessions, and the next valid edit replaces it.
+// TestUnusableEditLeavesTheServer checks that an invalid value for the executors causes a condition and an event that
+// name the field. The running server keeps its sessions, and the next valid edit replaces the server.
 func TestUnusableEditLeavesTheServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// later is a clock that a test can advance. Each pass reads it.
+// later is a clock that a test can advance. looks counts how often the operator has read it, which every pass does.
 type later struct{ offset, looks atomic.Int64 }
 
 func (l *later) now() time.Time {
@@ -73,7 +73,7 @@ func (w *world) patchServer(name, patch string) {
 	}
 }
 
-// serverPod waits for the server's pod of an attempt.
+// serverPod waits for the server pod of an attempt, and returns it.
 func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
 	pod := &corev1.Pod{}
@@ -107,7 +107,8 @@ func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds 
 	return sc
 }
 
-// holds requires a condition of a SparkConnect, with a reason and a text in its message.
+// holds requires that a SparkConnect has a condition with the given status and reason, whose message contains all the
+// texts.
 func holds(kind string, status metav1.ConditionStatus, reason string, says ...string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -126,14 +127,14 @@ func holds(kind string, status metav1.ConditionStatus, reason string, says ...st
 	}
 }
 
-// absent requires that a SparkConnect does not have a condition.
+// absent requires that a SparkConnect does not have a condition of the given type.
 func absent(kind string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
 	}
 }
 
-// serverService waits for a server's Service that meets all conditions.
+// serverService waits until a Service meets all conditions, and returns it.
 func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
 	service := &corev1.Service{}
@@ -163,8 +164,8 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	}
 }
 
-// serverExecutor creates an executor as a server does: the configuration gives it our labels, and the server's pod is
-// its only owner.
+// serverExecutor returns an executor pod as a server would create it. The server's configuration gives the pod our
+// labels, and the server's pod is its only owner.
 func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
 	for _, key := range []string{identity.AppUIDLabel, identity.AttemptLabel, identity.ConnectNameLabel, identity.ManagedLabel} {
@@ -181,7 +182,8 @@ func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	}
 }
 
-// readyServer plays the kubelet until a server of an attempt is Ready, with one executor.
+// readyServer plays the kubelet until the server pod of an attempt is Ready and the status counts one executor. It
+// returns the server pod.
 func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
 	pod := w.startedServer(sc, attempt)
@@ -191,7 +193,8 @@ func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod 
 	return pod
 }
 
-// startedServer does the same without the wait for the executor, whose count is written up to ten seconds later.
+// startedServer does the same as readyServer, but does not wait until the status counts the executor. This count is
+// written up to ten seconds later.
 func (w *world) startedServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
 	pod := w.serverPod(sc, attempt)

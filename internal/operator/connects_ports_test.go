@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// portsOf returns a Service's ports by name.
+// portsOf returns the names and numbers of a Service's ports as a text.
 func portsOf(s *corev1.Service) string {
 	var ports []string
 	for _, p := range s.Spec.Ports {
@@ -28,8 +28,9 @@ func hasPorts(ports string) func(*corev1.Service) error {
 	return func(s *corev1.Service) error { return want(portsOf(s), ports) }
 }
 
-// TestServiceForClientsHasTheirPortAlone: a Service of any type leads to no port through which code can be run as the
-// server. The web UI has its own Service, inside the cluster only.
+// TestServiceForClientsHasTheirPortAlone checks that a Service for clients, of any type, leads only to the clients'
+// port. Through other ports a client could run code as the server. The web UI has its own Service, which is reachable
+// only inside the cluster.
 func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -48,8 +49,9 @@ func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	}
 }
 
-// TestServiceOfAnOlderOperatorLosesItsPorts: after an upgrade, the Service of a running server has only the clients'
-// port. The server is not replaced, and the Service keeps its address: executors reach the server by its pod's address.
+// TestServiceOfAnOlderOperatorLosesItsPorts checks that after an upgrade the Service of a running server has only the
+// clients' port. The server is not replaced, and the Service keeps its address. Executors do not need the removed
+// ports, since they reach the server at the address of its pod.
 func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -23,8 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestServersThatCannotBeMade: a condition and an event name the field or object that is wrong. The correction needs no
-// restart, and another server is not affected.
+// TestServersThatCannotBeMade checks that a condition and an event name the field or object that prevents a server. The
+// server starts once the problem is corrected, without a restart of the operator. Another server is not affected.
 func TestServersThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	const failed, provisioning = v1alpha1.SparkConnectStateFailed, v1alpha1.SparkConnectStateProvisioning
@@ -154,7 +154,7 @@ func (w *world) untouchedObject(object client.Object) {
 	}
 }
 
-// playNextServer plays the kubelet of the next server that is created.
+// playNextServer plays the kubelet for the next server pod that the operator creates.
 func (w *world) playNextServer(sc *v1alpha1.SparkConnect) {
 	w.T.Helper()
 	testkit.Wait(w.T, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
@@ -168,8 +168,8 @@ func (w *world) playNextServer(sc *v1alpha1.SparkConnect) {
 	w.ready(sc.Name + "-server")
 }
 
-// TestServiceOfSomebodyElse: the server runs, and the missing Service is reported once. When the name is free the
-// Service is created.
+// TestServiceOfSomebodyElse checks that a server runs although somebody else's Service has the name of its Service. The
+// missing Service is reported once, and is created when the name is free.
 func TestServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -204,7 +204,8 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "x-server") })
 }
 
-// TestServiceThatCannotBe: the API server or the operator rejects the Service of the spec. The server runs.
+// TestServiceThatCannotBe checks that the server continues to run if the operator or the API server rejects the Service
+// of the spec. A condition and an event give the reason.
 func TestServiceThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ service, reason, says string }{
@@ -232,8 +233,8 @@ func TestServiceThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestServerWithoutRights: with a template that names no service account, the server's account has no rights. The
-// message says that, and not only the exit code.
+// TestServerWithoutRights checks a template that names no service account, so that the server uses an account without
+// rights. The message names the missing right, and not only the exit code.
 func TestServerWithoutRights(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -246,8 +247,8 @@ func TestServerWithoutRights(t *testing.T) {
 	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
 }
 
-// TestExecutorsOfAServerThatCannotBeMade: Spark reports nothing. The condition Degraded does, and the server stays
-// Ready.
+// TestExecutorsOfAServerThatCannotBeMade checks that the condition Degraded reports why no executor can be created,
+// since Spark itself does not report it. The server stays Ready.
 func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// serverSecret waits for the only Secret of a server, of the given attempt; attempt 0 means that there is none.
+// serverSecret waits until a server has exactly one Secret, which is of the given attempt, and returns this Secret. If
+// attempt is 0, it waits until the server has no Secret, and returns nil.
 func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Secret {
 	w.T.Helper()
 	var secrets corev1.SecretList
@@ -40,8 +41,8 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 	return &secrets.Items[0]
 }
 
-// TestSecretsOfAServer: the token of clients is in a Secret that is deleted with its server, and in no other object
-// that the operator creates.
+// TestSecretsOfAServer checks that the clients' token is in a Secret and in no other object that the operator creates.
+// The Secret is deleted with its server.
 func TestSecretsOfAServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -74,8 +75,8 @@ func TestSecretsOfAServer(t *testing.T) {
 	w.serverSecret(sc, 0)
 }
 
-// TestOperatorWithoutRightsOnSecretsDeletesNone: an operator that submits everything itself may not touch Secrets, and
-// sends no such request.
+// TestOperatorWithoutRightsOnSecretsDeletesNone checks that an operator that submits everything itself sends no request
+// for Secrets, since it may lack the rights for them.
 func TestOperatorWithoutRightsOnSecretsDeletesNone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -20,12 +20,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// servedBy requires that a status names a Service; or none if the name is empty.
+// servedBy requires that a status names the given Service, or no Service if the name is empty.
 func servedBy(name string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, name) }
 }
 
-// untouchedService requires that a Service is still the same, at the same address.
+// untouchedService requires that a Service is still the same object with the same address.
 func untouchedService(before *corev1.Service) func(*corev1.Service) error {
 	uid, address := before.UID, before.Spec.ClusterIP
 	return func(live *corev1.Service) error {
@@ -33,7 +33,8 @@ func untouchedService(before *corev1.Service) func(*corev1.Service) error {
 	}
 }
 
-// waitServerPass triggers a pass over a SparkConnect, later by its clock, and waits until it has ended.
+// waitServerPass advances the clock by after, triggers a pass over a SparkConnect, and waits until that pass has read
+// the clock.
 func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	w.T.Helper()
 	clock.advance(after)
@@ -42,8 +43,8 @@ func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 }
 
-// TestServerOnItsWayOutIsNotReady: from the deletion on nobody can connect, whatever the readiness of the pod, so that
-// clients that wait for Ready keep waiting.
+// TestServerOnItsWayOutIsNotReady checks that a server whose pod is being deleted is not Ready, even if the pod is. No
+// client can connect from then on, so clients that wait for Ready have to continue to wait.
 func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -60,7 +61,8 @@ func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Progressing", metav1.ConditionTrue, "DriverDeleted"))
 }
 
-// TestServiceIsRenamed: the old Service serves until the one with the new name exists, however long that name is taken.
+// TestServiceIsRenamed checks that the old Service serves clients until the Service with the new name exists, however
+// long another object has the new name.
 func TestServiceIsRenamed(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -96,7 +98,8 @@ func TestServiceIsRenamed(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
 }
 
-// TestServiceThatIsKeptGoes: when the last Service of the server is deleted, the condition Ready becomes False at once.
+// TestServiceThatIsKeptGoes checks that the condition Ready becomes False at once when somebody deletes the last
+// Service of the server.
 func TestServiceThatIsKeptGoes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -112,8 +115,8 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
-// TestUpdateOfAServiceIsRefused: the old Service continues to serve, and the status reports the rejection. An event
-// reports it once. The next edit succeeds.
+// TestUpdateOfAServiceIsRefused checks that the old Service continues to serve clients if the API server rejects an
+// edit of it. The status reports the rejection, and an event reports it once. The next valid edit succeeds.
 func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -147,7 +150,7 @@ func (w *world) editService(name, patch string) {
 	}
 }
 
-// led requires that a Service leads to the server as wanted.
+// led requires that a Service has the operator's type and port and leads to the given server pod.
 func led(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(s *corev1.Service) error {
 		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))
@@ -162,8 +165,8 @@ func led(pod *corev1.Pod) func(*corev1.Service) error {
 
 const astray = `{"spec":{"selector":{"astray":"yes"}}}`
 
-// TestServiceIsEditedByHand: edits of the operator's fields are reversed without an event that queues the server.
-// Additions of others stay.
+// TestServiceIsEditedByHand checks that a pass reverses another party's edits of fields that the operator sets,
+// although no event of the Service has queued the server. It keeps what others added.
 func TestServiceIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	for name, patch := range map[string]string{
@@ -193,7 +196,7 @@ func TestServiceIsEditedByHand(t *testing.T) {
 	}
 }
 
-// TestServiceIsEditedAtOnce: the edit is reversed without a delay, and nothing else has to queue the server.
+// TestServiceIsEditedAtOnce checks that an edit by another party queues the server and is reversed without a delay.
 func TestServiceIsEditedAtOnce(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -204,8 +207,8 @@ func TestServiceIsEditedAtOnce(t *testing.T) {
 	w.serverService("x-server", led(pod))
 }
 
-// TestServiceEditWhileNoOperatorRuns: an edit while no operator runs is found by the next one, which reads each
-// Service once.
+// TestServiceEditWhileNoOperatorRuns checks that the next operator finds and reverses an edit that was made while no
+// operator ran. It reads each Service once for that.
 func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -232,8 +235,9 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestRepeatedServiceEditIsReversedOnceAMinute: the edit of another party is reversed once a minute. Meanwhile the
-// wrong state is reported, and the Service is read no more often than necessary.
+// TestRepeatedServiceEditIsReversedOnceAMinute checks that the operator reverses the repeated edit of another party
+// only once a minute. Meanwhile the status reports the wrong state of the Service, and the operator reads the Service
+// no more often than necessary.
 func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -263,8 +267,8 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 		holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 }
 
-// TestServiceThatOthersWriteTo: a write of others that contradicts nothing costs a read from time to time, and no
-// write.
+// TestServiceThatOthersWriteTo checks that other parties' writes to a Service that do not contradict the spec cost a
+// read from time to time, and no write.
 func TestServiceThatOthersWriteTo(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

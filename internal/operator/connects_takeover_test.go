@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// leftServer is a SparkConnect as another operator of sparkoperator.k8s.io/v1alpha1 leaves it: with its status and its
-// objects, none of which has a label of ours.
+// leftServer is a SparkConnect as another operator of sparkoperator.k8s.io/v1alpha1 leaves it, with its status and its
+// objects. None of these objects has a label of ours.
 type leftServer struct {
 	sc       *v1alpha1.SparkConnect
 	config   *corev1.ConfigMap
@@ -87,8 +87,8 @@ func (w *world) createInheritedServer(name string, runs bool) leftServer {
 	return left
 }
 
-// TestServerIsTakenOver: the server and its executors run on, the Service is the same object with our additional
-// fields, and an edit replaces everything as if it had been ours.
+// TestServerIsTakenOver checks that an inherited server and its executors continue to run, and that its Service stays
+// the same object and gets our additional fields. An edit replaces all inherited objects as it would replace our own.
 func TestServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -130,8 +130,8 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverServerThatEnds: the backoff is that of our own servers, and starts at the end of the container that the
-// user named.
+// TestTakenOverServerThatEnds checks that an inherited server has the same backoff as our own servers. The backoff
+// starts when Spark's container ends, which the user named, although another container continues to run.
 func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -147,8 +147,8 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	}
 }
 
-// TestLeftWithoutServer: an inherited SparkConnect without a pod gets one. Its ConfigMap is replaced and its Service is
-// kept.
+// TestLeftWithoutServer checks that an inherited SparkConnect without a server pod gets a pod. The operator replaces
+// its ConfigMap and keeps its Service.
 func TestLeftWithoutServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -164,8 +164,8 @@ func TestLeftWithoutServer(t *testing.T) {
 	}
 }
 
-// TestApplicationAndServerOfOneName: both share a namespace, a name and the caches, with our objects and inherited
-// ones, and neither counts the other's pods.
+// TestApplicationAndServerOfOneName checks an application and a server with the same name in one namespace, which share
+// the caches. Neither counts the other's pods, whether these are our own or inherited.
 func TestApplicationAndServerOfOneName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -205,7 +205,8 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	}
 }
 
-// TestServersAreSwitchedOff: with connect.enabled false the operator ignores SparkConnects and serves applications.
+// TestServersAreSwitchedOff checks that the operator ignores SparkConnects and serves applications if connect.enabled
+// is false.
 func TestServersAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

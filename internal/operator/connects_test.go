@@ -23,8 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestServerLives: a server becomes Ready, crashes, and is replaced by the next one after its backoff, with the same
-// Service all the time.
+// TestServerLives checks the life cycle of a server: it becomes Ready, crashes, and is replaced after its backoff,
+// while its Service stays the same.
 func TestServerLives(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -69,8 +69,8 @@ func TestServerLives(t *testing.T) {
 	}
 }
 
-// TestEditedServerIsReplaced: no object of the old server is left, the same Service selects the new one, and the
-// condition Progressing is true meanwhile.
+// TestEditedServerIsReplaced checks that no object of the old server remains after an edit, and that the same Service
+// selects the new server. Meanwhile the condition Progressing is True.
 func TestEditedServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -107,8 +107,8 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	}
 }
 
-// TestServiceIsEditedInPlace: changed options of the Service are applied to the existing one. Another name means
-// another Service. The server stays.
+// TestServiceIsEditedInPlace checks that edited options of the Service are applied to the existing Service. An edit of
+// its name creates another Service. The server is not replaced.
 func TestServiceIsEditedInPlace(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -137,7 +137,8 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 	}
 }
 
-// TestServiceThatSomebodyDeletes: the Service is created again, and leads to the server.
+// TestServiceThatSomebodyDeletes checks that the operator creates a deleted Service again, and that the new Service
+// leads to the server.
 func TestServiceThatSomebodyDeletes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -151,7 +152,8 @@ func TestServiceThatSomebodyDeletes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
 }
 
-// TestServerSuspends: only the Service with its address is left, until the server is resumed.
+// TestServerSuspends checks that a suspended server keeps only its Service, with the same address, until the server is
+// resumed.
 func TestServerSuspends(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -171,8 +173,8 @@ func TestServerSuspends(t *testing.T) {
 	}
 }
 
-// TestEditWaitsForTheOldServer: while the old server stops, no object of the next one is created, and the wait is
-// reported.
+// TestEditWaitsForTheOldServer checks that no object of the next server is created while the old server stops, and that
+// the status reports this wait.
 func TestEditWaitsForTheOldServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -198,8 +200,9 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 }
 
-// TestServerIsMadeAnew: a deleted server leaves a pod and a Service that are deleted slowly. The next server of its
-// name waits for them. It neither fails nor reports that somebody else has the names.
+// TestServerIsMadeAnew checks a SparkConnect that is created after one with the same name was deleted. The old pod and
+// Service stop slowly, and the new server waits for that. It neither fails nor reports that somebody else has the
+// names.
 func TestServerIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -232,8 +235,8 @@ func TestServerIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestServerThatIsDeleted: if somebody deletes the server's pod, the next one is created. If its node is lost, no pod
-// is created while the lost one may still run.
+// TestServerThatIsDeleted checks that the operator creates the next server pod if somebody deletes the current one. If
+// the node of the server pod is lost, the operator creates no pod while the lost pod may still run.
 func TestServerThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -270,7 +273,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDeletedServerLeavesNothing: the executors are deleted with the server's pod, their only owner.
+// TestDeletedServerLeavesNothing checks that executors are deleted with the server's pod, which is their only owner.
 func TestDeletedServerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -285,8 +288,8 @@ func TestDeletedServerLeavesNothing(t *testing.T) {
 	w.waitNoServer(sc)
 }
 
-// TestRequestsOfAServersLaunch lists every request until a server is Ready: its objects, its status, its events, and no
-// read at all.
+// TestRequestsOfAServersLaunch checks every request until a server is Ready: those for its objects, its status and its
+// events, and no read at all.
 func TestRequestsOfAServersLaunch(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -311,7 +314,8 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	}
 }
 
-// TestQuietServer: a Ready server costs no request, however many passes it gets, and the metrics contain its kind.
+// TestQuietServer checks that a Ready server costs no request, however many passes it gets, and that the metrics
+// contain its kind.
 func TestQuietServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -345,8 +349,8 @@ func TestQuietServer(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfAServerAreStoredTogether: executors that come and go by dozens, as with dynamic allocation, cause one
-// write a second.
+// TestExecutorsOfAServerAreStoredTogether checks that executors that come and go by the dozen, as with dynamic
+// allocation, cause one status write a second.
 func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

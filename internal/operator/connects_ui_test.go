@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestServersUIFromOutside: an Ingress is created on request. Its failure does not affect the server, and an edit of it
-// starts no new server.
+// TestServersUIFromOutside checks that an Ingress for the server's UI is created on request. A failure of the Ingress
+// does not affect the server, and an edit of the Ingress does not replace the server.
 func TestServersUIFromOutside(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -82,7 +82,8 @@ func TestServersUIFromOutside(t *testing.T) {
 	}
 }
 
-// TestServersUIThatCannotBeReached: a problem with the Ingress is reported, and the server accepts sessions.
+// TestServersUIThatCannotBeReached checks that a problem with the Ingress is reported, and that the server accepts
+// sessions all the same.
 func TestServersUIThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -96,7 +97,8 @@ func TestServersUIThatCannotBeReached(t *testing.T) {
 	w.waitEvent(sc, "SwitchedOff", "spec.ui.ingressURLFormat")
 }
 
-// TestPortOfAServerIsEdited: the server is replaced, and the same Service leads to the port of the new one.
+// TestPortOfAServerIsEdited checks that an edit of the port replaces the server, and that the same Service leads to the
+// port of the new server.
 func TestPortOfAServerIsEdited(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -17,15 +17,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a
-// retry, once in each life. Another process continues. No life has two drivers at once, starts an attempt twice, or
-// counts a run that did not happen.
+// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, the end of the
+// suspension, an edit and a retry, once in each simulated life of an application. Then another process continues. The
+// test checks that no application has two drivers at once, starts an attempt twice, or counts a run that did not
+// happen.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 140, 17, longLife)
 }
 
-// longLife plays one life whose operator crashes at the given point, and reports whether it did.
+// longLife plays the life of one application whose operator crashes at the given point, and reports whether the
+// operator crashed.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)
@@ -50,7 +52,7 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	return m.end(4)
 }
 
-// attemptRuns plays the kubelet until an attempt's driver runs and the status shows it.
+// attemptRuns plays the kubelet until the status shows that an attempt's driver runs.
 func (w *world) attemptRuns(attempt int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("attempt %d to run", attempt), func(ctx context.Context) error {
@@ -77,7 +79,7 @@ func (w *world) attemptRuns(attempt int32) {
 	})
 }
 
-// patchPi patches the application pi.
+// patchPi patches the application named pi.
 func (w *world) patchPi(patch string) {
 	w.T.Helper()
 	app := w.Get("pi")

@@ -24,7 +24,8 @@ func timeouts(t v1beta2.Timeouts) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Timeouts = &t }
 }
 
-// TestDeadline: a driver that never starts ends at its deadline, not before, and its wait reason is reported.
+// TestDeadline checks that a driver that never starts ends at its deadline and not before, and that its wait reason is
+// reported.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,8 +45,8 @@ func TestDeadline(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// TestDeadlineBehindAGate: the time during which a queue delays a driver by a scheduling gate does not count. When the
-// gate is removed the driver has its whole time.
+// TestDeadlineBehindAGate checks that the time during which a queue delays a driver by a scheduling gate does not count
+// towards the deadline. When the gate is removed, the driver has the whole time to start.
 func TestDeadlineBehindAGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -82,8 +83,8 @@ func TestDeadlineBehindAGate(t *testing.T) {
 	}
 }
 
-// TestRunOnALostNode: the deadline of a run ends it although its driver's node does not answer. The next attempt waits
-// until the driver's pod is gone.
+// TestRunOnALostNode checks that the deadline of a run ends the run although the node of its driver does not answer.
+// The next attempt waits until the driver's pod is gone.
 func TestRunOnALostNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsAreStoredTogether: many executors that come, run and go cause at most one write a second, however fast
-// they are. The counts are right in the end.
+// TestExecutorsAreStoredTogether checks that executor churn causes at most one status write a second, however fast the
+// executors come, run and go. In the end the counts are right.
 func TestExecutorsAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30
@@ -64,7 +64,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// still is a clock that only the test advances. Each pass reads it.
+// still is a clock that only the test advances. looks counts how often the operator has read it, which every pass does.
 type still struct {
 	began         time.Time
 	offset, looks atomic.Int64
@@ -75,8 +75,9 @@ func (s *still) now() time.Time {
 	return s.began.Add(time.Duration(s.offset.Load()))
 }
 
-// TestExecutorsThatAreGoneBeforeTheirDriver: a life takes four status writes if its executors come one after the other,
-// start late, and are gone long before the driver ends. A temporary lack of executors causes no write of its own.
+// TestExecutorsThatAreGoneBeforeTheirDriver checks that an application causes four status writes from its start to its
+// end, although its executors come one after the other, start late, and are gone long before the driver ends. A
+// temporary lack of executors causes no write of its own.
 func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &still{began: time.Now()}
@@ -145,7 +146,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	}
 }
 
-// waitAllRunning waits until the status has so many running executors.
+// waitAllRunning waits until the status counts n running executors.
 func (w *world) waitAllRunning(name string, n int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, "all executors to run", func(context.Context) error {

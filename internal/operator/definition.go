@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// publishedSchema is the part of a published schema (OpenAPI v3) that shows which fields the API server keeps.
+// publishedSchema is the part of a schema published by the API server (OpenAPI v3) that shows which fields the API
+// server keeps.
 type publishedSchema struct {
 	Kinds      []schema.GroupVersionKind   `json:"x-kubernetes-group-version-kind"`
 	Preserves  bool                        `json:"x-kubernetes-preserve-unknown-fields"`
@@ -31,9 +32,9 @@ func (d *publishedSchema) keeps(field []string) bool {
 	return d.Properties[field[0]].keeps(field[1:])
 }
 
-// pruned returns those of the fields that the API server drops from objects of a kind, since the installed definition
-// is another operator's: the same kind by name, without the fields in which this operator stores its decisions. Without
-// them it would forget each decision at the end of the pass.
+// pruned returns the given fields that the API server drops from objects of a kind. It drops fields if the installed
+// definition is another operator's: that definition has the same name, and lacks the fields in which this operator
+// stores its decisions. Without these fields the operator would forget each decision at the end of the pass.
 func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKind, fields []string) ([]string, error) {
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
 	if err != nil {
@@ -54,7 +55,7 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	return missing(text, kind, fields)
 }
 
-// missing returns the result of pruned from the text of a published schema.
+// missing finds the result of pruned in the text of a published schema.
 func missing(text []byte, kind schema.GroupVersionKind, fields []string) (dropped []string, err error) {
 	var document struct {
 		Components struct {

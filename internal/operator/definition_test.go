@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestDefinitionOfAnother: another operator's definition drops the fields in which this one stores its decisions. The
-// operator waits for its own definition, reports what to do, and does not start without it.
+// TestDefinitionOfAnother checks what happens if another operator's definition drops the fields in which this operator
+// stores its decisions. The operator waits for its own definition, reports what to do, and does not start without it.
 func TestDefinitionOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,8 @@ func TestDefinitionOfAnother(t *testing.T) {
 	}
 }
 
-// TestDefinitionsKeepWhatIsRemembered: our own definition has the fields that the kind requires.
+// TestDefinitionsKeepWhatIsRemembered checks that our own definition of SparkApplications keeps the fields that the
+// kind requires.
 func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	t.Parallel()
 	kind := kinds.SparkApplications(config.Default())

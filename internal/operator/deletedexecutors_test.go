@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// takenExecutors plays an application that loses executors in every way.
+// takenExecutors plays an application that loses executors in every possible way.
 type takenExecutors struct {
 	*world
 	app    client.Object
@@ -27,8 +27,9 @@ type takenExecutors struct {
 	counts   func() *v1beta2.ExecutorCounts
 }
 
-// TestTakenExecutors: an executor that somebody deletes without a grace period while its driver runs has failed, and an
-// event names it. An executor that Spark deletes has completed, and so has one that is deleted after its driver.
+// TestTakenExecutors checks that an executor counts as failed if somebody deletes it without a grace period while its
+// driver runs, and that an event names this executor. An executor counts as completed if Spark deletes it, or if
+// somebody deletes it after the end of its driver.
 func TestTakenExecutors(t *testing.T) {
 	t.Parallel()
 	t.Run("sparkoperator.k8s.io", func(t *testing.T) {
@@ -98,7 +99,7 @@ func (p takenExecutors) delete(pod *corev1.Pod, options ...client.DeleteOption) 
 	}
 }
 
-// await waits until the status has these counts.
+// await waits until the status has the given counts.
 func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
 	p.T.Helper()
 	testkit.Wait(p.T, fmt.Sprintf("the counts %+v", want), func(context.Context) error {
@@ -109,8 +110,8 @@ func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
 	})
 }
 
-// TestTakenExecutorWithoutGracePeriod: if a pod has no grace period at all, nothing shows who deleted its executor, so
-// it has completed.
+// TestTakenExecutorWithoutGracePeriod checks that a deleted executor counts as completed if its pod has no grace period
+// at all, since nothing then shows who deleted it.
 func TestTakenExecutorWithoutGracePeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,7 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestApplicationIsDeleted: the dependents are deleted or stay as the deletion says, as with Kubernetes' own kinds.
+// TestApplicationIsDeleted checks that the propagation policy of the deletion decides whether an application's
+// dependents are deleted, as for Kubernetes' own kinds.
 func TestApplicationIsDeleted(t *testing.T) {
 	t.Parallel()
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
@@ -70,8 +71,9 @@ func TestApplicationIsDeleted(t *testing.T) {
 	}
 }
 
-// collectorKnows waits until Kubernetes' garbage collector knows the existing ConfigMaps, Services and pods. For that
-// it creates one of each with an owner that does not exist, which the collector deletes.
+// collectorKnows waits until Kubernetes' garbage collector knows the existing ConfigMaps, Services and pods. To find
+// that out it creates one object of each kind whose owner does not exist, and waits until the collector has deleted
+// them.
 func (w *world) collectorKnows() {
 	w.T.Helper()
 	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
@@ -87,7 +89,7 @@ func (w *world) collectorKnows() {
 	}
 }
 
-// dependentsOf lists the objects with an application's labels.
+// dependentsOf returns the objects with an application's labels.
 func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.Object) {
 	w.T.Helper()
 	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
@@ -104,8 +106,8 @@ func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.O
 	return children
 }
 
-// TestOperatorDeletesDependentsAtOnce: many deletions at once do not wait for the garbage collector, however slow it
-// is. The operator requests the deletion of all dependents.
+// TestOperatorDeletesDependentsAtOnce checks that the operator itself requests the deletion of an application's
+// dependents. So many deletions at once do not wait for the garbage collector, however slow it is.
 func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// release is an operator that serves the namespaces with one label, with a count of its writes.
+// release is an operator that serves the namespaces with a certain label. It counts the operator's writes.
 type release struct {
 	op         *Operator
 	namespaces config.Namespaces
@@ -30,7 +30,7 @@ type release struct {
 	wrote map[string]map[string]int // by namespace, then by method and resource
 }
 
-// startRelease starts an operator that selects namespaces.
+// startRelease starts an operator that serves the namespaces that a label selector selects.
 func (w *world) startRelease(selector string) *release {
 	w.T.Helper()
 	r := &release{namespaces: config.Namespaces{Selector: selector}, wrote: map[string]map[string]int{}}
@@ -54,7 +54,7 @@ func (w *world) startRelease(selector string) *release {
 	return r
 }
 
-// note counts a write: "PATCH sparkapplications/status".
+// note counts a write, for example as "PATCH sparkapplications/status".
 func (r *release) note(req *http.Request) {
 	_, inside, _ := strings.Cut(req.URL.Path, "/namespaces/")
 	parts := append(strings.Split(inside, "/"), "", "", "")
@@ -66,7 +66,7 @@ func (r *release) note(req *http.Request) {
 	r.wrote[parts[0]][strings.TrimSuffix(req.Method+" "+parts[1]+"/"+parts[3], "/")]++
 }
 
-// writes returns the operator's writes in a namespace so far.
+// writes returns the operator's writes in a namespace so far, counted by method and resource.
 func (r *release) writes(namespace string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,8 @@ func (r *release) leaves(w *world) {
 	})
 }
 
-// finishApplications brings the named applications to their ends, each of which must have an Event.
+// finishApplications creates applications with the given names and completes them. It checks that each takes one
+// attempt and has an Event.
 func (w *world) finishApplications(names ...string) {
 	w.T.Helper()
 	apps := map[string]*v1beta2.SparkApplication{}
@@ -102,9 +103,9 @@ func (w *world) finishApplications(names ...string) {
 	}
 }
 
-// TestDisjointSelectors: if the selectors of two operators share no namespace, neither writes in a namespace of the
-// other. Each application gets one driver. An application that runs while its namespace moves from one operator to the
-// other keeps its driver, and ends under the other.
+// TestDisjointSelectors checks two operators whose selectors share no namespace. Neither writes in a namespace of the
+// other, and each application gets one driver. If a namespace moves from one operator to the other, a running
+// application in it keeps its driver, and the other operator handles its end.
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
 	a, b, moves := newWorld(t), newWorld(t), newWorld(t)

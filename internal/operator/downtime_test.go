@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestEditWhileNoOperatorRuns: an edit while no operator runs is found once, by the stored hash, even if metadata and
-// the operator's own fields were edited with it.
+// TestEditWhileNoOperatorRuns checks that the next operator finds an edit that was made while no operator ran. It finds
+// the edit once, by the stored hash, even if metadata and the operator's own fields were edited with it.
 func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,8 +48,9 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestForeignPodOfTheDriversName: a name proves no identity. A pod that took the driver's name while no operator ran is
-// neither deleted nor adopted, whether the application is suspended, resumed, edited or deleted.
+// TestForeignPodOfTheDriversName checks that a pod with the driver's name does not count as the driver by its name
+// alone. If such a pod was created while no operator ran, the operator neither deletes nor adopts it, whether the
+// application is suspended, resumed, edited or deleted.
 func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,11 +13,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
-// Settings returns the current configuration, for kinds that read it in each pass.
+// Settings returns the current configuration. Some kinds read it in each pass.
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
-// namespaceChanges returns an event source that queues the custom resources of the namespaces that become served or
-// unserved. inside lists those of one namespace.
+// namespaceChanges returns an event source. If a namespace becomes served or unserved, the source queues the custom
+// resources in it, which inside lists.
 func namespaceChanges(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaceChange(func(name string) {

@@ -25,7 +25,7 @@ const (
 	propertyTrim       = "spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled"
 )
 
-// dynamicConfigMap returns a ConfigMap that the default selector selects.
+// dynamicConfigMap returns a ConfigMap of dynamic settings that the default selector selects.
 func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: map[string]string{
@@ -35,7 +35,7 @@ func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.Co
 	}
 }
 
-// waitServed waits until an operator serves the namespaces.
+// waitServed waits until an operator serves exactly the given namespaces.
 func (w *world) waitServed(op *Operator, names ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%v to be served", names), func(context.Context) error {
@@ -46,8 +46,8 @@ func (w *world) waitServed(op *Operator, names ...string) {
 	})
 }
 
-// TestNamespacesChangeLive: a ConfigMap adds and removes namespaces. Objects in an added namespace are picked up, and
-// those in a removed one stay as they are.
+// TestNamespacesChangeLive checks that a ConfigMap adds and removes served namespaces. The operator serves the objects
+// in an added namespace, and leaves those in a removed namespace as they are.
 func TestNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)
@@ -109,7 +109,8 @@ func TestNamespacesChangeLive(t *testing.T) {
 	}
 }
 
-// TestSettingsFromAFile: a file is read periodically, may be missing, and is read before the first pass.
+// TestSettingsFromAFile checks that the operator reads a file of settings before the first pass and then periodically,
+// and that the file may be missing.
 func TestSettingsFromAFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,8 +140,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	w.waitServed(op, "there-is-none")
 }
 
-// TestSettingsOfSeveralConfigMaps: the last name wins, and ConfigMaps without the labels or in another namespace do not
-// count.
+// TestSettingsOfSeveralConfigMaps checks that the ConfigMap whose name is sorted last decides. ConfigMaps without the
+// labels, or in another namespace, have no effect.
 func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -159,7 +160,8 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	}
 }
 
-// TestSettingsOfNoNamespace: outside a pod the namespace of the ConfigMaps has to be configured.
+// TestSettingsOfNoNamespace checks that an operator outside a pod does not start if the namespace of the ConfigMaps is
+// not configured.
 func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +172,8 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 	}
 }
 
-// TestScopeThatChanges: the current names count, from all to a few and back, together with the selected labels.
+// TestScopeThatChanges checks that the current names decide which namespaces are served, together with the selected
+// labels, when the names change from all to a few and back.
 func TestScopeThatChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

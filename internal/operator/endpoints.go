@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// addApacheEndpoints also serves the metrics and the probes at the addresses where the scrapers and probes of the
-// operator of spark.apache.org expect them (its ports are 19090 and 19091).
+// addApacheEndpoints serves the metrics and the probes also at the addresses at which clients expect those of the
+// spark.apache.org operator. Its ports are 19090 and 19091.
 func (op *Operator) addApacheEndpoints() error {
 	cfg := op.config.Apache
 	return errors.Join(
@@ -25,7 +25,7 @@ func (op *Operator) addApacheEndpoints() error {
 	)
 }
 
-// serve serves a handler at an address, also while another replica leads.
+// serve serves a handler at an address, even while another replica leads.
 func (op *Operator) serve(name, address string, handler http.Handler) error {
 	if address == config.Off {
 		return nil
@@ -41,15 +41,15 @@ func (op *Operator) serve(name, address string, handler http.Handler) error {
 	})
 }
 
-// metricsAt serves the process's metrics at a path.
+// metricsAt returns a handler that serves the process's metrics at a path.
 func metricsAt(path string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(path, promhttp.HandlerFor(ctrlmetrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
 	return mux
 }
 
-// apacheProbes answers as that operator does: 200 for healthy and 500 for unhealthy, 200 for started and 400 for not
-// started. It has no other paths.
+// apacheProbes returns a handler that answers as the spark.apache.org operator does. /healthz answers 200 if healthy
+// and 500 if not; /readyz answers 200 if started and 400 if not. Other paths do not exist.
 func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(check func(*http.Request) error, good string, code int, bad string) http.HandlerFunc {
@@ -67,7 +67,7 @@ func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	return mux
 }
 
-// all returns a check that passes if each check does.
+// all returns a check that passes if every given check passes.
 func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	return func(req *http.Request) error {
 		for _, check := range checks {
@@ -79,7 +79,8 @@ func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	}
 }
 
-// readOnly accepts only requests that read, and sets headers that forbid browsers to use the answers.
+// readOnly wraps a handler. It accepts only requests that read, and sets headers that forbid browsers to use the
+// answers.
 func readOnly(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		header := w.Header()

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestApacheEndpoints: both addresses are served in addition to the operator's own, with the paths and answers of the
-// Java operator.
+// TestApacheEndpoints checks that both addresses of the Java operator are served in addition to the operator's own,
+// with the paths and answers of the Java operator.
 func TestApacheEndpoints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,8 @@ func TestApacheEndpoints(t *testing.T) {
 	}
 }
 
-// TestApacheEndpointThatIsTaken: an address in use prevents the start, and the error names it.
+// TestApacheEndpointThatIsTaken checks that the operator does not start if an address is in use, and that the error
+// names the address.
 func TestApacheEndpointThatIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,7 +101,7 @@ func TestAnswersOfApacheProbes(t *testing.T) {
 	}
 }
 
-// TestEndpointThatIsOff: an endpoint that is off has no listener.
+// TestEndpointThatIsOff checks that an endpoint that is switched off has no listener.
 func TestEndpointThatIsOff(t *testing.T) {
 	if err := (&Operator{}).serve("off", config.Off, http.NotFoundHandler()); err != nil {
 		t.Error(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsThatComeAndGoBetweenPasses: executors that came, ran and went between two passes are in the counts and
-// among the names. Executors whose status write was debounced are there too. No executor is counted twice.
+// TestExecutorsThatComeAndGoBetweenPasses checks that the status counts and names executors that came, ran and went
+// between two passes. The same holds for executors whose status write was debounced. No executor is counted twice.
 func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,8 +60,8 @@ func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	}
 }
 
-// TestFailedExecutorDeletedBetweenPasses: an executor that failed and was deleted between two passes counts as failed,
-// once, and its failure is reported.
+// TestFailedExecutorDeletedBetweenPasses checks that an executor that failed and was deleted between two passes counts
+// as failed exactly once, and that its failure is reported.
 func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,7 +118,7 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	}
 }
 
-// gatedStatus holds the next status write, on request, until hold is closed.
+// gatedStatus is a client that can block its next status write until hold is closed. A call of gate requests that.
 type gatedStatus struct {
 	client.Client
 	hold, held chan struct{}

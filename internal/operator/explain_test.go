@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// grantSparkRights gives the drivers' account the rights that Spark needs.
+// grantSparkRights gives the drivers' service account the rights that Spark needs.
 func (w *world) grantSparkRights() {
 	testkit.NeedsControllers(w.T, editRules)
 	w.Create(&rbacv1.RoleBinding{
@@ -45,9 +45,9 @@ func (w *world) label(key string, value any) {
 	}
 }
 
-// TestExecutorsThatCannotBeMade: the reason why Spark cannot create executors is in the condition, an event and the
-// status within seconds, although Spark reports nothing. It disappears when the problem is solved. The application
-// stays RUNNING.
+// TestExecutorsThatCannotBeMade checks that the condition, an event and the status report within seconds why Spark
+// cannot create executors, although Spark itself does not report it. The reason disappears when the problem is solved.
+// The application stays RUNNING.
 func TestExecutorsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	const enforce = "pod-security.kubernetes.io/enforce"
@@ -148,7 +148,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// waitReady waits until the condition Ready has a reason and a message with all the texts.
+// waitReady waits until the condition Ready has the given reason and its message contains all the texts.
 func (w *world) waitReady(name, reason string, says ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to wait for "+reason, func(context.Context) error {
@@ -162,7 +162,8 @@ func (w *world) waitReady(name, reason string, says ...string) {
 	})
 }
 
-// TestExecutorLostToAQuota: the same holds for an application that ran well, lost an executor and may not replace it.
+// TestExecutorLostToAQuota checks that the reason is also reported for an application that had all its executors, lost
+// one, and cannot replace it because of a quota.
 func TestExecutorLostToAQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -184,8 +185,9 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	}
 }
 
-// TestNoDryRunsWhileExecutorsExist: an application with all its executors causes no dry runs. If executors cannot be
-// created, it causes one dry run every few seconds, however many executors come and go, and no writes.
+// TestNoDryRunsWhileExecutorsExist checks that an application with all its executors causes no dry runs. An application
+// whose executors cannot be created causes one dry run every few seconds, however many executors come and go, and no
+// writes.
 func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

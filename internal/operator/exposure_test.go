@@ -15,8 +15,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestNothingOutside: while exposure is off, an application's Ingress is not created, and its Service, as the API
-// server accepts it, is inside the cluster only. The condition reports it, and the application runs.
+// TestNothingOutside checks that an application is reachable only inside the cluster while exposure is off. The
+// operator does not create its Ingress, and the stored Service is of type ClusterIP and selects only the driver. The
+// condition reports this, and the application runs.
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,8 +43,8 @@ func TestNothingOutside(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfOthers: a sentinel outside the operator's namespace is neither launched nor written to, so that the
-// operator's health does not depend on it.
+// TestSentinelsOfOthers checks that the operator neither launches nor writes to a sentinel outside its own namespace,
+// so that its health does not depend on such a sentinel.
 func TestSentinelsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

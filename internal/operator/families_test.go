@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runBoth starts an operator with both APIs, as the binary does.
+// runBoth starts an operator that serves both API groups, as the binary does.
 func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -32,8 +32,8 @@ func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) 
 	return w.run(op)
 }
 
-// TestBothFamilies: applications of one name in both APIs, and a cluster of that name, are independent. The end or
-// deletion of one does not affect the others' objects.
+// TestBothFamilies checks that applications with the same name in both API groups, and a cluster with that name, are
+// independent. The end or the deletion of one does not affect the objects of the others.
 func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,7 +67,7 @@ func TestBothFamilies(t *testing.T) {
 	w.there(cluster)
 }
 
-// standingNow returns the number of custom resources of a kind in the gauge.
+// standingNow returns the number of custom resources of a kind according to the gauge sparkoperator_applications.
 func (w *world) standingNow(kind string) (sum float64) {
 	w.T.Helper()
 	families, err := w.registry.Gather()
@@ -86,7 +86,7 @@ func (w *world) standingNow(kind string) (sum float64) {
 	return sum
 }
 
-// TestFamilySwitchedOff: the objects of an API that is off stay as they are.
+// TestFamilySwitchedOff checks that the operator does not change the objects of an API group that is switched off.
 func TestFamilySwitchedOff(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]func(*config.Configuration){
@@ -117,8 +117,8 @@ func TestFamilySwitchedOff(t *testing.T) {
 	}
 }
 
-// TestFamilyWithoutDefinitions: an API without installed definitions does not affect the other, and begins without a
-// restart once they are installed.
+// TestFamilyWithoutDefinitions checks that an API group whose definitions are not installed does not affect the other
+// group. The operator serves it, without a restart, once the definitions are installed.
 func TestFamilyWithoutDefinitions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,7 +149,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
 }
 
-// withoutGroup removes the group of the other API from the list of groups, in either format.
+// withoutGroup removes the other API group from a discovery response that lists the groups, in either format.
 func withoutGroup(response *http.Response) error {
 	text, err := io.ReadAll(response.Body)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// fleet is replicas of the operator, one of which leads, with a record of their writes.
+// fleet is a set of replicas of the operator, one of which leads. It records their writes.
 type fleet struct {
 	*world
 	cfg config.Configuration
@@ -38,7 +38,7 @@ type fleet struct {
 	next    int
 }
 
-// entry is one write about an application, with the times before the request and after its answer.
+// entry is one write about an application, with the time before the request and the time after its answer.
 type entry struct {
 	replica      string
 	what         string
@@ -54,8 +54,8 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
 }
 
-// replica is one replica. It lives in this process, but can be killed, suspended and disconnected like a process of its
-// own.
+// replica is one replica of the operator. It runs in the test's process, but the test can kill, suspend and disconnect
+// it like a process of its own.
 type replica struct {
 	client.Client
 	fleet *fleet
@@ -73,7 +73,7 @@ type replica struct {
 
 var errDead = errors.New("the process is no more")
 
-// start starts one more replica.
+// start starts another replica.
 func (f *fleet) start() *replica {
 	f.T.Helper()
 	f.next++
@@ -109,13 +109,14 @@ func (f *fleet) start() *replica {
 	return r
 }
 
-// kill ends the replica as the loss of its machine does: it releases nothing.
+// kill ends the replica as the loss of its machine would: the replica does not release its lease.
 func (r *replica) kill() {
 	r.dead.Store(true)
 	r.stop()
 }
 
-// stand suspends the replica until goOn is called, as SIGSTOP does. A write that was about to be sent is sent then.
+// stand suspends the replica, as SIGSTOP does, until goOn is called. A write that the replica was about to send is sent
+// then.
 func (r *replica) stand() (goOn func()) {
 	on := make(chan struct{})
 	r.mu.Lock()
@@ -129,7 +130,7 @@ func (r *replica) stand() (goOn func()) {
 	}
 }
 
-// sends records a write in flight.
+// sends records a write that the replica is about to send.
 func (r *replica) sends(req *http.Request) {
 	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
 		return
@@ -139,7 +140,7 @@ func (r *replica) sends(req *http.Request) {
 	r.sent = append(r.sent, entry{replica: r.name, what: req.Method + " " + req.URL.Path, begun: time.Now()})
 }
 
-// since returns the writes that it sent after a time.
+// since returns the writes that the replica sent after the given time.
 func (r *replica) since(when time.Time) []entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +160,7 @@ func (r *replica) waits() {
 	}
 }
 
-// write sends a write about an application and records it.
+// write sends a write about an application, and records it.
 func (r *replica) write(ctx context.Context, what string, object client.Object, do func() error) error {
 	if _, isEvent := object.(*corev1.Event); isEvent {
 		return do()
@@ -211,7 +212,7 @@ func (s *replicaStatus) Patch(ctx context.Context, object client.Object, patch c
 	return s.replica.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// writes waits until a replica has written something.
+// writes waits until a replica has written something other than leases and Events.
 func (f *fleet) writes(r *replica) {
 	f.T.Helper()
 	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
@@ -222,7 +223,8 @@ func (f *fleet) writes(r *replica) {
 	})
 }
 
-// audit fails if writes of two replicas were in flight at the same time. It returns how many each of them sent.
+// audit fails the test if writes of two replicas were in flight at the same time. It returns the number of writes of
+// each replica.
 func (f *fleet) audit() (wrote map[string]int) {
 	f.T.Helper()
 	f.mu.Lock()
@@ -245,7 +247,7 @@ func (f *fleet) audit() (wrote map[string]int) {
 	return wrote
 }
 
-// kubelets lets every driver run for a while and succeed, until ctx ends.
+// kubelets plays the kubelet until ctx ends: every driver runs for a while and succeeds.
 func (f *fleet) kubelets(ctx context.Context) {
 	seen := map[types.UID]time.Time{}
 	for ctx.Err() == nil {
@@ -278,9 +280,9 @@ func (f *fleet) kubelets(ctx context.Context) {
 	}
 }
 
-// TestReplicasTakeTurns carries applications through their lives while the leader is killed, suspended for longer than
-// its lease lasts, and stopped cleanly. Each application is launched once and ends, and no two replicas write at the
-// same time.
+// TestReplicasTakeTurns runs applications while the leader is killed, suspended for longer than its lease lasts, and
+// stopped cleanly. The test checks that each application is launched once and ends, and that no two replicas write at
+// the same time.
 func TestReplicasTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
