@@ -31,8 +31,8 @@ import (
 // These tests run applications as gangs with the definitions of Volcano and of the coscheduling plugin. The schedulers
 // themselves do not run: the test plays them.
 
-// definitionsOfGroups installs both definitions, once for all tests of the process. They are not part of the
-// repository. If they are absent, the test is skipped.
+// definitionsOfGroups installs the PodGroup definitions of both schedulers, once for all tests of the process. The
+// definitions are not part of the repository. If they are absent, the test is skipped.
 func (w *world) definitionsOfGroups() {
 	w.T.Helper()
 	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
@@ -59,7 +59,8 @@ func (w *world) definitionsOfGroups() {
 	}
 }
 
-// runGangs starts an operator with batch schedulers switched on, which soon notices the installed definitions.
+// runGangs starts an operator with batch schedulers switched on. It checks often for newly installed definitions, so
+// that tests need not wait long.
 func (w *world) runGangs() *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -73,7 +74,7 @@ func (w *world) runGangs() *Operator {
 	return op
 }
 
-// asGang lets a scheduler place the application, which has two executors and may be retried once.
+// asGang lets the given batch scheduler place the application, which has two executors and may be retried once.
 func asGang(scheduler string) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) {
 		scene.WithDriver(app)
@@ -106,9 +107,10 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 	return group
 }
 
-// TestSchedulerIsNotInstalled: the application waits, even under the default policy of no retries, reports what is
-// missing, and is launched once the scheduler is installed. A deadline of the launch ends the wait. The test is not
-// parallel, since the other tests need the definitions.
+// TestSchedulerIsNotInstalled checks that an application whose scheduler is not installed waits and reports what is
+// missing. It waits even under the default policy, which allows no retries, and is launched once the scheduler is
+// installed. A deadline for the launch ends the wait. The test is not parallel, since the other tests need the
+// definitions.
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
@@ -135,8 +137,8 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	}
 }
 
-// TestGangLives: the group exists before the driver, is created again for the next attempt, and is deleted at the end,
-// although the driver's pod still exists.
+// TestGangLives checks that the PodGroup exists before the driver, is created again for the next attempt, and is
+// deleted at the end, although the driver's pod still exists.
 func TestGangLives(t *testing.T) {
 	t.Parallel()
 	for scheduler, kind := range map[string]schema.GroupVersionKind{"volcano": gang.VolcanoKind, "tuned": gang.CoschedulingKind} {
@@ -186,7 +188,8 @@ func TestGangLives(t *testing.T) {
 	}
 }
 
-// checkGroup compares a group, as the API server stored it, with the application's spec.
+// checkGroup checks that a PodGroup, as the API server stored it, has the minimum resources in least and that the
+// application owns it.
 func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, least map[string]string) {
 	w.T.Helper()
 	spec, _ := group.Object["spec"].(map[string]any)
@@ -202,7 +205,7 @@ func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkA
 	}
 }
 
-// TestGangIsEdited: an edited spec is a new run, with a group of its own size.
+// TestGangIsEdited checks that an edit of the spec starts a new run whose PodGroup has the new size.
 func TestGangIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -223,7 +226,8 @@ func TestGangIsEdited(t *testing.T) {
 	w.WaitGone(group)
 }
 
-// TestGroupOfSomebodyElse: somebody else's group is not changed, and the failed submission names it.
+// TestGroupOfSomebodyElse checks that the operator does not change somebody else's PodGroup with the name that it
+// needs. The failed submission names this PodGroup.
 func TestGroupOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -243,8 +247,8 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestGroupOfAnotherOperator: a group that the application owns and no attempt of ours created is replaced, since
-// nobody else would delete it.
+// TestGroupOfAnotherOperator checks that the operator replaces a PodGroup that the application owns but that none of
+// our attempts created, since nobody else would delete it.
 func TestGroupOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -261,8 +265,8 @@ func TestGroupOfAnotherOperator(t *testing.T) {
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 }
 
-// TestGangBySparkSubmit: the group is created before the pod that submits. That pod is not a member of it; the driver
-// that spark-submit creates is.
+// TestGangBySparkSubmit checks that the PodGroup is created before the pod that runs spark-submit. This pod is not a
+// member of the group, but the driver that spark-submit creates is.
 func TestGangBySparkSubmit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -299,7 +303,8 @@ func TestGangBySparkSubmit(t *testing.T) {
 	w.WaitGone(group)
 }
 
-// TestUnknownScheduler: the application fails with the names of the known schedulers.
+// TestUnknownScheduler checks that an application with an unknown scheduler fails, and that the message names the known
+// schedulers.
 func TestUnknownScheduler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -313,7 +318,8 @@ func TestUnknownScheduler(t *testing.T) {
 	}
 }
 
-// TestTaskGroups: task groups are stored as they are written. For YuniKorn nothing but the pods is created.
+// TestTaskGroups checks that the API server stores task groups as the operator writes them. For YuniKorn the operator
+// creates no group object: the driver pod itself has the task groups.
 func TestTaskGroups(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,14 +26,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// after advances the time of a watchdog.
+// after advances the time of a watchdog by d.
 func after(h *watchdog.Watchdog, d time.Duration) {
 	for range d / watchdog.Tick {
 		h.Count()
 	}
 }
 
-// hanging is an operator of the tiny kind with its probes.
+// hanging starts an operator of the given kind. It returns the operator, and a function that waits until one of its
+// probes answers with the given HTTP status.
 func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path string, status int)) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -55,8 +56,8 @@ func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path str
 	}
 }
 
-// TestHangingPass: both probes notice a decision that never ends, which no context can end. The passes of another
-// namespace continue.
+// TestHangingPass checks that both probes notice a decision that never ends, not even when its context does. The passes
+// in another namespace continue.
 func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,8 +87,8 @@ func TestHangingPass(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// TestHangingNamespace: passes of one namespace that never end occupy every worker, and an application of another
-// namespace still gets its driver.
+// TestHangingNamespace checks that an application gets its driver while passes in another namespace never end and
+// occupy as many workers as they can get.
 func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
@@ -119,7 +120,7 @@ func TestHangingNamespace(t *testing.T) {
 	close(hold)
 }
 
-// slow is a SparkApplication that decodes as slowly as a test wants.
+// slow is a SparkApplication whose decoding hangs if its spec contains the text "hangs".
 type slow struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -156,7 +157,8 @@ func (s *slowList) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// TestHangingDecode: an object whose decoding never ends is noticed, whether it comes from a watch or from a list.
+// TestHangingDecode checks that the probes notice an object whose decoding never ends, whether a watch or a list
+// delivers the object.
 func TestHangingDecode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,7 +214,7 @@ func TestHangingDecode(t *testing.T) {
 	}
 }
 
-// unstreamed answers like an API server that streams no lists.
+// unstreamed makes an API server answer as one that does not support streaming lists.
 type unstreamed struct{ next http.RoundTripper }
 
 func (u unstreamed) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// Times of the operator that tests have to wait for.
+// Delays of the operator that tests have to wait for.
 const (
 	quiet          = 2 * time.Second  // until it writes the state of executors
 	arrival        = 30 * time.Second // for the last of the initial executors of an application
 	budgetInterval = 15 * time.Second // between two requests for a rejected budget
 )
 
-// world is a test's namespace, with functions to read it and to play the kubelet in it.
+// world is a test's namespace, with functions that read its objects and play the kubelet in it.
 type world struct {
 	*scene.World
 	registry *prometheus.Registry // of the operator that was started last
@@ -47,7 +47,8 @@ func newWorld(t testing.TB) *world {
 	return &world{World: scene.New(t), registry: prometheus.NewRegistry()}
 }
 
-// testConfig serves the given namespaces, with every endpoint and the leader election switched off.
+// testConfig returns a configuration that serves the given namespaces, with every endpoint and the leader election
+// switched off.
 func testConfig(namespaces ...string) config.Configuration {
 	cfg := config.Default()
 	cfg.Namespaces.Names = namespaces
@@ -99,7 +100,7 @@ func (w *world) run(op *Operator) (stop func()) {
 	return stop
 }
 
-// runIdle starts an operator without reconcilers, and waits until its caches have the SparkApplications.
+// runIdle starts an operator without reconcilers, and waits until its caches contain the SparkApplications.
 func (w *world) runIdle() *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
@@ -116,7 +117,8 @@ func (w *world) runIdle() *Operator {
 	return op
 }
 
-// reconciler returns a reconciler of SparkApplications from the parts of an operator, for passes that a test starts.
+// reconciler returns a reconciler of SparkApplications that uses the caches and clients of an operator. The test itself
+// starts its passes.
 func (w *world) reconciler(op *Operator, change func(*controller.Options)) *controller.Reconciler {
 	w.T.Helper()
 	options := controller.Options{
@@ -128,13 +130,13 @@ func (w *world) reconciler(op *Operator, change func(*controller.Options)) *cont
 	return controller.New(options)
 }
 
-// runTiny starts an operator with the tiny kind.
+// runTiny starts an operator that serves only the given tiny kind.
 func (w *world) runTiny(kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	return w.runTinyBy(time.Now, kind, change...)
 }
 
-// runTinyBy starts an operator with the tiny kind that uses a clock.
+// runTinyBy starts an operator that serves only the given tiny kind and uses the given clock.
 func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

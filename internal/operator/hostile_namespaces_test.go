@@ -37,8 +37,9 @@ const (
 	heapPerByte = 2
 )
 
-// TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. An ordinary application of
-// another namespace gets its driver as fast as before, and the operator's memory stays within its bounds.
+// TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. It checks that an ordinary
+// application in another namespace gets its driver as fast as before, and that the operator's memory stays within its
+// bounds.
 func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	w.serveHostile(theirs)
@@ -79,9 +80,9 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestObjectsStoredUnderAnotherDefinition stores objects that our definitions reject, as an older definition or another
-// operator's could have admitted them. They stop neither a running operator nor one that starts. All tests share the
-// definitions, so it runs before the parallel tests.
+// TestObjectsStoredUnderAnotherDefinition stores objects that our definitions reject, but that an older definition or
+// another operator's could have admitted. It checks that these objects stop neither a running operator nor an operator
+// that starts. All tests share the definitions, so this test runs before the parallel tests.
 func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
@@ -115,7 +116,8 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	restore()
 }
 
-// deleteAtEnd deletes objects at the end of the test, since tests that list them later may have no bounds.
+// deleteAtEnd deletes objects at the end of the test. Otherwise later tests, which may decode without limits, would
+// list them.
 func (w *world) deleteAtEnd(objects []client.Object) {
 	w.T.Cleanup(func() {
 		for _, object := range objects {
@@ -126,7 +128,7 @@ func (w *world) deleteAtEnd(objects []client.Object) {
 	})
 }
 
-// hostileCount is the number of created objects: a third of them if not everything is measured.
+// hostileCount returns how many objects to create: all in a full measurement, and otherwise a third of them.
 func hostileCount(all int) int {
 	if os.Getenv(hostile.SoakVariable) != "" {
 		return all
@@ -134,7 +136,7 @@ func hostileCount(all int) int {
 	return all / 3
 }
 
-// serveHostile starts an operator for the world's namespace and another.
+// serveHostile starts an operator for the test's namespace and for the namespace theirs.
 func (w *world) serveHostile(theirs string) (stop func()) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace, theirs)
@@ -148,14 +150,14 @@ func (w *world) serveHostile(theirs string) (stop func()) {
 	return w.run(op)
 }
 
-// launch contains how long an application waited for its driver pod, and how long a plain client waited at that time
-// for the same requests as those of a launch. Additional time that a busy API server needs is not a delay by the
+// launch is how long an application waited for its driver pod, and how long a plain client needed at that time for the
+// same requests as a launch. The time that both need, for example because the API server is busy, is not a delay by the
 // operator.
 type launch struct{ driver, plain time.Duration }
 
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
 
-// launches starts a number of applications, one after the other.
+// launches starts count applications, one after the other, and returns how long each launch took.
 func (w *world) launches(name string, count int) []launch {
 	w.T.Helper()
 	var took []launch
@@ -170,8 +172,8 @@ func (w *world) launches(name string, count int) []launch {
 	return took
 }
 
-// plainLaunch sends the same requests as the launch of an application: a long object, a ConfigMap, a Service, a pod,
-// and a status.
+// plainLaunch sends the same requests as the launch of an application: it creates a long object, a ConfigMap, a Service
+// and a pod, and writes a status. It returns the time that the requests took.
 func (w *world) plainLaunch(name string) time.Duration {
 	began := time.Now()
 	pod := scene.ForeignPod(w.Namespace, name)
@@ -190,7 +192,8 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical returns the median of the time from a plain client's requests to a driver's creation.
+// typical returns the median of the additional time that a driver's creation took, compared with a plain client's
+// requests.
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {
@@ -213,7 +216,7 @@ func heapInUse() int64 {
 	return int64(memory.HeapAlloc)
 }
 
-// hostileObjects is the hostile objects of a namespace.
+// hostileObjects contains the hostile objects of a namespace.
 type hostileObjects struct {
 	w       *world
 	all     sync.WaitGroup
@@ -225,7 +228,7 @@ type hostileObjects struct {
 	last    error
 }
 
-// createHostile starts to create the given number of the objects, of all kinds, that cost the operator most.
+// createHostile starts to create count hostile objects, of all kinds: those that cost the operator most.
 func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
 	c := &hostileObjects{w: w}
@@ -247,8 +250,8 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 	return c
 }
 
-// expensive returns hostile objects that the definitions admit: some of each kind with one long list, and those with
-// all lists at once.
+// expensive returns hostile objects that the definitions admit. For each kind it returns some objects with one long
+// list, and the objects with all lists at once.
 func (w *world) expensive(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -315,8 +318,8 @@ func (c *hostileObjects) delete() {
 	c.objects = nil
 }
 
-// permissive replaces the schemas of definitions with schemas that admit anything, until the test ends or restores
-// them.
+// permissive replaces the schemas of the named definitions with schemas that admit anything. The original schemas
+// return when the test ends or calls restore.
 func (w *world) permissive(names ...string) (restore func()) {
 	w.T.Helper()
 	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
@@ -351,8 +354,8 @@ func (w *world) permissive(names ...string) (restore func()) {
 	return restore
 }
 
-// unbounded stores objects with an unbounded quantity in several kinds of fields. It retries, since the API server may
-// take a moment to serve the changed definitions.
+// unbounded stores objects that have the given unbounded quantity in several kinds of fields. It retries, since the API
+// server may need a moment to serve the changed definitions.
 func (w *world) unbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}

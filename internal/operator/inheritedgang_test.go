@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// groupLeft creates the group of another operator for an application, which has no label of ours. Owner is changed if
-// it is somebody else's.
+// groupLeft creates the PodGroup of another operator for an application. The group has no label of ours. The
+// application owns it, unless another owner is given.
 func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
 	left := groupOf(kind, app)
 	left.SetOwnerReferences(append(owner, tiny.Meta(app, "", 1).OwnerReferences...)[:1])
@@ -31,8 +31,8 @@ func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplic
 	return left
 }
 
-// TestGroupOfARunThatWasTakenOver: another operator's group is deleted with its run, as that operator would do; not
-// before, and never somebody else's.
+// TestGroupOfARunThatWasTakenOver checks that another operator's PodGroup is deleted when its inherited run ends, as
+// that operator would do, and not before. Somebody else's PodGroup is never deleted.
 func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,8 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.waitPod(driverName("ends")) // kept for its log
 }
 
-// TestGoneBesideAGroup: a deleted executor is reported even in the pass that finds another operator's group.
+// TestGoneBesideAGroup checks that the operator reports a deleted executor even in the pass that finds another
+// operator's PodGroup.
 func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +104,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 	})
 }
 
-// there checks that an object exists.
+// there checks that an object exists, and reads it.
 func (w *world) there(object client.Object) {
 	w.T.Helper()
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLargeSpecsAreNotCached: the cache keeps no spec of more than trim.MaxSpec bytes. An application with such a spec
-// is launched, runs and ends by its whole spec, like any application.
+// TestLargeSpecsAreNotCached checks that the cache keeps no spec of more than trim.MaxSpec bytes. An application with
+// such a spec is launched, runs and ends like any other, since the operator reads the whole spec live.
 func TestLargeSpecsAreNotCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

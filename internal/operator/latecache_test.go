@@ -17,9 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDriverIsRenamedBeforeItsLaunchIsStored: the name of the driver is edited after its creation, before the status
-// has the launch, and the cache does not show the driver yet. So no name conflict prevents a second driver. The
-// operator searches for the first driver, and deletes it before it creates that of the next attempt.
+// TestDriverIsRenamedBeforeItsLaunchIsStored checks an edit of the driver's name after the driver was created. The
+// status does not record the launch yet, and the cache does not show the driver yet, so no name conflict prevents a
+// second driver. The operator searches for the first driver, and deletes it before it creates the driver of the next
+// attempt.
 func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,8 +61,8 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	}
 }
 
-// TestDriverStartsUnseen: a driver starts in time, and the cache does not show that at the deadline. A live read finds
-// it, and it runs on.
+// TestDriverStartsUnseen checks a driver that starts in time although the cache does not show that at the deadline. A
+// live read finds the running driver, and it continues to run.
 func TestDriverStartsUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -63,7 +63,7 @@ func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev
 	return driver
 }
 
-// execute plays the kubelet: the driver runs, becomes ready, and ends.
+// execute plays the kubelet: the driver runs, becomes ready, and ends in the given state.
 func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.T.Helper()
 	w.kubelet(driver.Name, corev1.PodRunning, running())
@@ -74,7 +74,7 @@ func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.kubelet(driver.Name, phase, end)
 }
 
-// driverName returns the name that the peer's readers expect.
+// driverName returns the name of an application's driver pod, which readers of the kubeflow operator's API expect.
 func driverName(app string) string { return app + "-driver" }
 
 func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
@@ -163,7 +163,7 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// waitNothingOf waits until an application has no ConfigMaps, Services and pods.
+// waitNothingOf waits until an application has no ConfigMap, Service or pod.
 func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of "+app.Name, func(ctx context.Context) error {
@@ -202,8 +202,8 @@ func TestRetriesAfterFailure(t *testing.T) {
 	}
 }
 
-// TestNetworkPoliciesGoWithTheirAttempt: the NetworkPolicy that Spark 4.2 adds to a submission is deleted between
-// attempts like the rest.
+// TestNetworkPoliciesGoWithTheirAttempt checks that the NetworkPolicy that Spark 4.2 adds to a submission is deleted
+// between attempts, like the other objects of an attempt.
 func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -240,7 +240,8 @@ func TestRetrySucceeds(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestBadApplicationsStopNobody: a condition of an application that can never run says why, and the others run on.
+// TestBadApplicationsStopNobody checks that an application that can never run reports the reason in a condition, and
+// that other applications continue to run.
 func TestBadApplicationsStopNobody(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -275,7 +276,8 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	}
 }
 
-// created runs create. A rejection by the API server's schema is also accepted.
+// created calls create and returns true if the API server's schema accepts an application with the given change.
+// Otherwise it returns false, which a test may accept as well.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
@@ -291,7 +293,8 @@ func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bo
 	return true
 }
 
-// TestOperatorRestartsInTheMiddle stops the operator between every two steps of a life.
+// TestOperatorRestartsInTheMiddle restarts the operator between the steps of an application's life cycle, and checks
+// that the next process continues.
 func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -334,7 +337,8 @@ func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 	return uids
 }
 
-// TestExecutorsAreSeen plays Spark: the driver makes executors from the template, which carries our labels and owner.
+// TestExecutorsAreSeen plays Spark, whose driver creates executors from the template with our labels and owner. It
+// checks that the status shows such an executor, and that the operator deletes it after the end of the attempt.
 func TestExecutorsAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -357,7 +361,8 @@ func TestExecutorsAreSeen(t *testing.T) {
 	w.WaitGone(executor) // the executors of an ended attempt are deleted
 }
 
-// TestDriverDeletedByHand: a live read confirms the loss, and the restart policy decides.
+// TestDriverDeletedByHand checks that the operator confirms the loss of a driver by a live read. The restart policy
+// then decides what happens.
 func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -426,7 +431,7 @@ func TestTimeToLive(t *testing.T) {
 	w.WaitGone(app)
 }
 
-// TestCauseOfWaitingIsShown: a driver's wait reason is in the status, in a condition and in an event.
+// TestCauseOfWaitingIsShown checks that a driver's wait reason is in the status, in a condition and in an event.
 func TestCauseOfWaitingIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -465,8 +470,8 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestQuotaRejectionIsReported: if a quota rejects a driver, the submission fails with the name of the quota, is
-// retried by the policy, and succeeds when there is room.
+// TestQuotaRejectionIsReported checks that a submission fails with the name of the quota if a quota rejects the driver.
+// The policy decides about a retry, which succeeds when the quota has room.
 func TestQuotaRejectionIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -45,14 +45,14 @@ func (h *received) handler() handler.EventHandler {
 	}
 }
 
-// all returns the recorded events, in any order of different objects.
+// all returns the recorded events, sorted, since events of different objects may arrive in any order.
 func (h *received) all() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Sorted(slices.Values(h.events))
 }
 
-// wait waits until a number of events is recorded, and returns them.
+// wait waits until at least n events are recorded, and returns all recorded events.
 func (h *received) wait(t *testing.T, n int) []string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); len(h.all()) < n && time.Now().Before(end); {
@@ -61,7 +61,8 @@ func (h *received) wait(t *testing.T, n int) []string {
 	return h.all()
 }
 
-// TestListener: controllers that start with the operator and one that starts later receive the same events.
+// TestListener checks that a controller that starts later receives the same events as controllers that start with the
+// operator.
 func TestListener(t *testing.T) {
 	w := newWorld(t)
 	must := func(err error) {

@@ -13,22 +13,23 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// stopAsked reports whether a shutdown was requested. If the operator stops without a request, it has lost its lease.
+// stopAsked reports whether a shutdown was requested. An operator that stops without such a request has lost its lease.
 func (op *Operator) stopAsked() bool {
 	until := op.until.Load()
 	return until != nil && (*until).Err() != nil
 }
 
-// lock is the lock of the leader election. It also records until when the lease is this replica's. The elector reports
-// a lost lease only by stopping the manager. That is too late if the process was suspended, and never reaches a pass if
-// the manager is stopping already.
+// lock is the lock of the leader election, which also records until when this replica holds the lease. The elector
+// reports a lost lease only by stopping the manager. This is too late if the process was suspended, and it never
+// reaches a pass if the manager is already stopping.
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
 	lead lease.Leadership
 }
 
-// newLock returns the lock of an operator with leader election, and nil otherwise. It can be used after connect.
+// newLock returns the lock of an operator with leader election, and nil without leader election. The lock can be used
+// after a call of connect.
 func newLock(cfg config.Configuration) *lock {
 	if !*cfg.LeaderElection.Enabled {
 		return nil
@@ -36,8 +37,8 @@ func newLock(cfg config.Configuration) *lock {
 	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
 }
 
-// connect creates the underlying lock as the manager would do it. It uses a copy of rc, since the lock writes a timeout
-// and a name into its configuration.
+// connect creates the underlying lock as the manager would. It passes a copy of rc, since the creation writes a timeout
+// and a name into the configuration.
 func (l *lock) connect(rc *rest.Config, events recorder.Provider, election config.LeaderElection) (err error) {
 	if l == nil {
 		return nil
@@ -58,8 +59,9 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-// Get implements resourcelock.Interface. The elector calls it after a failed renewal. A lease that another replica
-// holds is not this replica's, whatever the clocks say, which may have stood still with the machine.
+// Get implements resourcelock.Interface. The elector calls it after a failed renewal. If another replica holds the
+// lease, Get ends this replica's term at once, since the clocks cannot be trusted: they may have stopped together with
+// the machine.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != l.Identity() {
@@ -68,8 +70,9 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// write records the term of a renewed lease. The term counts from before the request, since the other replicas count
-// from after it. A released lease ends its term at once.
+// write sends a write of the lease, and records the term of this replica if the write renews the lease. The term counts
+// from the time before the request, since the other replicas count from a time after it. If the write releases the
+// lease, the term ends before the request.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
 		l.lead.End()
@@ -83,7 +86,7 @@ func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error
 	return err
 }
 
-// terms returns the terms of the leader; nil without leader election.
+// terms returns the terms of the leader, or nil without leader election.
 func (l *lock) terms() *lease.Leadership {
 	if l == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// countedMapper counts its calls.
+// countedMapper is a RESTMapper that counts its calls.
 type countedMapper struct {
 	meta.RESTMapper
 	asked int

@@ -24,7 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// documented reads the table under a heading of docs/metrics.md: name to "type labels".
+// documented reads the table under a heading of docs/metrics.md. The keys of the result are the names of the metrics,
+// and the values have the form "type labels".
 func documented(t *testing.T, heading string) map[string]string {
 	t.Helper()
 	root, err := testkit.Root()
@@ -50,7 +51,7 @@ func documented(t *testing.T, heading string) map[string]string {
 	return table
 }
 
-// served lists the metrics of a registry in the same form.
+// served returns the metrics of a registry in the same form as documented.
 func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 	t.Helper()
 	families, err := from.Gather()
@@ -81,8 +82,9 @@ func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 	return table
 }
 
-// TestMetricsThatAreServed: after two lives an operator serves the metrics of docs/metrics.md, with these types and
-// labels. A test of package telemetry checks that the page lists all metrics of the operator.
+// TestMetricsThatAreServed checks that an operator that has handled two applications to their ends serves the metrics
+// of docs/metrics.md, with these types and labels. A test of package telemetry checks that the page lists all metrics
+// of the operator.
 func TestMetricsThatAreServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,8 +134,8 @@ func want64(got, want float64) error {
 	return nil
 }
 
-// TestMetricsAcrossRestarts: the next operator has the gauges after its first pass over each application, and counts
-// only what happens from then on.
+// TestMetricsAcrossRestarts checks that a new process of the operator has the gauges after its first pass over each
+// application. Its counters count only what happens from then on.
 func TestMetricsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -177,8 +179,8 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	})
 }
 
-// TestTracesOfAPass: a launch is a trace with the requests that created its objects and wrote its status, and is sent
-// to a collector.
+// TestTracesOfAPass checks that a launch is one trace, which contains the requests that created its objects and wrote
+// its status. The operator sends the trace to a collector.
 func TestTracesOfAPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

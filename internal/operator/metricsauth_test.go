@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestMetricsAuthentication: with the switch, the metrics are served by TLS, only to clients whose token gives the
-// right to read them.
+// TestMetricsAuthentication checks that the metrics are served over TLS if authentication is switched on, and only to
+// clients whose token has the right to read them.
 func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

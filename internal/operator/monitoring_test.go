@@ -13,15 +13,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// monitored runs the JMX exporter in driver and executors.
+// monitored configures the JMX exporter in the driver and the executors.
 func monitored(app *v1beta2.SparkApplication) {
 	app.Spec.Monitoring = &v1beta2.MonitoringSpec{
 		ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/a.jar"},
 	}
 }
 
-// TestMetricsConfigMapGoesWithItsAttempt: every attempt has a metrics ConfigMap of the same name, and none uses the
-// previous one's.
+// TestMetricsConfigMapGoesWithItsAttempt checks that every attempt has its own metrics ConfigMap. All have the same
+// name, but none is the ConfigMap of the previous attempt.
 func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,8 +60,8 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestMetricsConfigMapOfSomebodyElse: somebody else's ConfigMap of the name stays as it is, and the application reports
-// whose it is.
+// TestMetricsConfigMapOfSomebodyElse checks that somebody else's ConfigMap with the name of the metrics ConfigMap stays
+// as it is. The application fails, and its message says that the ConfigMap does not belong to it.
 func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

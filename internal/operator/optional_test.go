@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// widgets is a kind of this test alone, so that no other test sees its definition created and deleted.
+// widgets returns a kind that only this test uses, so that no other test sees its definition created and deleted.
 func (w *world) widgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Widget"}
 }
@@ -47,7 +47,7 @@ func definition(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	return crd
 }
 
-// define installs the definition of a kind until the test ends.
+// define installs the definition of a kind. The end of the test deletes it.
 func (w *world) define(kind schema.GroupVersionKind) {
 	w.T.Helper()
 	w.Create(definition(kind))
@@ -57,7 +57,7 @@ func (w *world) define(kind schema.GroupVersionKind) {
 	})
 }
 
-// undefine removes it, and all objects of that kind with it.
+// undefine deletes the definition of a kind, and with it all objects of the kind.
 func (w *world) undefine(kind schema.GroupVersionKind) {
 	w.T.Helper()
 	if err := w.API.Delete(w.T.Context(), definition(kind)); err != nil {
@@ -72,7 +72,7 @@ func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	return list
 }
 
-// widget returns a widget of an attempt.
+// widget returns a widget that belongs to an attempt of an application.
 func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt int32) *unstructured.Unstructured {
 	meta := tiny.Meta(app, "widget", attempt)
 	object := &unstructured.Unstructured{}
@@ -84,7 +84,8 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 	return object
 }
 
-// withWidgets is the tiny kind whose submissions need a widget if the application's arguments request one.
+// withWidgets returns the given kind, changed so that a submission needs a widget if the application's arguments
+// request one.
 func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) controller.Kind {
 	render := kind.Render
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
@@ -99,7 +100,8 @@ func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) contro
 
 func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
 
-// runWidgets starts an operator with an optional kind, which it checks often.
+// runWidgets starts an operator of the given kind that uses widgets as an optional kind. It checks often whether
+// widgets are served.
 func (w *world) runWidgets(kind controller.Kind) *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
@@ -123,8 +125,8 @@ func (w *world) waitWatched(op *Operator, watched bool) {
 	})
 }
 
-// TestOptionalKindIsMissing: applications that do not need the kind run. Those that need it wait and report what to
-// install. Once it is installed all run, without a restart.
+// TestOptionalKindIsMissing checks that applications that do not need a missing kind run. Applications that need the
+// kind wait, and report what to install. Once the kind is installed they run, without a restart of the operator.
 func TestOptionalKindIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,8 +148,9 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	}
 }
 
-// TestOptionalDependents: they are dependents like others. An older attempt's is deleted before a launch that uses the
-// name again, somebody else's is not changed, and one of a pass that ended early is adopted.
+// TestOptionalDependents checks that objects of an optional kind are handled like other dependents. An object of an
+// older attempt is deleted before a launch that uses its name again. Somebody else's object is not changed. An object
+// that a pass created before it ended early is adopted.
 func TestOptionalDependents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -190,7 +193,8 @@ func TestOptionalDependents(t *testing.T) {
 	}
 }
 
-// TestOptionalDependentGoesWithItsAttempt: its deletion queues its owner.
+// TestOptionalDependentGoesWithItsAttempt checks that an object of an optional kind is deleted when its attempt is
+// lost.
 func TestOptionalDependentGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,8 +211,9 @@ func TestOptionalDependentGoesWithItsAttempt(t *testing.T) {
 	w.WaitGone(widget(w.widgets(), app, 1))
 }
 
-// TestOptionalKindGoesAway: the removal of a definition deletes its objects. Nothing else is affected, applications
-// that need it wait, and a new definition is watched again.
+// TestOptionalKindGoesAway checks that the removal of a definition, which deletes all objects of the kind, affects
+// nothing else. Applications that need the kind wait. When the definition is installed again, the operator watches the
+// kind again.
 func TestOptionalKindGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -231,7 +236,8 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitState("between", v1beta2.ApplicationStateSubmitted)
 }
 
-// TestOptionalKindIsTriedAgain: a watch that cannot start, since the API server does not answer, is started later.
+// TestOptionalKindIsTriedAgain checks that a watch that cannot start because the API server does not answer is started
+// later.
 func TestOptionalKindIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -254,7 +260,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// deaf gives no answer to some requests for a kind, once it was found.
+// deaf gives no answer to a number of requests for a kind, once a request for this kind has succeeded.
 type deaf struct {
 	next  http.RoundTripper
 	about string

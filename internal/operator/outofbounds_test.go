@@ -17,10 +17,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hoursOfWork is a quantity with which resource.ParseQuantity computes for hours.
+// hoursOfWork is a quantity that resource.ParseQuantity would take hours to parse.
 const hoursOfWork = "1234567890123456789012e2000000000"
 
-// outOfBounds are custom resources of every kind that our definitions reject, and the message about each.
+// outOfBounds are custom resources, one of every kind, that our definitions reject, with the state and the message that
+// the operator reports for each.
 var outOfBounds = []struct{ crd, object, state, message string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,
@@ -42,10 +43,10 @@ var outOfBounds = []struct{ crd, object, state, message string }{
 		"ResourceReleased", "spec.workerSpec.statefulSetSpec.template.spec.overhead[cpu]: the exponent"},
 }
 
-// TestStoredObjectsBeyondTheLimits: an object of each kind was stored under a definition without limits. The operator
-// lists them and later receives more of them in its watches. Meanwhile it serves another namespace. It reports each in
-// its state, and each can be corrected or deleted. The test is not parallel, since it edits the definitions of all
-// tests.
+// TestStoredObjectsBeyondTheLimits checks objects that were stored under a definition without limits, one of each kind.
+// The operator lists such objects and later receives more of them in its watches, while it serves another namespace. It
+// reports each object in the object's state, and each can be corrected or deleted. The test is not parallel, since it
+// edits the definitions that all tests share.
 func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	restore := w.acceptAnySpec()
@@ -87,8 +88,8 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// TestDefinitionsRefuseWhatExceedsALimit: a real API server rejects typed quantities and lists beyond the limits, and
-// names the field.
+// TestDefinitionsRefuseWhatExceedsALimit checks that a real API server rejects typed quantities and lists beyond the
+// limits, and names the field.
 func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	w := newWorld(t)
 	for _, bad := range outOfBounds[:2] { // the API server does not look into templates
@@ -99,7 +100,7 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	}
 }
 
-// object returns a custom resource from JSON with a name.
+// object returns the custom resource in a JSON text, with the given name.
 func (w *world) object(text, name string) *unstructured.Unstructured {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
@@ -111,7 +112,7 @@ func (w *world) object(text, name string) *unstructured.Unstructured {
 	return object
 }
 
-// stored creates an object as soon as the API server accepts it.
+// stored creates an object. It retries until the API server accepts the object.
 func (w *world) stored(text, name string) {
 	w.T.Helper()
 	object := w.object(text, name)
@@ -127,7 +128,7 @@ func (w *world) patchWith(object client.Object, patch string) {
 	}
 }
 
-// waitReported waits until an object's status has a state, and an event and the status say why.
+// waitReported waits until an object's status has the given state, and the status and an event contain the reason.
 func (w *world) waitReported(object *unstructured.Unstructured, state, why string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {
@@ -150,8 +151,8 @@ func (w *world) waitReported(object *unstructured.Unstructured, state, why strin
 	})
 }
 
-// acceptAnySpec makes the definitions accept any spec, as older definitions or another operator's may, until restore is
-// called.
+// acceptAnySpec makes the definitions accept any spec, as older definitions or another operator's may, until the test
+// calls restore.
 func (w *world) acceptAnySpec() (restore func()) {
 	w.T.Helper()
 	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)

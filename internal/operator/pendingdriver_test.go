@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestPendingDriverIsExplained: a cause that only an Event contains is in the status, and disappears when the problem
-// is solved.
+// TestPendingDriverIsExplained checks that the status contains a wait reason that only an Event of the driver pod
+// contains. It disappears from the status when the problem is solved.
 func TestPendingDriverIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

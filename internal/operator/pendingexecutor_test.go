@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorThatWaitsIsShown: only an Event says that an executor waits for a Secret. The condition and the event of
-// the application contain it.
+// TestExecutorThatWaitsIsShown checks an executor that waits for a Secret, which only an Event of its pod reports. The
+// condition and the event of the application contain this reason.
 func TestExecutorThatWaitsIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

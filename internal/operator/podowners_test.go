@@ -21,13 +21,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// The kinds whose pods share one cache.
+// applicationKind and serverKind are the kinds whose pods share one cache.
 var (
 	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
 	serverKind      = v1alpha1.GroupVersion.WithKind("SparkConnect")
 )
 
-// someonesPod returns a pod with labels, and with owners whose UIDs are "<name>-uid".
+// someonesPod returns a pod with the given labels and owners. The UIDs of the owners have the form "<name>-uid".
 func someonesPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "here", Name: name, UID: types.UID(name + "-uid"), Labels: labels, OwnerReferences: owners,
@@ -42,8 +42,8 @@ func podRef(name string) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name + "-uid"), Controller: new(true)}
 }
 
-// TestPodsOfTwoKinds: an application and a server of one name share the namespace, the cache and its index. Each pod
-// queues and belongs to exactly one of the two, even if a user created the pod.
+// TestPodsOfTwoKinds checks an application and a server with the same name, which share the namespace, the cache and
+// its index. Each pod queues and belongs to exactly one of the two, even if a user created the pod.
 func TestPodsOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs
@@ -116,8 +116,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestServersAreCached: the cache keeps those fields of a Connect server's pod that facts need, and drops the same
-// fields as for drivers.
+// TestServersAreCached checks that the cache keeps the fields of a Connect server's pod that the operator reads as
+// facts. It drops the same fields as for drivers.
 func TestServersAreCached(t *testing.T) {
 	t.Parallel()
 	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
@@ -137,7 +137,8 @@ func TestServersAreCached(t *testing.T) {
 	}
 }
 
-// TestContainerOfAServer: the container of Spark is found, in a pod that was read live and in a cached one.
+// TestContainerOfAServer checks that the operator finds Spark's container in a server pod, whether it read the pod live
+// or from the cache.
 func TestContainerOfAServer(t *testing.T) {
 	t.Parallel()
 	named := func(names ...string) (all []corev1.Container) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// queueOf returns a function that creates the queue of a kind's controller. Namespaces take turns, and the custom
-// resource in the cache decides how urgent its key is. The event that queues the key does not matter, so the queue
-// ignores the priorities of event handlers.
+// queueOf returns a function that creates the queue of a kind's controller. Namespaces take turns. The class of a key
+// says how urgent it is, and depends on the custom resource in the cache. It does not depend on the event that queues
+// the key, so the queue ignores the priorities of event handlers.
 func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
@@ -24,7 +24,8 @@ func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class
 	}
 }
 
-// firstPasses returns the most workers that may make first passes. A quarter is reserved for objects that are already
-// in progress. A launch occupies its worker while the API server allocates an address for a Service, which it does one
-// by one: that takes seconds if many applications are launched at once.
+// firstPasses returns the maximum number of workers that may make first passes at the same time. A quarter of the
+// workers is reserved for objects that are already in progress. A launch occupies its worker while the API server
+// allocates an address for a Service. The API server allocates addresses one by one, which takes seconds if many
+// applications are launched at once.
 func firstPasses(workers int) int { return max(1, workers-workers/4) }

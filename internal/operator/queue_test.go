@@ -23,7 +23,7 @@ import (
 // needs the room, and trusts the state in the status: RUNNING uses its quota; COMPLETED, FAILED and SUBMISSION_FAILED
 // have released it.
 
-// queued creates an application as Kueue's admission leaves it.
+// queued changes an application to the form in which Kueue creates a workload: suspended, until Kueue admits it.
 func queued(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "high", "team": "a"}
@@ -33,7 +33,7 @@ func queued(app *v1beta2.SparkApplication) {
 	app.Spec.NodeSelector = nil
 }
 
-// admit is one update: the application is resumed, and each kind of pod gets the settings of its flavor.
+// admit resumes the application and gives each kind of pod the settings of its flavor, in one update as Kueue does.
 func (w *world) admit(name, flavor string) {
 	w.T.Helper()
 	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
@@ -41,14 +41,14 @@ func (w *world) admit(name, flavor string) {
 	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
 }
 
-// takeBack is one update too: the application is suspended again, with its previous settings.
+// takeBack suspends the application again and restores its previous settings, also in one update.
 func (w *world) takeBack(name string) {
 	w.T.Helper()
 	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`
 	w.Patch(name, `{"spec":{"suspend":true,"driver":`+pod+`,"executor":`+pod+`}}`)
 }
 
-// startExecutors creates executors as a driver would, and lets them run.
+// startExecutors creates n executors as a driver would, lets them run, and returns them.
 func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod, n int) (executors []*corev1.Pod) {
 	w.T.Helper()
 	for i := range n {
@@ -74,8 +74,8 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 	return executors
 }
 
-// waitAllReady waits for Kueue's criterion for ready pods: RUNNING, and as many running or completed executors as are
-// wanted.
+// waitAllReady waits until an application meets Kueue's criterion for ready pods: its state is RUNNING, and at least as
+// many executors as requested run or have completed.
 func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := w.waitState(name, v1beta2.ApplicationStateRunning)
@@ -92,7 +92,8 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// usingQuota lists the pods of an application, of any attempt, that have not ended: those that really use its quota.
+// usingQuota returns the names of an application's pods, of any attempt, that have not ended. These pods really use the
+// application's quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -119,8 +120,8 @@ func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
 	})
 }
 
-// TestQueueHoldsWhatItHasNotAdmitted: no object is created for an application that waits for admission, whatever
-// happens meanwhile.
+// TestQueueHoldsWhatItHasNotAdmitted checks that no object is created for an application that waits for admission,
+// whatever happens meanwhile.
 func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,8 +138,9 @@ func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	}
 }
 
-// TestQueueAdmitsAndEvicts: an admitted run has the placement that the queue chose. An evicted run is gone, with its
-// executors, before its status says SUSPENDED. That is neither a failure nor the end, and it runs again elsewhere.
+// TestQueueAdmitsAndEvicts checks that an admitted run has the placement that the queue chose. The pods of an evicted
+// run, including its executors, are gone before the status is SUSPENDED. An eviction is neither a failure nor the end
+// of the application, which can run again with another placement.
 func TestQueueAdmitsAndEvicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,8 +172,8 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 	w.waitQuotaFree(app)
 }
 
-// checkAdmitted: the pod has the placement that the queue chose, is labelled with its pod set, and is no workload of
-// its own.
+// checkAdmitted checks that the driver pod has the placement that the queue chose and the label of its pod set, and
+// that it has no label by which Kueue would queue it as a workload of its own.
 func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	w.T.Helper()
 	if driver.Spec.NodeSelector["flavor"] != flavor || !slices.ContainsFunc(driver.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "flavor" }) {
@@ -190,7 +192,8 @@ func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	}
 }
 
-// TestQuotaOfARestart: an attempt uses quota only when the previous one uses none, after an edit and for a retry.
+// TestQuotaOfARestart checks that an attempt uses quota only when the previous attempt uses none, both after an edit
+// and for a retry.
 func TestQuotaOfARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
