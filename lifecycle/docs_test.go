@@ -52,83 +52,114 @@ func statesPage(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprint(&b, `# The states of applications, servers, clusters and runs
 
-This page is written by `+"`go test ./lifecycle -run TestStatesPage -update`"+` from the tables by which every decision of the state
-machines is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
-(docs/applications.md, docs/connect.md, docs/clusters.md).
+A test writes this page (`+"`go test ./lifecycle -run TestStatesPage -update`"+`). It uses the tables against which
+other tests check every decision of the state machines. The phases are those of the package lifecycle, and
+`+"`status.operator.phase`"+` has the current one. Each API expresses it in its own states
+([applications](applications.md), [servers](connect.md), [clusters](clusters.md)).
+
+A live read in this page is a read from the API server instead of the operator's cache.
 
 ## Applications
 
 `)
 	draw(&b, application.Transitions, "    Retained --> [*]: time to live\n    Done --> [*]: time to live\n")
-	fmt.Fprint(&b, "\nLive is no phase of its own: it holds those in which an attempt has a driver. ")
+	fmt.Fprint(&b, "\nLive is not a phase. It stands for the phases in which an attempt has a driver.\n")
 	list(&b, application.Transitions)
-	fmt.Fprint(&b, "\n### What a phase waits for\n\nNo phase waits in silence. One that is not listed is passed through within one decision.\n\n")
+	fmt.Fprint(&b, `
+### What a phase waits for
+
+The table lists every phase in which an application can stay. Each of them waits for a deadline, a timer or a named
+event. The words driverStart, driverReady, executorsStart and run name [deadlines](applications.md#deadlines). The
+operator repeats a deletion every 15 s until the objects are gone. In applications of spark.apache.org,
+terminationRequeuePeriodMillis sets this interval (2 s by default).
+
+`)
 	await(&b, application.Waits)
 	fmt.Fprint(&b, `
 ### What holds at any time
 
-- At most one driver of an application runs. The next is created only when every object of the attempts before it is gone, by a live read
-  of the driver pods, and of the pods that submit one by spark-submit.
-- An attempt's number is never used again, not by a retry, an edit or a resumed suspension. A launch that was not written down, because the
-  operator died right after it, is found again by its number. A pod whose label is further ahead than a lost launch can be moves nothing.
-- A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone,
-  however long it is lost; the time of the run alone goes on there, and the attempt that it ends keeps the next one waiting until the pod is gone.
-- A node is lost when Kubernetes says so: it takes the readiness of the node's pods away once it has not heard from the node for 50 s
-  (node-monitor-grace-period), and the node has 15 s more to give it back. Or when the driver is being deleted, by whomever, and is still there
-  30 s after it should be gone. A taint alone tells nothing: a node that answers obeys it. The node is back when it reports the pod again.
-- A refusal by the API server is believed only after a live read: the second try of a launch that was not written down may be refused by the
-  very quota that the first one took.
-- What the API server cannot take at the moment (a webhook that is down, an overload, a time-out, a right that the operator lacks) is no refusal. It
-  is tried again, ever later, and told by the condition Ready and an Event once it has lasted for 3 s. Deadlines go on meanwhile; a launch that
-  is held back for longer than driverStart has failed as a submission.
-- A pod that runs spark-submit makes at most one driver pod, whose name is fixed before it starts: where the name is taken it fails, and
-  where the driver of its attempt is there that failure means nothing. A driver that it left without its ConfigMap is deleted, and submitted
-  once more whatever the restart policy says.
-- Where the application asks for it, a budget keeps the driver from evictions, from the first sight of its pod until its end. It goes before the
-  next attempt, and with the end also where the pod goes on in a sidecar. One that cannot be made holds nothing up.
-- Executors that are wanted and do not come are asked for: where there are too few for 5 s and none came in that time, or none at all for the
-  driver's first 10 s, the API server is asked whether another could be made, as the driver would, and the answer is told. Again within 4 s
-  for the first minute, then after a fifteenth of the time, a minute at most, and later where the API server is busy: what was known holds until
-  then. How many are wanted is known of those that the application begins with, and of those that it never goes below: what dynamic allocation
-  wants beyond is known to the driver alone.
-- Ended and Waiting are stored where something waits in them; an end that nothing follows is stored as Retained or Done, and told as Ended
-  all the same. A retry's interval counts from the container's end, which Kubernetes tells to the second: one of less than 2 s may be over when the end is
-  seen, and the next attempt is then launched in the same decision, if nothing is left of the last one.
-- What goes on is stopped before what it needs is taken away: of a run that is suspended, replaced or out of time the driver pod is deleted first, and
-  its budget; executors, Services and ConfigMaps when it has ended or is gone, or 30 s after it should be, since its node may be dead. Deleting the
-  application deletes everything at once.
-- A driver's end is that of its Spark container. A sidecar that outlives it holds nothing up but the next attempt, which deletes the pod.
-- The reason of a deletion is stored before the deletion is asked for: a suspension, an edit, a deadline, an end. See below.
-- Where an application has thresholds, its start is over once so many executors run as that takes, and never begins again. Then it is Below while fewer
-  run than must, Partial while fewer run than may and Spark does not choose their number itself, and Running else. None of it ends an application.
-  A driver that had enough executors keeps its phase until the lack of them has lasted for 5 s, which begin again if the
-  operator restarts: executors end shortly before their driver, and Spark replaces lost executors within seconds.
-- Where the history is to be the same however late anybody looks, a driver that ended unseen is led through the phases that it came through before it
-  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up, and
-  neither is a lack of executors.
-- What is not retained is gone before an application is Done: until then it is Ended, or Retained until its time is over. Nothing is retained from
-  one attempt to the next. A driver that goes on although its attempt is over is stopped, whatever is retained: a pod cannot be stopped and kept.
-- Where an end has a time after which nothing more is waited for, deletions are without a grace period from then on. A pod on a dead node is gone by that
-  for the API server while nobody knows whether its driver is; the next attempt is launched then. No attempt that goes on is ended for its node.
-- Restarts that are counted are counted when they are decided on, before the wait for them. The attempt that ends them tells which limit was reached, and
-  what it was the end of.
+- At most one driver of an application runs. The operator creates the next one only when every object of the earlier
+  attempts is gone. A live read confirms that for driver pods and for pods that run spark-submit.
+- A retry, an edit or a resumed suspension never reuses an attempt number. If the operator dies right after a launch,
+  that launch is not stored, and the next pass finds it by its number. A pod has no effect if its label is further ahead
+  than a launch that is not stored can be.
+- A missing driver counts as gone only after a live read. A driver on a lost node does not count as gone, however long
+  the node is lost. Only the deadline run still applies there. If it ends the attempt, the next attempt waits until the
+  pod is gone.
+- A node counts as lost in two cases. First, Kubernetes removes the readiness of the node's pods after the node has not
+  responded for 50 s (node-monitor-grace-period). The node then has 15 s to restore it. Second, the driver pod is being
+  deleted, by the operator or by others, and still exists 30 s after the end of its grace period. A taint alone is no
+  evidence, because a node that responds obeys it. The node counts as back when it reports the pod again.
+- The operator accepts a rejection by the API server only after a live read. The second try of a launch that is not
+  stored may be rejected by the quota that the first try used.
+- A transient error is no rejection. Examples are a webhook that is down, an overload, a time-out and a right that the
+  operator lacks. The operator retries with growing intervals. If the error lasts for 3 s, an event and the condition
+  Ready (Degraded while the application runs) report it. Deadlines still pass. If the error delays a launch for longer
+  than driverStart, the submission has failed.
+- A pod that runs spark-submit creates at most one driver pod, whose name is fixed before spark-submit starts. If the
+  name is taken, spark-submit fails. If the driver of its attempt exists, that failure does not matter. If spark-submit
+  leaves a driver without its ConfigMap, the operator deletes the driver and submits once more, whatever the restart
+  policy is.
+- A PodDisruptionBudget protects the driver from evictions if the application requests it. The budget exists from the
+  first pass that finds the driver pod until the driver's end, even if a sidecar keeps the pod running after that. It is
+  gone before the next attempt. If the budget cannot be created, the application runs without it.
+- If wanted executors do not appear, the operator queries the API server whether another could be created as the driver
+  would create it, and reports the answer. The first query follows when there have been too few executors for 5 s and no
+  new one appeared in that time. If the driver has had no executor at all, it follows 10 s after the driver is Ready.
+  The query is repeated every 4 s in the first minute, then after a fifteenth of the elapsed time, a minute at most. It
+  is repeated later if the API server is busy. Until then the last answer stays valid. The spec determines only how many
+  executors the application begins with and how many it always keeps. Only the driver has the target of dynamic
+  allocation beyond that.
+- Ended and Waiting are stored only if the application stays in them. An end that no attempt follows is stored as
+  Retained or Done, and the history, events and metrics report Ended all the same. The interval of a retry counts from
+  the end of the container, which Kubernetes reports in whole seconds. An interval of less than 2 s may therefore be
+  over when a pass finds the end. If nothing is left of the last attempt, the same decision launches the next one.
+- A driver stops before the objects that it needs are deleted. If an attempt is suspended, replaced or out of time, the
+  operator deletes the driver pod and its budget first. It deletes executors, Services and ConfigMaps when the driver
+  has ended or is gone. It also deletes them 30 s after the end of the driver's grace period, since the node may be
+  dead. Deleting the application deletes everything at once.
+- A driver ends with its Spark container. A sidecar that continues after that delays only the next attempt, for which
+  the pod is deleted.
+- The operator stores the reason of a deletion (a suspension, an edit, a deadline, an end) before it requests the
+  deletion. The [next section](#what-is-deleted-before-the-reason-is-stored) has the exceptions.
+- If an application has thresholds, it is Scaling only when an executor runs. Its start is over once the initial number
+  of executors runs, and never begins again. Afterwards it is Below while fewer executors run than the minimum. It is
+  Partial while fewer run than the maximum and Spark does not choose their number itself. Otherwise it is Running. None
+  of this ends an application. A driver that had enough executors keeps its phase until the shortage has lasted for 5 s,
+  because executors end shortly before their driver, and Spark replaces lost executors within seconds. A restart of the
+  operator restarts the 5 s.
+- In applications of spark.apache.org, the history does not depend on how late a pass runs. If a driver ended before a
+  pass observed it running, the application enters the phases that the driver must have passed, and then Ended. Its
+  container must have started. The operator invents no executors that were expected and not observed, and no shortage
+  of executors.
+- Objects that are not retained are gone before an application is Done. Until then the application stays Ended, Waiting
+  or Retained. No object is retained from one attempt to the next. The operator stops a driver that still runs although
+  its attempt is over, whatever is retained, because a pod cannot be stopped and kept.
+- If an application limits the time that its pods may take to stop, deletions after that time have no grace period. The
+  API server then removes even a pod on a dead node, although its driver may still run there, and the next attempt is
+  launched. The operator never ends a live attempt because of its node.
+- If restarts are limited, each restart counts from the decision to make it, before its interval. If a limit prevents
+  another attempt, the cause names the limit and how the last attempt ended.
 
 ### What is deleted before the reason is stored
 
-A status write can fail after the deletions of its pass took effect: the spec was changed in between, or the operator died. The next pass would then take the
-operator's own deletion for somebody else's. So a pass that enters a phase deletes nothing that lives; the pass after its status write does. A suspension or an
-edit that is taken back before it was stored leaves the run alone. One that is taken back later replaces the run, and uses up no retry. The exceptions:
+A status write can fail after the deletions of its pass took effect, because the spec was changed in between or the
+operator died. The next pass would then mistake the operator's own deletion for somebody else's. Therefore a pass that
+enters a phase deletes nothing that still runs. The pass after its status write does. If a suspension or an edit is
+reverted before it is stored, the attempt continues. If it is reverted later, the attempt is replaced, and that uses up
+no retry. The exceptions:
 
 `)
-	b.WriteString("| what | when | if the deletion took effect and the status write did not |\n|---|---|---|\n")
+	b.WriteString("| what | when | if the deletion took effect and the status write failed |\n|---|---|---|\n")
 	for _, e := range application.Unstored {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", parts(e.Parts), e.When, e.Why)
 	}
 	fmt.Fprint(&b, `
 Decision [0024](decisions/0024-reasons-before-deletions.md) lists every deletion of the operator.
 
-One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
-launched once more. Where the spec was edited before the first launch is written down, drivers of any name are looked for live first.
+One gap remains. If the operator goes down after it created a driver and before its status write, and somebody else
+removes the driver in that time, the operator may launch it once more. If the spec was edited before the first launch is
+stored, a live read first looks for drivers of any name.
 `)
 	fmt.Fprint(&b, `
 ## Spark Connect servers
@@ -138,7 +169,7 @@ a back-off that doubles while servers fail (`+"`lifecycle/connect`"+`). What hol
 
 `)
 	draw(&b, connect.Transitions, "")
-	fmt.Fprint(&b, "\nLive holds the phases in which there is a server's pod. ")
+	fmt.Fprint(&b, "\nLive stands for the phases in which a server has a pod.\n")
 	list(&b, connect.Transitions)
 	fmt.Fprint(&b, "\n### What a server waits for\n\n")
 	await(&b, connect.Waits)
@@ -194,7 +225,7 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 
 // list writes a table of the transitions that the diagram combines or omits.
 func list(b *strings.Builder, edges []application.Edge) {
-	fmt.Fprint(b, "The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
+	fmt.Fprint(b, "The edges from several phases, and those that the diagram omits:\n\n| to | when | from |\n|---|---|---|\n")
 	for _, e := range edges {
 		if len(e.From) > 1 {
 			fmt.Fprintf(b, "| %s | %s | %s |\n", e.To, e.When, names(e.From))

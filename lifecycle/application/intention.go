@@ -27,13 +27,13 @@ var all = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 // machine against this list.
 var Unstored = []Exception{
 	{all, "the application is being deleted",
-		"The API server has stored that, and nobody can take it back."},
+		"The next pass decides the same: the API server has stored the deletion, and nobody can revert it."},
 	{[]lifecycle.Part{lifecycle.Attempt}, "a live read found neither a driver nor a submitter of the attempt, and its number is stored or no executor has it",
-		"The same: there is no driver whose end could be misread, and the number is not used again where a pod has it."},
-	{all, "a later attempt is the stored one",
-		"The same: the stored number says that the attempt is over."},
-	{[]lifecycle.Part{lifecycle.DriverBudget}, "the spec does not ask for a budget any more",
-		"The same, or the budget is made again if the spec asks for it again. No run ends."},
+		"The next pass decides the same: there is no driver whose end it could misread. It does not reuse a number that a pod has."},
+	{all, "the stored number is that of a later attempt",
+		"The next pass decides the same: the stored number shows that the attempt is over."},
+	{[]lifecycle.Part{lifecycle.DriverBudget}, "the spec no longer requests a budget",
+		"The next pass decides the same, or creates the budget again if the spec requests it again. No attempt ends."},
 }
 
 // postponeDeletions removes deletions from a plan that enters a phase, except the deletions in Unstored. The next pass

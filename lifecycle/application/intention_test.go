@@ -45,10 +45,10 @@ var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Obse
 		executors := slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Attempt == a.Attempt })
 		return seen.Confirmed && seen.Driver(a.Attempt) == nil && seen.Submitter(a.Attempt) == nil && (a.Attempt <= mem.Attempt || !executors)
 	},
-	"a later attempt is the stored one": func(_ lifecycle.App, mem lifecycle.Memory, _ lifecycle.Observed, a lifecycle.Action) bool {
+	"the stored number is that of a later attempt": func(_ lifecycle.App, mem lifecycle.Memory, _ lifecycle.Observed, a lifecycle.Action) bool {
 		return a.Attempt < mem.Attempt
 	},
-	"the spec does not ask for a budget any more": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
+	"the spec no longer requests a budget": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
 		return !app.Budget
 	},
 }
