@@ -12,24 +12,26 @@ func clusterStates(b *strings.Builder) {
 	fmt.Fprint(b, `
 ## Standalone clusters
 
-A cluster is objects that the API server keeps, and pods that Kubernetes makes of them. Its machine (`+"`lifecycle/cluster`"+`) makes nothing: it says in which phases the
-objects are wanted, which is in all but Ended and Done, and judges by what became of them and by the pods.
+A cluster consists of objects that the operator ensures, and of pods that Kubernetes creates from them. The machine of a
+cluster (`+"`lifecycle/cluster`"+`) creates nothing. It decides in which phases the objects are wanted: in all but Ended and
+Done. It judges the cluster by the state of the objects and by the pods.
 
 `)
 	draw(b, cluster.Transitions, "")
-	fmt.Fprint(b, "\nLive holds the phases in which all objects are there. ")
+	fmt.Fprint(b, "\nLive stands for the phases in which all objects exist.\n")
 	list(b, cluster.Transitions)
 	fmt.Fprint(b, "\n### What a cluster waits for\n\n")
 	await(b, cluster.Waits)
 	fmt.Fprint(b, `
 ### What holds at any time
 
-- It is Running only once the master and as many workers as are wanted are ready, and no phase follows but by its deletion: what it loses then is told, and
-  made again by Kubernetes.
-- It fails for a spec of which no objects can be made, before it ran once, or for a master that was not ready within its time; that begins when all objects are there, and anew
-  with an edit, and when a master that was ready is not any more.
-- What the API server refuses is asked for again for as long as it takes, and adds nothing to the status.
-- What failed is released to the last object and pod before it is Done, and begun anew by an edit only after that.
-- An edit of which nothing can be made changes nothing of a cluster that runs.
+- A cluster is Running only once its master and the wanted number of workers are ready. Only its deletion ends that
+  phase. The operator reports what the cluster loses later, and Kubernetes replaces it.
+- A cluster that is not Running yet fails in two cases: its objects cannot be rendered from the spec, or its master is
+  not ready in time. This time begins when all objects exist. It begins again with an edit, and when a master that was
+  ready no longer is.
+- The operator retries an object that the API server rejects, for as long as it takes. Retries do not change the status.
+- All objects and pods of a failed cluster are deleted before it is Done. An edit starts it again only after that.
+- An edit has no effect on a running cluster if no objects can be rendered from it.
 `)
 }

@@ -16,11 +16,11 @@ const (
 	awaited   = "Awaited"
 	waiting   = "Waiting"
 	replacing = "Replacing"
-	refused   = "Refused"
+	rejected  = "Rejected"
 	started   = "Started"
 	completed = "Completed"
 	failed    = "Failed"
-	givenUp   = "GivenUp"
+	missed    = "Missed"
 	skipped   = "Skipped"
 	deleted   = "Deleted"
 )
@@ -31,32 +31,32 @@ type situation struct {
 	policy         schedule.Policy // Allow if it is empty
 	deadline       time.Duration   // 0: none
 	after          time.Duration   // since the run was due
-	goesOn         bool            // another run is active
+	otherActive    bool            // another run is active
 	ended          lifecycle.Outcome
-	refusal        bool
+	rejection      bool
 	request        bool // the run is a requested one
 }
 
 var situations = []situation{
-	{from: awaited, to: started, when: "its time has come"},
-	{from: awaited, to: started, when: "somebody asks for it", request: true},
-	{from: awaited, to: waiting, when: "Forbid, and another run goes on", policy: schedule.Forbid, goesOn: true},
-	{from: waiting, to: started, when: "no run goes on any more", policy: schedule.Forbid},
-	{from: awaited, to: replacing, when: "Replace, and another run goes on, which is deleted", policy: schedule.Replace, goesOn: true},
-	{from: replacing, to: started, when: "nothing of that is left", policy: schedule.Replace},
-	{from: awaited, to: refused, when: "the API server does not take it", refusal: true},
-	{from: refused, to: started, when: "it is tried again, and taken"},
-	{from: awaited, to: givenUp, when: "a later time has come as well: nobody looked, or the schedule was suspended", after: time.Hour},
-	{from: waiting, to: givenUp, when: "a later time has come", policy: schedule.Forbid, after: time.Hour, goesOn: true},
-	{from: refused, to: givenUp, when: "a later time has come", after: time.Hour},
-	{from: awaited, to: skipped, when: "it is later than its deadline", deadline: time.Minute, after: 2 * time.Minute},
-	{from: waiting, to: skipped, when: "it is later than its deadline", policy: schedule.Forbid, deadline: time.Minute, after: 2 * time.Minute, goesOn: true},
-	{from: refused, to: skipped, when: "it is later than its deadline", deadline: time.Minute, after: 2 * time.Minute},
-	{from: started, to: completed, when: "its application ends well", ended: lifecycle.Succeeded},
-	{from: started, to: failed, when: "its application fails", ended: lifecycle.Failed},
+	{from: awaited, to: started, when: "the run is due"},
+	{from: awaited, to: started, when: "the run is requested", request: true},
+	{from: awaited, to: waiting, when: "Forbid, and another run is active", policy: schedule.Forbid, otherActive: true},
+	{from: waiting, to: started, when: "no other run is active", policy: schedule.Forbid},
+	{from: awaited, to: replacing, when: "Replace, and another run is active, which is deleted", policy: schedule.Replace, otherActive: true},
+	{from: replacing, to: started, when: "the replaced run is gone", policy: schedule.Replace},
+	{from: awaited, to: rejected, when: "the API server rejects the run", rejection: true},
+	{from: rejected, to: started, when: "a retry succeeds"},
+	{from: awaited, to: missed, when: "a later run is due too, because no pass ran or the schedule was suspended", after: time.Hour},
+	{from: waiting, to: missed, when: "a later run is due", policy: schedule.Forbid, after: time.Hour, otherActive: true},
+	{from: rejected, to: missed, when: "a later run is due", after: time.Hour},
+	{from: awaited, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute, after: 2 * time.Minute},
+	{from: waiting, to: skipped, when: "the deadline of the run has passed", policy: schedule.Forbid, deadline: time.Minute, after: 2 * time.Minute, otherActive: true},
+	{from: rejected, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute, after: 2 * time.Minute},
+	{from: started, to: completed, when: "the application succeeds", ended: lifecycle.Succeeded},
+	{from: started, to: failed, when: "the application fails", ended: lifecycle.Failed},
 	{from: started, to: deleted, when: "Replace, and another run is due", policy: schedule.Replace, after: time.Hour},
-	{from: completed, to: deleted, when: "more ended well than are kept", ended: lifecycle.Succeeded},
-	{from: failed, to: deleted, when: "more failed than are kept", ended: lifecycle.Failed},
+	{from: completed, to: deleted, when: "more runs succeeded than the history keeps", ended: lifecycle.Succeeded},
+	{from: failed, to: deleted, when: "more runs failed than the history keeps", ended: lifecycle.Failed},
 }
 
 // decide runs the state machine in the situation. It returns the new state of the run, and the reported reasons.
@@ -84,7 +84,7 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonWaiting}
 	case replacing:
 		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonReplacing}
-	case refused:
+	case rejected:
 		mem.Cause, mem.Rejected, mem.RejectedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run, tick, tick
 	case started, completed, failed:
 		mem.LastTick, mem.LastRun, mem.LastRunName = tick, tick, run
@@ -102,10 +102,10 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 		now, want.Request = tick.Add(-time.Minute), "now"
 		run = schedule.RequestName(want.Name, want.UID, want.Request)
 	}
-	if s.goesOn {
+	if s.otherActive {
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: "s-now-other", CreatedAt: want.Created})
 	}
-	if s.refusal {
+	if s.rejection {
 		seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota"}
 	}
 	plan := schedule.Step(want, mem, seen, now)
@@ -131,7 +131,7 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 	case does(lifecycle.Create):
 		return started
 	case slices.Contains(reported, schedule.ReasonMissed):
-		return givenUp
+		return missed
 	case slices.Contains(reported, schedule.ReasonSkipped):
 		return skipped
 	case slices.Contains(reported, schedule.ReasonCompleted):
@@ -139,7 +139,7 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 	case slices.Contains(reported, schedule.ReasonFailed):
 		return failed
 	case plan.Next.Rejected == run:
-		return refused
+		return rejected
 	case plan.Next.Cause.Reason == schedule.ReasonWaiting:
 		return waiting
 	case plan.Next.Cause.Reason == schedule.ReasonReplacing:
@@ -162,6 +162,6 @@ func drawRuns(t *testing.T, b *strings.Builder) {
 		fmt.Fprintf(b, "    %s --> %s: %s\n", s.from, s.to, s.when)
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(reported, "`, `")))
 	}
-	fmt.Fprint(b, "    GivenUp --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",
+	fmt.Fprint(b, "    Missed --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",
 		strings.ReplaceAll(strings.Join(rows, ""), "| `` |", "| |"))
 }

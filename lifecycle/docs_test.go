@@ -164,34 +164,39 @@ stored, a live read first looks for drivers of any name.
 	fmt.Fprint(&b, `
 ## Spark Connect servers
 
-A server is a driver that is never done, so its machine is that of applications with another rule for what comes after its end: the next server, after
-a back-off that doubles while servers fail (`+"`lifecycle/connect`"+`). What holds of drivers at any time holds of servers.
+A server is a driver that never finishes. Its machine (`+"`lifecycle/connect`"+`) is therefore that of applications, with
+another rule for the end: the next server follows after a back-off, which doubles while servers fail. The rules that
+hold at any time for drivers also hold for servers.
 
 `)
 	draw(&b, connect.Transitions, "")
 	fmt.Fprint(&b, "\nLive stands for the phases in which a server has a pod.\n")
 	list(&b, connect.Transitions)
-	fmt.Fprint(&b, "\n### What a server waits for\n\n")
+	fmt.Fprint(&b, "\n### What a server waits for\n\nThe operator repeats a deletion every 15 s until the objects are gone.\n\n")
 	await(&b, connect.Waits)
 	clusterStates(&b)
 	fmt.Fprint(&b, `
 ## Schedules
 
-A schedule has no phases: `+"`status.scheduleState` is `Scheduled`, or `FailedValidation`"+` as long as its spec cannot be used. What goes through states is each run, from
-the time that it is due (docs/schedules.md). Each row is decided by the machine (`+"`lifecycle/schedule`"+`) when this page is written.
+A schedule has no phases: `+"`status.scheduleState` is `Scheduled`, or `FailedValidation`"+` while its spec is invalid.
+Each of its runs passes through states from the time that the run is due ([schedules](schedules.md)). The machine of
+schedules (`+"`lifecycle/schedule`"+`) decides each row when the test writes this page.
 
 `)
 	drawRuns(t, &b)
 	fmt.Fprint(&b, `
 ### What holds at any time
 
-- A run's name is computed from its tick, or from the request for it. A run that was created and not written down, because the operator died in between, is
-  found by its name and remembered, and not started again. One window is left: one that ended and was deleted by somebody else in between is started again.
-- Nothing that was due at or before the last tick that is written down is ever started, wherever the clock goes.
-- Of several runs that are due the latest is started, the others are given up.
-- Where another run's going on matters (Forbid, Replace) it is believed only after a live read that the last one is over or gone.
-- A run is deleted for the history only after its end was written down.
-- An edit of the schedule or its zone counts from then on; nothing that was due before is made up for. An edit of the template is for the runs that follow.
+- The name of a run is computed from its tick, which is its time by the schedule, or from the request for it. If the
+  operator dies after it created a run and before its status write, the next pass finds the run by its name and does not
+  start it again. One gap remains: if the run ends and somebody else deletes it in that time, it starts again.
+- No run starts for a tick at or before the last stored tick, however the clock is set.
+- If several runs are due, the latest starts, and the others are missed.
+- Under Forbid and Replace, a last run that is missing from the cache counts as gone only after a live read. After an
+  edit, a live read of all runs comes first.
+- The operator deletes a run for the history only after it has stored the end of the run.
+- An edit of the schedule or its zone applies from the edit on. Runs that were due before are not made up for. An edit
+  of the template applies to the runs that start after it.
 `)
 	return b.String()
 }

@@ -74,7 +74,7 @@ var Transitions = []Edge{
 	{only(lifecycle.Editing), lifecycle.Launched, "all objects of the old spec are gone"},
 	{only(lifecycle.Editing), lifecycle.Ended, "the spec is invalid, or the submission is rejected"},
 
-	{every, lifecycle.Launched, "a pod of a newer attempt exists, whose launch is not stored"},
+	{every, lifecycle.Launched, "a pod of a newer attempt exists, and its launch is not stored"},
 }
 
 // Wait describes what an application in a given phase waits for, and what limits the time of the wait.
